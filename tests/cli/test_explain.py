@@ -1,0 +1,33 @@
+"""The front door: pages, exit statuses, odd inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens.cli.main import main
+
+LOGS = sorted(path for path in (SAMPLES / "oom_log").glob("*") if path.suffix in (".txt", ".log", ".gz"))
+HINTS = {"1.10-founding-question-unet": ["--input-shape", "2x720x1280x9"]}
+
+
+@pytest.mark.parametrize("sample", LOGS, ids=lambda path: path.stem)
+def test_explain_reads_well(sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    path = sample.relative_to(SAMPLES.parent)
+    assert main(["explain", str(path), *HINTS.get(sample.stem, [])]) == 0
+    golden(f"explain/{sample.stem}.txt", capsys.readouterr().out)
+
+
+def test_a_text_without_an_oom_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "fine.log"
+    log.write_text("step 1 loss 0.5\nstep 2 loss 0.4\n")
+    assert main(["explain", str(log)]) == 1
+    assert "No sign that memory ran out" in capsys.readouterr().out
+
+
+def test_a_missing_file_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "no-such.log"]) == 2
+    assert "does not exist" in capsys.readouterr().err

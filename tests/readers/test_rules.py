@@ -1,0 +1,54 @@
+"""Each pattern fits its own real lines, and no pattern takes another's."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tfmemlens.readers.oom import compiler, disguises, dump, report, sentence, surroundings
+from tfmemlens.readers.oom.rules import LineRule
+
+FAMILIES = (dump, report, sentence, compiler, disguises, surroundings)
+RULES = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": rule
+    for module in reversed(FAMILIES)
+    for name, rule in vars(module).items()
+    if isinstance(rule, LineRule) and f"{name} = LineRule(" in inspect.getsource(module)
+}
+EXAMPLES = [(name, example) for name, rule in RULES.items() for example in rule.examples]
+
+MAY_SHARE = {
+    # a line that is taken by the first of two rules, both of which are right about it
+    frozenset({"dump.START", "dump.BORING"}),
+    frozenset({"dump.WANT", "dump.BORING"}),
+    frozenset({"sentence.OP_REQUIRES", "sentence.SENTENCE"}),
+    frozenset({"disguises.COPY", "disguises.DST"}),
+}
+GENERAL = {
+    "sentence.BORING",
+    "sentence.EXCEPTION",
+    "sentence.OP_TAIL",
+    "sentence.FUNCTION_NODE",
+    "disguises.CUDA_ERROR",
+    "surroundings.STEP",
+    "surroundings.BATCH",
+    "disguises.BAD_ALLOC",
+    "sentence.ROOT",
+}
+"""Rules that look for one word wherever it stands; the others are asked first."""
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=lambda value: str(value)[:50])
+def test_a_pattern_fits_its_own_lines(name: str, example: str) -> None:
+    assert RULES[name].search(example)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=lambda value: str(value)[:50])
+def test_no_other_pattern_takes_the_line(name: str, example: str) -> None:
+    takers = {other for other, rule in RULES.items() if rule.search(example)} - GENERAL - {name}
+    assert not {other for other in takers if frozenset({name, other}) not in MAY_SHARE}, f"{example!r} is taken by {takers}"
+
+
+def test_every_pattern_carries_a_real_line() -> None:
+    assert not [name for name, rule in RULES.items() if not rule.examples]

@@ -1,0 +1,41 @@
+"""What `import tfmemlens` offers to Python code and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from os import PathLike
+
+from tfmemlens import pipeline
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.report import Report
+from tfmemlens.model.tensor import parse_shape
+
+
+class Explanation(Report):
+    """A report that shows itself: `print(explanation)`, or a cell's last value in a notebook."""
+
+    def __str__(self) -> str:
+        from tfmemlens.renderers import terminal
+
+        return terminal.render(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre style='white-space:pre-wrap'>{escape(str(self))}</pre>"
+
+
+def explain(
+    source: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    input_shape: str | tuple[int, ...] | None = None,
+    batch: int | None = None,
+    limit_bytes: int | None = None,
+) -> Explanation:
+    """Explain why memory ran out, from a path (also a glob or a directory), several paths, or the pasted text itself.
+
+    `input_shape` is the shape of one input batch, (2, 720, 1280, 9) or "2x720x1280x9"; `limit_bytes` the device's memory.
+    Raises UnreadableInput (a TfmemlensError) when there is nothing to read, ValueError for a malformed shape.
+    """
+    shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
+    report = pipeline.explain(source, Hints(shape, batch, limit_bytes))
+    return Explanation(report.case, report.findings, report.verdict)

@@ -1,0 +1,48 @@
+"""Which TensorFlow the user writes for, and through which door: session, Keras, tf.function, eager."""
+
+from __future__ import annotations
+
+import re
+
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.case import Api, FrontEnd
+from tfmemlens.model.incident import Incident
+
+_KERAS = re.compile(
+    r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_train_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
+)
+
+
+def api_of(capture: Capture) -> Api:
+    """What version and front end betray themselves."""
+    if capture.source.framework == "jax":
+        return Api(front_end=FrontEnd.JAX)
+    low, high = capture.source.version or ("0.5", "2.99")
+    oldest, newest = _version(low), _version(high)
+    if newest == (2, 21):
+        newest = (2, 99)
+    front_end = next((found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN), FrontEnd.UNKNOWN)
+    if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
+        oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
+    return Api(oldest, newest, front_end)
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def _front_end(incident: Incident) -> FrontEnd:
+    request = incident.request
+    names = [name for name in (request.node, request.forward_node, *(node for block in incident.holders for node in block.table.node[:40])) if name]
+    if request.keras_layer or any(_KERAS.search(name) for name in names) or "train_function" in (request.function or ""):
+        return FrontEnd.KERAS
+    if request.function and request.function.startswith("__wrapped__"):
+        return FrontEnd.EAGER
+    if request.function or any(name.startswith("gradient_tape/") or "PartitionedCall" in name for name in names):
+        return FrontEnd.FUNCTION
+    if request.op and request.node is None:
+        return FrontEnd.EAGER
+    if incident.holders or any(name.startswith("gradients/") for name in names) or request.attributes:
+        return FrontEnd.SESSION
+    return FrontEnd.UNKNOWN

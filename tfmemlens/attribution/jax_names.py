@@ -1,0 +1,52 @@
+"""Names of JAX and of XLA executables made by it: `jit(step)/jit(main)/jvp(Transformer)/layer_0/dot_general`."""
+
+from __future__ import annotations
+
+import re
+
+from tfmemlens.model.attribution import Kind, Owner, Phase
+
+_WRAPPER = re.compile(r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z")
+_AROUND = re.compile(r"(jvp|transpose|vmap|remat|checkpoint|rematted_computation)\((.*)\)\Z")
+_FRAMES = frozenset(
+    "while body cond scan closed_call checkpoint remat rematted_computation custom_jvp_call custom_vjp_call pjit named remat2 body_fun cond_fun core_call".split()
+)
+
+
+def is_jax(name: str) -> bool:
+    """Whether a name is a JAX scope rather than a node of a TensorFlow graph."""
+    return bool(re.match(r"(?:jit|pjit|pmap|xmap|parallelize)\(|(?:jit|pjit|pmap)__?[\w.]+/|(?:jvp|transpose|vmap)\(", name))
+
+
+def owner_of(name: str, op: str | None) -> Owner:
+    """The module path between the transformations and the primitive; `transpose(jvp(…))` is the backward pass."""
+    name = name.split(";")[0].strip()
+    parts = [part for part in _split(re.sub(r"\[[^\]]*\]?\Z", "", name)) if part]
+    primitive = parts.pop() if len(parts) > 1 else None
+    path: list[str] = []
+    gradient = loop = False
+    for part in parts:
+        if _WRAPPER.match(part):
+            continue
+        while found := _AROUND.match(part):
+            gradient = gradient or found[1] == "transpose"
+            part = found[2]
+        if re.fullmatch(r"branch_\d+_fun", part) or part in _FRAMES:
+            loop = loop or part in ("while", "scan")
+            continue
+        path += [piece for piece in part.split("/") if piece]
+    phase = Phase.GRADIENT if gradient else Phase.FORWARD
+    kind = Kind.GRADIENT if gradient else Kind.ACTIVATION
+    return Owner("/".join(path) or None, kind, phase, op or primitive, forward=name, in_loop=loop)
+
+
+def _split(name: str) -> list[str]:
+    """The parts of a path; a slash inside parentheses does not count."""
+    parts, depth = [""], 0
+    for letter in name:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "/" and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

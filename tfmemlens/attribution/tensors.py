@@ -1,0 +1,167 @@
+"""Which tensor is behind a printed size: shapes from the user's hint, the failing tensor, and what fits together.
+
+A figure is the size of a chunk, so it may exceed its tensor: BFC hands out a whole chunk unless it is at least twice the
+request or 128 MiB larger (`BFCAllocator::FindChunkPtr`). A size that several tensors explain stays ambiguous.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.case import Candidate, Naming
+from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.tensor import ITEM_BYTES, TensorType
+from tfmemlens.units import MIB, round_up
+
+_SMALL = 64 << 10
+_MAX_SLACK = 128 * MIB
+_LEVELS = 8
+_FLOATS = ("float32", "float16", "bfloat16", "float64")
+_STANDARD = ((720, 1280), (1080, 1920), (480, 640), (360, 640), (240, 320), (321, 481), (600, 800), (768, 1024), (1024, 2048), (512, 1024))
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    """What is known of the tensors of this model: the batch, the image or the sequence, the channels seen there."""
+
+    batch: int
+    space: tuple[int, ...]
+    channels: int | None
+    dtype: str
+    reason: str
+
+    def at(self, level: int) -> tuple[int, ...]:
+        """The grid after halving `level` times with SAME padding."""
+        return tuple(math.ceil(size / (1 << level)) for size in self.space)
+
+
+def name_tensors(attribution: Attribution, request: FailedRequest, hints: Hints) -> tuple[Naming | None, ...]:
+    """For each row the tensors that its figure can stand for, best first."""
+    anchors = _anchors(request, hints)
+    rows = list(zip(attribution.table, attribution.owners, strict=True))
+    exact = [_exact(row, anchors) for row, _ in rows]
+    base = _widest(exact, anchors)
+    ranked = [sorted(found, key=lambda entry: _unlikeliness(entry, base)) for found in exact]
+    known = _by_layer(rows, ranked)
+    return tuple(_naming(row, owner, found, known, ranked, anchors) for (row, owner), found in zip(rows, ranked, strict=True))
+
+
+Entry = tuple[int, int, _Anchor]
+"""(level, channels, anchor)"""
+
+
+def _anchors(request: FailedRequest, hints: Hints) -> list[_Anchor]:
+    dtype = request.dtype if request.dtype in _FLOATS else "float32"
+    found = []
+    if hints.input_shape and len(hints.input_shape) >= 2:
+        sizes = [size if size is not None else hints.batch or 1 for size in hints.input_shape]
+        found.append(_Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape"))
+    if request.shape and 2 <= len(request.shape) <= 5 and all(request.shape) and request.dtype in (*_FLOATS, None):
+        found += _from_failing([size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", ""))
+    if hints.batch and not hints.input_shape:
+        found = [anchor for anchor in found if anchor.batch == hints.batch] or [_Anchor(hints.batch, (), None, dtype, "--batch")]
+    return found
+
+
+def _from_failing(shape: list[int], dtype: str, data_format: str) -> list[_Anchor]:
+    batch, *rest = shape
+    if len(shape) == 2:
+        return [_Anchor(batch, (), rest[0], dtype, "the failing tensor")]
+    first = "NC" in data_format or (len(rest) == 3 and rest[1] == rest[2] != rest[0] and rest[0] % 8 == 0)
+    space, channels = (rest[1:], rest[0]) if first else (rest[:-1], rest[-1])
+    return [_Anchor(batch, tuple(space), channels, dtype, "the failing tensor")]
+
+
+def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
+    """All (level, channels) whose tensor, rounded up to 256, is the figure to the byte or within its print error."""
+    found: list[Entry] = []
+    if row.node is None or row.size_bytes < _SMALL:
+        return found
+    for anchor in anchors:
+        for level in range(_LEVELS if anchor.space and min(anchor.space) > 1 else 1):
+            plane = anchor.batch * math.prod(anchor.at(level)) * ITEM_BYTES[anchor.dtype]
+            channels = round(row.size_bytes / plane)
+            if channels >= 1 and abs(round_up(channels * plane) - row.size_bytes) <= row.error_bytes and _usual(channels, anchor):
+                found.append((level, channels, anchor))
+    return found
+
+
+def _usual(channels: int, anchor: _Anchor) -> bool:
+    return channels == anchor.channels or channels <= 4 or channels % 8 == 0 or not anchor.space
+
+
+def _widest(exact: list[list[Entry]], anchors: list[_Anchor]) -> int | None:
+    """The commonest number of channels at full resolution; nets double it where they halve the image."""
+    counts = Counter(channels for found in exact for level, channels, _ in found if level == 0 and channels >= 8)
+    if not counts:
+        return anchors[0].channels if anchors else None
+    return max(counts, key=lambda channels: (counts[channels] * min(channels, 64), channels))
+
+
+def _unlikeliness(entry: Entry, base: int | None) -> tuple[float, int]:
+    level, channels, anchor = entry
+    if level == 0 and channels == anchor.channels:
+        return (-1.0, 0)
+    steps = abs(math.log2(channels / (base * (1 << level)))) if base else 0.0
+    odd = 0.0 if channels & (channels - 1) == 0 else 0.5 if channels % 16 == 0 else 1.0
+    return (steps + odd, level)
+
+
+def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -> dict[str, Entry]:
+    """For each layer the tensor that its own ops make, where a figure fits it exactly."""
+    known: dict[str, Entry] = {}
+    for (_, owner), found in zip(rows, ranked, strict=True):
+        if found and owner.layer and owner.copy_of != "input":
+            known.setdefault(owner.layer, found[0])
+    return known
+
+
+def _naming(row: Allocation, owner: Owner, found: list[Entry], known: dict[str, Entry], ranked: list[list[Entry]], anchors: list[_Anchor]) -> Naming | None:
+    if row.node is None or not anchors:
+        return None
+    if row.shape is not None and (stated := TensorType(row.shape, row.dtype)).bytes is not None:
+        return Naming((Candidate(stated, row.size_bytes - (stated.bytes or 0)),), "the input states it")
+    if found:
+        return Naming(tuple(_candidate(entry, row) for entry in found[:3]), found[0][2].reason)
+    if anchors[0].reason == "--batch" and not anchors[0].space:
+        return _from_batch(row, anchors[0])
+    same = known.get(owner.layer or "")
+    options = ([same] if same else []) + [entry for entries in ranked for entry in entries[:1]]
+    fitting = [entry for entry in options if 0 <= row.size_bytes + row.error_bytes - _bytes(entry) < min(_bytes(entry), _MAX_SLACK)]
+    if not fitting:
+        return None
+    best = fitting[0] if same in fitting else min(fitting, key=lambda entry: row.size_bytes - _bytes(entry))
+    reason = "a chunk larger than the layer's own tensor" if best is same else "the nearest tensor below the chunk's size"
+    if best is not same and row.size_bytes - _bytes(best) > 0.1 * row.size_bytes:
+        return None
+    return Naming((_candidate(best, row),), reason)
+
+
+def _bytes(entry: Entry) -> int:
+    level, channels, anchor = entry
+    return anchor.batch * math.prod(anchor.at(level)) * channels * ITEM_BYTES[anchor.dtype]
+
+
+def _candidate(entry: Entry, row: Allocation) -> Candidate:
+    level, channels, anchor = entry
+    tensor = TensorType((anchor.batch, *anchor.at(level), channels), anchor.dtype)
+    return Candidate(tensor, max(row.size_bytes - _bytes(entry), 0) if row.size_bytes - _bytes(entry) > row.error_bytes else 0)
+
+
+def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
+    """With nothing but the batch: images of usual proportions with usual channels; always ambiguous."""
+    elements = row.size_bytes // ITEM_BYTES[anchor.dtype]
+    found = []
+    for channels in (64, 32, 128, 256, 512, 16, 3):
+        positions = round(elements / (anchor.batch * channels))
+        if abs(anchor.batch * channels * positions * ITEM_BYTES[anchor.dtype] - row.size_bytes) > max(row.error_bytes, 255):
+            continue
+        side = math.isqrt(positions)
+        grids = [grid for grid in _STANDARD if math.prod(grid) == positions] + ([(side, side)] if side * side == positions else [])
+        found += [Candidate(TensorType((anchor.batch, *grid, channels), anchor.dtype), 0) for grid in grids]
+    return Naming(tuple(found[:3]), "--batch and usual image sizes") if found else None

@@ -1,0 +1,84 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+
+from tfmemlens.errors import UsageError
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.report import Report
+from tfmemlens.model.tensor import parse_shape
+from tfmemlens.renderers._view import View
+from tfmemlens.units import parse_limit
+
+
+def add_hints(parser: argparse.ArgumentParser) -> None:
+    """What the user knows and the log does not say."""
+    group = parser.add_argument_group("what you know of the run")
+    group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
+    group.add_argument("--batch", type=int, metavar="N", help="batch size")
+    group.add_argument("--limit", metavar="11GiB", help="memory of the device")
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """How much to print, and as what."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--top", type=int, default=8, metavar="N", help="rows per table (default 8)")
+    group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
+    group.add_argument("--all", action="store_true", help="show every failure, not only the fatal one")
+    form = group.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)")
+    form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")
+
+
+def hints(args: argparse.Namespace) -> Hints:
+    """The hints as a value. Raises UsageError."""
+    try:
+        shape = parse_shape(args.input_shape) if args.input_shape else None
+        limit = parse_limit(args.limit) if args.limit else None
+    except ValueError as problem:
+        raise UsageError(str(problem), "shapes look like 2x720x1280x9, sizes like 11GiB") from None
+    return Hints(shape, args.batch, limit)
+
+
+def show(report: Report, args: argparse.Namespace) -> None:
+    """Print the report in the form that was asked for."""
+    text = _render(report, args)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except UnicodeEncodeError:
+        sys.stdout.write(text.encode("ascii", "replace").decode())
+
+
+def _render(report: Report, args: argparse.Namespace) -> str:
+    if args.json:
+        from tfmemlens.renderers import json_document
+
+        return json_document.render(report)
+    if args.markdown:
+        from tfmemlens.renderers import markdown
+
+        return markdown.render(report, View(top=args.top, by=args.by, all_moments=args.all))
+    from tfmemlens.renderers import terminal
+
+    return terminal.render(report, view(args))
+
+
+def view(args: argparse.Namespace) -> View:
+    """Colour only on a terminal and never against NO_COLOR; drawing letters only where the encoding has them."""
+    tty = sys.stdout.isatty()
+    color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get("FORCE_COLOR", "") not in ("", "0")
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120) if tty else 80
+    return View(args.top, args.by, args.all, width, color, _can_draw())
+
+
+def _can_draw() -> bool:
+    try:
+        "█▓…".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

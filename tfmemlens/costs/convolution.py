@@ -1,0 +1,50 @@
+"""What a convolution must hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ColBuffer:
+    """The explicit im2col buffer of a CPU convolution gradient: [images, out_height*out_width, kernel_height*kernel_width*channels]."""
+
+    images: int
+    positions: int
+    patch: int
+    grids: tuple[tuple[int, int], ...]
+    """Output grids (height, width) with that many positions, squarest first."""
+    kernels: tuple[tuple[int, int, int], ...]
+    """(kernel_height, kernel_width, channels) with that patch size, likeliest first."""
+
+
+def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
+    """Read a shape such as [1,65536,576] as an im2col buffer: a 3x3 kernel over 64 channels on a 256x256 grid.
+
+    Source: conv_grad_filter_ops.cc and conv_grad_input_ops.cc (`col_buffer`), read in TF 1.10, 1.15 and 2.21 and measured in each.
+    None if the shape cannot be one.
+    """
+    if shape is None or len(shape) != 3 or any(size is None or size < 1 for size in shape):
+        return None
+    images, positions, patch = (size or 0 for size in shape)
+    kernels = _kernels(patch)
+    if not kernels or positions < 2:
+        return None
+    return ColBuffer(images, positions, patch, _grids(positions), kernels)
+
+
+def _grids(positions: int) -> tuple[tuple[int, int], ...]:
+    pairs = [(side, positions // side) for side in range(1, math.isqrt(positions) + 1) if positions % side == 0]
+    return tuple(pair for pair in reversed(pairs) if pair[1] <= 8 * pair[0])[:4] or (pairs[-1],)
+
+
+def _kernels(patch: int) -> tuple[tuple[int, int, int], ...]:
+    """Square kernels first, odd before even, channels that are usual before others."""
+    options = [(side, side, patch // (side * side)) for side in range(1, 32) if patch % (side * side) == 0]
+    return tuple(sorted(options, key=lambda option: _oddity(*option)))[:3]
+
+
+def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
+    usual = channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 16 == 0
+    return (0 if height == 3 and usual else 1 if height in (5, 7, 11) and usual else 2 if usual and height > 1 else 3 if height > 1 else 4, height)

@@ -1,0 +1,42 @@
+"""Our own failures: what went wrong in one sentence, and what to do next.
+
+Everything that a user can cause ends in one of these; `cli` catches them in one place, so bad input never yields a traceback.
+"""
+
+
+class TfmemlensError(Exception):
+    """A problem the user can act upon: a slug for scripts, a sentence for people, a hint that helps."""
+
+    slug = "error"
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n  hint: {self.hint}" if self.hint else self.sentence
+
+
+class UnreadableInput(TfmemlensError):
+    """The file is missing, locked, broken or of a kind that no reader knows."""
+
+    slug = "unreadable-input"
+
+
+class UsageError(TfmemlensError):
+    """The call itself does not make sense: an option's value, a name that does not exist."""
+
+    slug = "usage"
+
+
+class BooksDoNotBalance(TfmemlensError):
+    """Attributed bytes and measured bytes disagree: a defect of ours, never shown as a result."""
+
+    slug = "books-do-not-balance"
+
+
+class MissingExtra(TfmemlensError):
+    """A feature needs a package that the base install leaves out."""
+
+    slug = "missing-extra"

@@ -1,0 +1,29 @@
+"""Why does it matter, what helps? One rule a module; this runs them all, ranks what they find, and states the verdict."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+from tfmemlens import discovery
+from tfmemlens.findings import _verdict
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Finding, Severity
+from tfmemlens.model.report import Report
+
+_ORDER = {Severity.CAUSE: 0, Severity.FACTOR: 1, Severity.NOTE: 2}
+
+
+def examine(case: Case) -> Report:
+    """The report: every rule asked, the answers ranked by severity and weight."""
+    found: list[Finding] = []
+    for slug, rule in rules().items():
+        found += [replace(finding, rule=slug) for finding in rule.check(case)]
+    ranked = tuple(sorted(found, key=lambda finding: (finding.moment, _ORDER[finding.severity], -finding.weight, -(finding.bytes or 0))))
+    return Report(case, ranked, _verdict.state(case, ranked))
+
+
+def rules() -> dict[str, ModuleType]:
+    """The catalogue: all rules by slug."""
+    return discovery.plugins(sys.modules[__name__], "check")

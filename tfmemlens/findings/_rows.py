@@ -1,0 +1,120 @@
+"""Small questions that several rules ask of a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.case import Case, Moment, Naming
+from tfmemlens.model.finding import Evidence
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import Size, human, human_size
+
+
+class Row(NamedTuple):
+    """A row of a moment's table with its owner and the tensor behind it."""
+
+    allocation: Allocation
+    owner: Owner
+    naming: Naming | None
+
+
+def rows(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> list[Row]:
+    """The rows for which the test holds, largest first."""
+    namings = moment.namings or (None,) * len(moment.attribution.table)
+    found = [Row(*parts) for parts in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True)]
+    return sorted(filter(test, found), key=lambda row: -row.allocation.total_bytes)
+
+
+def total(found: list[Row]) -> int:
+    """Bytes of these rows together."""
+    return sum(row.allocation.total_bytes for row in found)
+
+
+def of_kind(moment: Moment, *kinds: Kind) -> list[Row]:
+    """The rows of these kinds, largest first."""
+    return rows(moment, lambda row: row.owner.kind in kinds)
+
+
+def quote(row: Row) -> Evidence:
+    """A row as evidence: what it holds, and the input's line."""
+    allocation = row.allocation
+    times = f", x{allocation.count}" if allocation.count > 1 else ""
+    named = f" = {row.naming.best.tensor}" if row.naming else ""
+    return Evidence(f"{allocation.node}: {human_size(size_of(allocation))}{named}{times}", allocation.line)
+
+
+def size_of(allocation: Allocation) -> Size:
+    """The size of one execution with its error bar."""
+    return Size(allocation.size_bytes, allocation.size_bytes - allocation.error_bytes, allocation.size_bytes + allocation.error_bytes)
+
+
+def failures(case: Case) -> Iterator[tuple[int, Moment]]:
+    """The moments that are failed requests, with their index."""
+    return ((index, moment) for index, moment in enumerate(case.moments) if moment.request)
+
+
+def attributed(moment: Moment) -> bool:
+    """Whether the moment names who holds the memory, rather than only how much is held."""
+    return any(owner.kind is not Kind.UNATTRIBUTED for owner in moment.attribution.owners)
+
+
+def has_backward(moment: Moment) -> bool:
+    """Whether anything of a backward pass is alive or was being computed."""
+    request = moment.request
+    in_rows = any(owner.phase is Phase.GRADIENT for owner in moment.attribution.owners)
+    return in_rows or bool(request and request.owner.phase is Phase.GRADIENT)
+
+
+def device_limit(case: Case, moment: Moment) -> Size | None:
+    """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of the device."""
+    if moment.balance.limit:
+        return moment.balance.limit
+    if case.capture.hints.limit_bytes:
+        return Size.exactly(case.capture.hints.limit_bytes)
+    devices = case.capture.surroundings.devices
+    return next((device.limit or device.total for device in devices if device.limit or device.total), None)
+
+
+def tensor_text(moment: Moment) -> str:
+    """The failed request in a few words: `[2,720,1280,64] float32 (450.00 MiB)`."""
+    request = moment.request
+    if request is None:
+        return ""
+    failed = request.failed
+    if failed.shape is not None:
+        need = failed.tensor_bytes
+        size = f" ({human(need)})" if need is not None else ""
+        return f"{format_shape(failed.shape)} {failed.dtype or ''}".rstrip() + size
+    return human_size(failed.size) if failed.size else "an unknown amount"
+
+
+def place(moment: Moment) -> str:
+    """Where the request failed, in the user's words: the layer, else the op or node, else nothing."""
+    request = moment.request
+    if request is None:
+        return ""
+    if request.owner.layer:
+        return request.owner.layer
+    return request.failed.node or request.failed.op or ""
+
+
+def on_host(moment: Moment) -> bool:
+    """Whether this is the machine's memory rather than an accelerator's."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None:
+        return False
+    return (
+        failed.kind.name == "HOST"
+        or "CPU" in (failed.device or "").upper()
+        or (failed.allocator or "").lower() in ("cpu", "mklcpu", "gpu_host_bfc", "cuda_host_bfc")
+    )
+
+
+def held(moment: Moment) -> int:
+    """The bytes that shares are measured against: what the report holds, else what is in use."""
+    listed = moment.attribution.table.total_bytes
+    in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
+    return listed or in_use

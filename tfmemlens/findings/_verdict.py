@@ -1,0 +1,56 @@
+"""The whole answer in one sentence: what failed, and the finding that explains it best."""
+
+from __future__ import annotations
+
+from tfmemlens.findings._rows import place, tensor_text
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Finding, Severity
+from tfmemlens.model.incident import RequestKind
+
+
+def state(case: Case, findings: tuple[Finding, ...]) -> str:
+    """One sentence that stands alone."""
+    if not case.moments:
+        soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
+        return _sentence((soft or findings[0]).headline) if findings else "No sign that memory ran out was found."
+    moment = case.moments[0]
+    ours = [finding for finding in findings if finding.moment == 0]
+    best = next((finding for finding in ours if finding.severity is not Severity.NOTE), None)
+    if best is None:
+        return _sentence(_what(moment))
+    if moment.request is None:
+        return _sentence(best.headline)
+    return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
+
+
+def _what(moment: Moment) -> str:
+    request = moment.request
+    if request is None:
+        return "The peak of this step"
+    failed = request.failed
+    where = place(moment)
+    at = f" at {where}" if where else ""
+    if failed.kind is RequestKind.XLA:
+        return f"An XLA program could not get {tensor_text(moment)} for its buffers"
+    if failed.kind is RequestKind.TPU:
+        return f"A TPU program needs {tensor_text(moment)}"
+    if failed.kind is RequestKind.HOST:
+        return f"Host memory (not the GPU's) ran out{at}"
+    if failed.kind is RequestKind.COPY:
+        return f"A copy to the device found no memory{at}"
+    if failed.kind is RequestKind.WORKSPACE:
+        return f"cuDNN or cuBLAS found no memory for its workspace{at}"
+    if failed.kind is RequestKind.DRIVER:
+        return f"The driver refused memory{at}"
+    if failed.shape is None and failed.size is None:
+        return "Memory ran out"
+    return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _lower(text: str) -> str:
+    first = text.split(" ")[0]
+    return text if first.isupper() or any(letter.isdigit() for letter in first) else text[:1].lower() + text[1:]

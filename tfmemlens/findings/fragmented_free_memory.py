@@ -1,0 +1,51 @@
+"""Enough memory was free, but no single piece of it was large enough.
+
+What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a tensor.
+When it fires: the free bytes cover the failed request, and neither the largest free chunk nor what the pool may still grow by does.
+What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next request; allocate big,
+long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures
+from tfmemlens.model.case import Balance, Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human, human_size
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        books = moment.balance
+        if not moment.incident or not is_fragmented(books):
+            continue
+        assert books.available and books.largest_free_chunk and books.requested
+        state = moment.incident.state
+        remedies = [Remedy("pad or bucket inputs to a few fixed shapes, so that freed chunks fit again")]
+        if case.api.newest >= (2, 5):
+            remedies.append(Remedy("let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)", "export TF_GPU_ALLOCATOR=cuda_malloc_async"))
+        remedies.append(Remedy("create the biggest tensors (embeddings, feature buffers) before training starts, while memory is still in one piece"))
+        pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the largest free chunk has {human_size(books.largest_free_chunk)}",
+            because=f"{human_size(books.available)} was free{pieces}, but the largest piece has only {human_size(books.largest_free_chunk)}",
+            bytes=books.available.bytes,
+            weight=0.9,
+            evidence=(
+                Evidence(f"largest free chunk: {human_size(books.largest_free_chunk)}", state.line_of("largest_free_chunk")),
+                Evidence(f"free in the pool: {human_size(books.free) if books.free else 'unknown'}{pieces}", state.line_of("pool")),
+            ),
+            remedies=tuple(remedies),
+            moment=index,
+        )
+
+
+def is_fragmented(books: Balance) -> bool:
+    """Enough in sum, not enough in one piece; only where all the figures are known."""
+    if books.requested is None or books.available is None or books.largest_free_chunk is None:
+        return False
+    growth = books.growable.bytes if books.growable else 0
+    return books.requested <= books.available.low and books.requested > max(books.largest_free_chunk.high, growth)

@@ -1,0 +1,135 @@
+"""Grappler's layout optimizer keeps second copies of tensors, in the other data format.
+
+What it means: on GPUs TensorFlow rewrites NHWC convolutions to NCHW. Wherever an op cannot take NCHW, a Transpose copies the
+whole tensor back. In training such a copy can live from the forward pass until the backward pass: a second copy of a tensor
+that exists already. Names end in `-TransposeNHWCToNCHW-LayoutOptimizer` or `-TransposeNCHWToNHWC-LayoutOptimizer`.
+When it fires: at least 1 % of the bytes held are such copies.
+What to do: find the op that forces the copies. The usual ones: batch normalisation run in inference mode during training
+(its gradient cannot be converted), resize ops, reshapes, ops of unknown rank. `tfmemlens layout GRAPH` proves which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings import _code
+from tfmemlens.findings._rows import Row, held, of_kind, quote, rows, total
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human, percent
+
+_BEHIND = re.compile(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        copies = of_kind(moment, Kind.LAYOUT_TRANSPOSE)
+        share = total(copies) / max(held(moment), 1)
+        if share >= 0.01:
+            yield _finding(case, moment, index, copies, share)
+
+
+def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: float) -> Finding:
+    size, whole = total(copies), held(moment)
+    layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
+    forcing, reason = _forcing(case, moment, copies)
+    shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
+    return Finding(
+        severity=Severity.CAUSE if share >= 0.2 else Severity.FACTOR,
+        headline=f"{percent(size, whole)} of the listed bytes, {human(size)} of {human(whole)}, are LayoutOptimizer copies of {len(layers)} layers' tensors",
+        bytes=size,
+        weight=share,
+        because=f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's LayoutOptimizer made{f', most likely forced by {forcing}' if forcing else ''}",
+        detail=f"Layers: {shown}. {reason}",
+        evidence=tuple(quote(row) for row in copies[:3]) + _consumers(case, copies),
+        remedies=_remedies(case, moment, copies, forcing),
+        moment=index,
+    )
+
+
+def _consumers(case: Case, copies: list[Row]) -> tuple[Evidence, ...]:
+    """Up to TF 1.14 the name tells which input of the reader the copy feeds."""
+    feeds_x = [row for row in copies if _feeds_second_input(case, row)]
+    if len(feeds_x) < 2:
+        return ()
+    text = f"{len(feeds_x)} copies of conv outputs feed input 1 of their reader (`-k-1-Transpose…`): input 1 of FusedBatchNormGrad is `x`"
+    return (Evidence(text, feeds_x[0].allocation.line),)
+
+
+def _feeds_second_input(case: Case, row: Row) -> bool:
+    found = _BEHIND.search(row.allocation.node or "")
+    return bool(
+        found
+        and case.api.oldest < (1, 15)
+        and found["second"] == "1"
+        and found["x"].rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")
+    )
+
+
+def _forcing(case: Case, moment: Moment, copies: list[Row]) -> tuple[str, str]:
+    """The likeliest op that keeps its input in the old format, and how to check."""
+    kept = [row for row in copies if row.owner.copy_of == "output" and row.owner.phase.value == "forward"]
+    pre_norm = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")]
+    resized = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].startswith(("Relu", "Elu", "add"))]
+    if len(pre_norm) >= 2 and (
+        (case.api.oldest < (1, 15) and sum(_feeds_second_input(case, row) for row in pre_norm) >= 2)
+        or _mentions(moment, "FusedBatchNorm", "batch_normalization", "BatchNorm")
+    ):
+        return (
+            "batch normalisation in inference mode",
+            "Conv outputs copied back to NHWC and kept for backward are the mark of batch normalisation that runs in inference mode while you train "
+            "(`tf.layers.batch_normalization` without `training=True`): FusedBatchNormGrad cannot be converted then, so each conv output is copied for it. "
+            "To check: look for FusedBatchNormGrad with is_training=False in the graph. It is a bug in the model, too: the moving averages are not used as intended.",
+        )
+    if len(pre_norm) >= 2:
+        return (
+            "an op behind the convolutions that stays in NHWC",
+            "Conv outputs are copied back and kept. Ranked by how often it is so: batch normalisation in inference mode (no `training=True`), unfused batch "
+            "normalisation of unknown shape, an activation that this TensorFlow does not convert. To check: `tfmemlens layout GRAPH`.",
+        )
+    if resized and _mentions(moment, "resize", "Resize"):
+        return ("resize ops, which exist only for NHWC", "Each resize needs one copy before and one behind it. To check: `tfmemlens layout GRAPH`.")
+    return ("", "Which op forces them is not visible in the list; `tfmemlens layout GRAPH` names it.")
+
+
+def _mentions(moment: Moment, *words: str) -> bool:
+    names = [row.allocation.node or "" for row in rows(moment)] + [moment.request.failed.node or "" if moment.request else ""]
+    return any(word in name for word in words for name in names)
+
+
+def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tuple[Remedy, ...]:
+    size = total(copies)
+    kept = total([row for row in copies if row.owner.copy_of == "output"])
+    found = []
+    if "batch normalisation" in forcing or "stays in NHWC" in forcing:
+        found.append(
+            Remedy(
+                "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish",
+                _code.batch_norm_training(case.api),
+                kept,
+                Certainty.BOUND,
+            )
+        )
+    found.append(
+        Remedy(
+            "build the model in the GPU's own format, channels_first, from the input on (batch normalisation with axis=1): no copies at all",
+            "x = tf.transpose(x, [0, 3, 1, 2]); conv = tf.layers.conv2d(x, ..., data_format='channels_first')"
+            if case.api.is_tf1
+            else "tf.keras.backend.set_image_data_format('channels_first')",
+            size,
+            Certainty.BOUND,
+        )
+    )
+    if "resize" in forcing or _mentions(moment, "resize", "Resize"):
+        found.append(Remedy("replace resize + conv by a transposed convolution, which the pass converts: 2 copies fewer per up-sampling"))
+    found.append(
+        Remedy(
+            "switch the pass off; the convolution kernels then transpose inside, into temporaries that are freed at once instead of kept",
+            _code.switch_off_layout(case.api),
+            size,
+            Certainty.BOUND,
+        )
+    )
+    return tuple(found)

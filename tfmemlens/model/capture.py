@@ -1,0 +1,87 @@
+"""What the readers found in one input. No opinion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfmemlens.model.graph import Graph
+from tfmemlens.model.incident import Incident
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a capture came from: the path (`-` for standard input), the formats found, the framework that wrote it."""
+
+    path: str
+    formats: tuple[str, ...] = ()
+    framework: str | None = None
+    """`tensorflow`, `jax`, `xla`, … as far as the input betrays it."""
+    version: tuple[str, str] | None = None
+    """Oldest and newest version that writes this way; equal when stated."""
+    by_bytes: bool = False
+    """Whether line numbers are byte positions instead: so in big files, where counting lines costs more than reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What TensorFlow logged of a device when it made it."""
+
+    name: str
+    model: str | None = None
+    capability: str | None = None
+    total: Size | None = None
+    free: Size | None = None
+    limit: Size | None = None
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SoftWarning:
+    """An allocation that failed without harm: the caller had a smaller plan (`The caller indicates that this is not a failure`)."""
+
+    size: Size
+    allocator: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else the log says that bears on memory."""
+
+    devices: tuple[DeviceInfo, ...] = ()
+    soft_warnings: tuple[SoftWarning, ...] = ()
+    harmless: tuple[tuple[str, int, Line], ...] = ()
+    """Lines that look alarming and are not: (what they are, how many, the first)."""
+    steps: tuple[tuple[int, Line], ...] = ()
+    """Step or epoch counters before the failure."""
+    parameters: tuple[int, Line] | None = None
+    """`Total params` of a Keras summary."""
+    xla_flags: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str, Line], ...] = ()
+    """Settings seen in the log: (`allow_growth`, `True`, line)."""
+    ranks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the user adds on the command line: the shape of one batch, its size, the device's limit."""
+
+    input_shape: tuple[int | None, ...] | None = None
+    batch: int | None = None
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """All that was read: failures, timelines, the graph, notes of what was not understood."""
+
+    source: Source
+    incidents: tuple[Incident, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    graph: Graph | None = None
+    surroundings: Surroundings = Surroundings()
+    notes: tuple[ReadNote, ...] = ()
+    hints: Hints = Hints()

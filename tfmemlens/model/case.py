@@ -1,0 +1,157 @@
+"""A capture with owners: the moments worth explaining, each with its books."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.incident import NOTHING, FailedRequest, Incident
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Where the device's memory is at one moment. None where the input does not say; the parts it does say add up."""
+
+    limit: Size | None = None
+    pool: Size | None = None
+    in_use: Size | None = None
+    peak: Size | None = None
+    free: Size | None = None
+    growable: Size | None = None
+    """What the pool may still take from the device."""
+    largest_free_chunk: Size | None = None
+    listed: Size = NOTHING
+    unlisted: Size = NOTHING
+    unlisted_nodes: int = 0
+    outside_report: Size | None = None
+    """In use, but not in the report: variables, constants, running ops, received tensors, earlier steps."""
+    waste: Size | None = None
+    """Inside in-use chunks, beyond what their clients asked for."""
+    requested: int | None = None
+    """What the failing request asked the allocator for."""
+    missing: int | None = None
+    """By how much the request exceeds all that was free or could be taken; None when unknown, 0 when it would have fitted in sum."""
+
+    @property
+    def total(self) -> Size:
+        """All bytes of the report, listed and not."""
+        return self.listed + self.unlisted
+
+    @property
+    def available(self) -> Size | None:
+        """Free in the pool plus what the pool may still take."""
+        if self.free is None:
+            return None
+        return self.free + (self.growable or NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One tensor that a printed size can stand for."""
+
+    tensor: TensorType
+    slack_bytes: int
+    """What the chunk has beyond the tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The tensors behind a row's figure, best first; more than one when the figure is ambiguous. `reason` says what decided."""
+
+    candidates: tuple[Candidate, ...]
+    reason: str
+
+    @property
+    def best(self) -> Candidate:
+        """The likeliest tensor."""
+        return self.candidates[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A failed request with its owner."""
+
+    failed: FailedRequest
+    owner: Owner
+    rounded_bytes: int | None
+    """What the allocator was asked for: stated by a dump, or shape x dtype rounded up to 256 for a BFC allocator."""
+
+    @property
+    def needed_bytes(self) -> int | None:
+        """The best figure there is: rounded, else shape x dtype, else the printed size."""
+        if self.rounded_bytes is not None:
+            return self.rounded_bytes
+        if self.failed.tensor_bytes is not None:
+            return self.failed.tensor_bytes
+        return self.failed.size.bytes if self.failed.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment to explain: a failed request with what was held then, or the peak of a step."""
+
+    attribution: Attribution
+    balance: Balance
+    namings: tuple[Naming | None, ...] = ()
+    """For each row the tensor behind its figure, None where nothing is known."""
+    incident: Incident | None = None
+    request: Request | None = None
+    timeline: Timeline | None = None
+    peak_micros: float | None = None
+    omissions: tuple[str, ...] = ()
+    """What these figures do not include, in sentences."""
+
+    @property
+    def predicted(self) -> bool:
+        """Whether this is a forecast rather than a measurement."""
+        return bool(self.timeline and self.timeline.predicted)
+
+
+class FrontEnd(str, Enum):
+    """The way in which the user runs TensorFlow: it decides what a remedy looks like in code."""
+
+    SESSION = "session"
+    KERAS = "keras"
+    FUNCTION = "tf.function"
+    EAGER = "eager"
+    JAX = "jax"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Which TensorFlow the user writes for, as far as the input betrays it: versions are (major, minor)."""
+
+    oldest: tuple[int, int] = (0, 5)
+    newest: tuple[int, int] = (2, 99)
+    front_end: FrontEnd = FrontEnd.UNKNOWN
+
+    @property
+    def is_tf1(self) -> bool:
+        """Whether the input can only come from TensorFlow 1."""
+        return self.newest < (2, 0)
+
+    @property
+    def is_tf2(self) -> bool:
+        """Whether the input can only come from TensorFlow 2."""
+        return self.oldest >= (2, 0)
+
+    def __str__(self) -> str:
+        low, high = (".".join(map(str, version)) for version in (self.oldest, self.newest))
+        if self.newest >= (2, 99):
+            return "TensorFlow" if self.oldest <= (0, 5) else f"TensorFlow {low} or newer"
+        return f"TensorFlow {low}" if low == high else f"TensorFlow {low} to {high}" if self.oldest > (0, 5) else f"TensorFlow {high} or older"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that the findings may look at. The first moment is the one that matters most."""
+
+    capture: Capture
+    moments: tuple[Moment, ...]
+    api: Api = Api()

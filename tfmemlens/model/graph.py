@@ -1,0 +1,58 @@
+"""The computation graph, as far as memory cares: who computes what from what, of which shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tfmemlens.model.tensor import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node: `inputs` are `name`, `name:port` or `^name` (control), as a GraphDef spells them."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...] = ()
+    device: str = ""
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    outputs: tuple[TensorType, ...] = ()
+    """Types of the outputs where the graph carries them (`_output_shapes`), else empty."""
+    source: str | None = None
+    """The user's line of code, where the graph carries it."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes by name. Joined when there is one; never required."""
+
+    nodes: Mapping[str, Node]
+    functions: Mapping[str, Graph] = field(default_factory=dict)
+    producer: str | None = None
+    """The TensorFlow version that made it, where known."""
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    @cached_property
+    def consumers(self) -> Mapping[str, tuple[tuple[str, int, int], ...]]:
+        """For each node the (consumer, its input index, our output port) that read it; control edges left out."""
+        found: dict[str, list[tuple[str, int, int]]] = {}
+        for node in self.nodes.values():
+            for index, reference in enumerate(node.inputs):
+                if not reference.startswith("^"):
+                    producer, port = split_reference(reference)
+                    found.setdefault(producer, []).append((node.name, index, port))
+        return {name: tuple(readers) for name, readers in found.items()}
+
+
+def split_reference(reference: str) -> tuple[str, int]:
+    """`name:port` as (name, port); the port is 0 when left out. Function bodies write `name:output:0`."""
+    name, _, rest = reference.removeprefix("^").partition(":")
+    port = rest.rpartition(":")[2]
+    return name, int(port) if port.isdigit() else 0

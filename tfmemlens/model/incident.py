@@ -1,0 +1,187 @@
+"""One failed request for memory, and the state around it as far as the input tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.units import Size
+
+NOTHING = Size.exactly(0)
+
+
+class RequestKind(Enum):
+    """What was asked for when it failed."""
+
+    TENSOR = "tensor"
+    DUMP = "allocator dump"
+    XLA = "XLA arena"
+    TPU = "TPU memory"
+    DRIVER = "driver allocation"
+    HOST = "host memory"
+    COPY = "copy to a device"
+    WORKSPACE = "library workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRequest:
+    """The request that could not be served. Every field is None where the input does not say."""
+
+    kind: RequestKind = RequestKind.TENSOR
+    node: str | None = None
+    op: str | None = None
+    shape: tuple[int | None, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    allocator: str | None = None
+    size: Size | None = None
+    """What the allocator was asked for, as the input states it (`rounded to`, `trying to allocate`)."""
+    temporary: bool = False
+    line: Line | None = None
+    requested_by: str | None = None
+    """The op that a dump says asked (2.3+)."""
+    inputs: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Attributes of the op, where the message carries the whole NodeDef (TF <= 1.12): `("data_format", '"NHWC"')`."""
+    source: str | None = None
+    """The user's line of code, `train.py:30`."""
+    source_text: str | None = None
+    forward_node: str | None = None
+    """The forward op whose gradient this is, where TensorFlow names it (`which was originally created as op`)."""
+    keras_layer: tuple[str, str] | None = None
+    """Name and type of the Keras layer that was being called."""
+    function: str | None = None
+    """The tf.function that ran, `__inference_train_step_669`."""
+    executable: str | None = None
+
+    @property
+    def tensor_bytes(self) -> int | None:
+        """Bytes of shape x dtype, None where either is unknown (a message of TF <= 1.4 names no dtype)."""
+        return tensor_bytes(self.shape, self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorState:
+    """The allocator's own figures at the failure. None where the input does not print them."""
+
+    limit: Size | None = None
+    in_use: Size | None = None
+    peak: Size | None = None
+    pool: Size | None = None
+    free: Size | None = None
+    """Free bytes inside the pool (not what the pool may still grow by)."""
+    largest_free_chunk: Size | None = None
+    free_chunks: int | None = None
+    requested_in_use: Size | None = None
+    """Bytes that the clients of all in-use chunks asked for; `in_use` minus this is waste inside chunks."""
+    allocations: int | None = None
+    largest_allocation: Size | None = None
+    lines: tuple[tuple[str, Line], ...] = ()
+    """The line behind a figure: (`in_use`, line)."""
+
+    def line_of(self, figure: str) -> Line | None:
+        """The input's line that states the figure, None if it was summed up from many."""
+        return dict(self.lines).get(figure)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMap:
+    """The chunks of an allocator in address order, as columns; equal length. `free_bytes_known` is False for a cut list."""
+
+    address: Sequence[int] = ()
+    size_bytes: Sequence[int] = ()
+    in_use: Sequence[bool] = ()
+    region: Sequence[int] = ()
+    requested_bytes: Sequence[int | None] = ()
+    op: Sequence[str | None] = ()
+    regions: tuple[int, ...] = ()
+    """Sizes of the regions, where the dump states them (>= 1.14)."""
+    complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """A line of the dump's summary: so many in-use chunks of one size."""
+
+    count: int
+    size_bytes: int
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HolderBlock:
+    """One block of a report: the live allocations of a step on one device and allocator."""
+
+    device: str | None
+    allocator: str | None
+    table: AllocationTable
+    unlisted_nodes: int = 0
+    unlisted: Size = NOTHING
+    header: Line | None = None
+    tail: Line | None = None
+    cut: bool = False
+    """Whether the end of the list is missing: neither a `Remaining` line nor 99 % of anything can be relied on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedBuffer:
+    """A buffer of a TPU listing that padding to tiles made larger than its tensor."""
+
+    label: str
+    size: Size
+    unpadded: Size
+    shape: tuple[int | None, ...] | None
+    dtype: str | None
+    layout: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerMemory:
+    """What an XLA compiler says of one executable: sizes by purpose, never more than one executable."""
+
+    sections: tuple[tuple[str, Size, Line], ...] = ()
+    """(`preallocated temp`, size, line), (`parameter`, …), (`HLO temp`, …): in the input's own words."""
+    needed: Size | None = None
+    capacity: Size | None = None
+    reduced_from: Size | None = None
+    """Need before rematerialisation."""
+    reduced_to: Size | None = None
+    goal: Size | None = None
+    reduced_line: Line | None = None
+    padded: tuple[PaddedBuffer, ...] = ()
+
+    def section(self, name: str) -> Size | None:
+        """The size stated for one purpose."""
+        return next((size for key, size, _ in self.sections if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One failure, however often the log tells it."""
+
+    request: FailedRequest
+    occurrences: int = 1
+    """How often the input tells this failure (retellings, root errors, ranks)."""
+    state: AllocatorState = AllocatorState()
+    holders: tuple[HolderBlock, ...] = ()
+    chunks: ChunkMap | None = None
+    size_classes: tuple[SizeClass, ...] = ()
+    compiler: CompilerMemory | None = None
+    fatal: bool = True
+    """False for a failure after which the run went on."""
+    ranks: tuple[str, ...] = ()
+    """The processes that tell it, where lines carry their rank or host."""
+    hint: Line | None = None
+    """TensorFlow's hint that the report could have been switched on: it was not."""
+    driver_failures: tuple[tuple[Size, Line], ...] = ()
+    tellings: tuple[Line, ...] = ()
+    era: tuple[str, str] | None = None
+    """Oldest and newest TensorFlow that prints this way, such as ("1.14", "2.1")."""

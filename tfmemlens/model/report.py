@@ -1,0 +1,37 @@
+"""What a renderer may look at: the case, the ranked findings, the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Finding
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Report:
+    """One input, explained."""
+
+    case: Case
+    findings: tuple[Finding, ...]
+    verdict: str
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The allocations of the moment that matters most, with layer, kind and phase, largest first.
+
+        Columns as in `AllocationTable.to_frame()` plus `layer`, `kind`, `phase` and `total_bytes`; sizes in bytes, times in microseconds.
+        """
+        import pandas
+
+        if not self.case.moments:
+            return pandas.DataFrame(columns=["node", "layer", "kind", "phase", "total_bytes"])
+        attribution = self.case.moments[0].attribution
+        frame = attribution.table.to_frame()
+        for name in ("layer", "kind", "phase"):
+            frame[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in attribution.owners]
+        frame["total_bytes"] = frame["size_bytes"] * frame["count"]
+        return frame.sort_values("total_bytes", ascending=False, ignore_index=True)

@@ -1,0 +1,86 @@
+"""What did the input say? One format a module; the content decides which, never the name."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from tfmemlens import discovery
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers import inputs, oom_log
+
+
+def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
+    """The capture of one input, or of several as one."""
+    captures = []
+    for source in sources:
+        try:
+            captures.append(_read_one(source, several=len(sources) > 1))
+        except UnreadableInput as problem:
+            if len(sources) == 1:
+                raise
+            captures.append(Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),)))
+    if not captures:
+        raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
+    return replace(merge(captures), hints=hints)
+
+
+def _read_one(source: inputs.Input, several: bool) -> Capture:
+    opened = inputs.open_input(source)
+    with opened.file:
+        head = opened.head()
+        name = source.name if several else ""
+        if not opened.size:
+            raise UnreadableInput(f"{source.path} is empty", "was the log flushed before the process died?")
+        if _binary(head):
+            return _read_binary(opened, head)
+        if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
+            return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
+        lines, whole = inputs.text_lines(opened)
+        found = oom_log.read(lines, source.path, name)
+        if whole:
+            return found
+        note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")
+        return replace(found, source=replace(found.source, by_bytes=True), notes=(*found.notes, note))
+
+
+def _binary(head: bytes) -> bool:
+    if inputs.encoding_of(head).startswith("utf-16"):
+        return False
+    sample = head[:4096]
+    return b"\x00" in sample or sum(byte < 9 for byte in sample) > 0.02 * len(sample)
+
+
+def _read_binary(opened: inputs.Opened, head: bytes) -> Capture:
+    for module in discovery.plugins(sys.modules[__name__], "sniff_bytes", "read_file").values():
+        if module.sniff_bytes(head, opened):
+            found: Capture = module.read_file(opened)
+            return found
+    raise UnreadableInput(
+        f"{opened.path} is binary, and none of the formats that tfmemlens knows", "it reads logs, MemoryDump, RunMetadata, tfevents and XSpace files"
+    )
+
+
+def merge(captures: list[Capture]) -> Capture:
+    """Several captures as one: the failures of all, the first graph, all notes."""
+    if len(captures) == 1:
+        return captures[0]
+    first = captures[0]
+    formats = tuple(dict.fromkeys(name for found in captures for name in found.source.formats))
+    source = Source(
+        ", ".join(found.source.path for found in captures),
+        formats,
+        next((found.source.framework for found in captures if found.source.framework), None),
+        next((found.source.version for found in captures if found.source.version), None),
+    )
+    return replace(
+        first,
+        source=source,
+        incidents=tuple(sorted((incident for found in captures for incident in found.incidents), key=lambda incident: not incident.fatal)),
+        timelines=tuple(timeline for found in captures for timeline in found.timelines),
+        graph=next((found.graph for found in captures if found.graph), None),
+        surroundings=max((found.surroundings for found in captures), key=lambda known: len(known.devices) + len(known.steps)),
+        notes=tuple(note for found in captures for note in found.notes),
+    )

@@ -1,0 +1,296 @@
+"""Where bytes come from: files, globs, directories, standard input, gzip, notebooks, text in any encoding.
+
+Big files are not read whole: the last pieces first, then the rest for two literals, and only the regions around what is
+found are parsed (measured: an alternation of patterns costs 15 times as much as a literal).
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tfmemlens.errors import UnreadableInput
+
+LITERALS = (b"OOM when allocating tensor with shape", b"ut of memory")
+"""Between them they find nearly every failure: TensorFlow's sentence; BFC, XLA, TPU and driver messages."""
+TAIL_LITERALS = (
+    *LITERALS,
+    b"OOM when",
+    b"RESOURCE_EXHAUSTED",
+    b"esource exhausted",
+    b"Dst tensor",
+    b"OUT_OF_MEMORY",
+    b"That was not possible",
+    b"Current usage from",
+    b"bfc_allocator",
+)
+NOISE = (
+    b"bfc_allocator",
+    b" of size ",
+    b"InUse",
+    b"Chunk",
+    b"KiB",
+    b"MiB",
+    b"GiB",
+    b"Bin (",
+    b"Shape: ",
+    b"Stats",
+    b"OOM",
+    b"[[",
+    b"Op:",
+    b'File "',
+    b"defined at",
+)
+SMALL = 16 << 20
+TAIL = 8 << 20
+PIECE = 256 << 10
+WINDOW = 64 << 20
+MAX_REGIONS = 64
+
+
+@dataclass(frozen=True)
+class Input:
+    """One thing to read: a file, or a text that was passed directly."""
+
+    path: str
+    text: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The short name that evidence shows when there are several inputs."""
+        return os.path.basename(self.path) or self.path
+
+
+def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Input]:
+    """The inputs that a path, a glob, a directory, `-`, a list of these, or a pasted text stand for. Raises UnreadableInput."""
+    if isinstance(source, str | os.PathLike):
+        return _one(source)
+    found = [each for part in source for each in _one(part)]
+    return list({each.path if each.text is None else id(each): each for each in found}.values())
+
+
+def _one(source: str | os.PathLike[str]) -> list[Input]:
+    text = os.fspath(source)
+    if isinstance(source, str) and ("\n" in text or len(text) > 4096):
+        return [Input("(text)", text)]
+    if text == "-":
+        return [Input("-")]
+    path = Path(text)
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+        if not files:
+            raise UnreadableInput(f"{text} is an empty directory", "name a log, a trace, or a directory that holds some")
+        return [Input(str(each)) for each in files]
+    if path.exists():
+        return [Input(text)]
+    matches = sorted(each for each in glob.glob(text, recursive=True) if os.path.isfile(each))
+    if matches:
+        return [Input(each) for each in matches]
+    if isinstance(source, str) and _looks_pasted(text):
+        return [Input("(text)", text)]
+    raise UnreadableInput(f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`")
+
+
+def _looks_pasted(text: str) -> bool:
+    return any(word in text for word in ("OOM when", "ut of memory", "RESOURCE_EXHAUSTED", "esource exhausted", " from device", "MiB from"))
+
+
+@dataclass
+class Opened:
+    """An input ready for random access: its first bytes and the whole as a file on disk or in memory."""
+
+    path: str
+    name: str
+    file: BinaryIO
+    size: int
+
+    def head(self, count: int = 1 << 16) -> bytes:
+        """The first bytes."""
+        self.file.seek(0)
+        return self.file.read(count)
+
+    def all(self) -> bytes:
+        """Everything, for formats that need it."""
+        self.file.seek(0)
+        return self.file.read()
+
+
+def open_input(source: Input) -> Opened:
+    """Open a file, unzip it, or spool standard input to disk. Raises UnreadableInput."""
+    try:
+        if source.text is not None:
+            return _spooled(source, iter([source.text.encode("utf-8", "surrogateescape")]))
+        if source.path == "-":
+            return _spooled(source, iter(lambda: sys.stdin.buffer.read(1 << 20), b""))
+        file = open(source.path, "rb")
+        if file.read(2) == b"\x1f\x8b":
+            file.seek(0)
+            return _spooled(source, _unzipped(file))
+        return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
+    except OSError as error:
+        raise UnreadableInput(f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions") from None
+
+
+def _unzipped(file: BinaryIO) -> Iterator[bytes]:
+    """A cut archive still gives what comes before the cut."""
+    with gzip.open(file) as stream:
+        while True:
+            try:
+                piece = stream.read(1 << 20)
+            except (EOFError, OSError, gzip.zlib.error):  # type: ignore[attr-defined]
+                return
+            if not piece:
+                return
+            yield piece
+
+
+def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
+    spool = tempfile.SpooledTemporaryFile(max_size=SMALL)
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        spool.write(piece)
+    return Opened(source.path, source.name, spool, size)  # type: ignore[arg-type]
+
+
+def encoding_of(head: bytes) -> str:
+    """UTF-16 by its mark or its zeros, else UTF-8 with stray bytes kept."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    if len(head) > 8 and head[1:200:2].count(0) > 0.6 * len(head[1:200:2]):
+        return "utf-16-le"
+    if len(head) > 8 and head[0:200:2].count(0) > 0.6 * len(head[0:200:2]):
+        return "utf-16-be"
+    return "utf-8-sig"
+
+
+def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
+    """The lines worth parsing, numbered, and whether that is all of the file.
+
+    In a file above 16 MiB only regions are read, and a line's number is its byte position: counting the lines before it
+    would take longer than finding it.
+    """
+    encoding = encoding_of(opened.head(4096))
+    if opened.size <= SMALL or encoding.startswith("utf-16"):
+        return _numbered(opened.all().decode(encoding, "replace"), 1), True
+    return _regions(opened, encoding), False
+
+
+def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; a carriage return starts a new line of the same number, as progress bars use it."""
+    for number, line in enumerate(text.split("\n"), first):
+        line = line.removesuffix("\r")
+        if "\r" in line:
+            yield from ((number, part) for part in line.split("\r"))
+        else:
+            yield number, line
+
+
+def _regions(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of the head, of every region with a failure, and of the tail; their numbers are byte positions."""
+    for start, end in _merge([(0, PIECE // 4), *_found(opened), (max(opened.size - PIECE, 0), opened.size)]):
+        opened.file.seek(start)
+        piece = opened.file.read(end - start)
+        position = start
+        for index, line in enumerate(piece.split(b"\n")):
+            if index or not start:
+                for part in line.removesuffix(b"\r").split(b"\r"):
+                    yield position, part.decode(encoding, "replace")
+            position += len(line) + 1
+
+
+def _found(opened: Opened) -> list[tuple[int, int]]:
+    tail_start = max(opened.size - TAIL, 0)
+    opened.file.seek(tail_start)
+    tail = opened.file.read()
+    hits = [tail_start + at for literal in TAIL_LITERALS for at in _all(tail, literal)]
+    del tail
+    if not hits:
+        hits = _search(opened, tail_start)
+    return [_grow(opened, hit) for hit in sorted(hits)[:: max(len(hits) // MAX_REGIONS, 1)]] if hits else []
+
+
+def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
+    found: list[int] = []
+    at = piece.find(literal)
+    while at >= 0 and len(found) < limit:
+        found.append(at)
+        at = piece.find(literal, at + PIECE)
+    return found
+
+
+def _search(opened: Opened, end: int) -> list[int]:
+    hits: list[int] = []
+    for start in range(0, end, WINDOW):
+        with _window(opened, start, min(WINDOW + 4096, opened.size - start)) as view:
+            for literal in LITERALS:
+                at = view.find(literal)
+                while at >= 0 and len(hits) < 4 * MAX_REGIONS:
+                    hits.append(start + at)
+                    at = view.find(literal, at + PIECE)
+    return hits
+
+
+def _window(opened: Opened, start: int, length: int) -> mmap.mmap:
+    fileno = opened.file.fileno()
+    return mmap.mmap(fileno, length, access=mmap.ACCESS_READ, offset=start)
+
+
+def _grow(opened: Opened, hit: int) -> tuple[int, int]:
+    """Around a hit, as long as the neighbourhood still speaks the allocator's language."""
+    start, end = max(hit - PIECE, 0), min(hit + PIECE, opened.size)
+    while start > 0 and _noisy(opened, max(start - PIECE, 0), start):
+        start = max(start - PIECE, 0)
+    while end < opened.size and _noisy(opened, end, min(end + PIECE, opened.size)):
+        end = min(end + PIECE, opened.size)
+    return start, end
+
+
+def _noisy(opened: Opened, start: int, end: int) -> bool:
+    opened.file.seek(start)
+    piece = opened.file.read(end - start)
+    lines = piece.count(b"\n") + 1
+    return sum(piece.count(word) for word in (b"bfc_allocator", b"iB from ", b" of size ")) > 0.2 * lines
+
+
+def _merge(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def notebook_text(head: bytes, whole: bytes) -> str | None:
+    """The saved outputs of a Jupyter notebook as text, None if this is no notebook."""
+    if head.lstrip()[:1] != b"{" or (b'"cells"' not in whole[: 1 << 20] and b'"worksheets"' not in whole[: 1 << 20]):
+        return None
+    try:
+        notebook = json.loads(whole)
+    except ValueError:
+        return None
+    cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])]
+    return "\n".join(_joined(piece) for cell in cells for piece in _cell(cell))
+
+
+def _cell(cell: dict[str, object]) -> Iterator[object]:
+    yield cell.get("source") or cell.get("input") or ""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else []:
+        yield output.get("text") or (output.get("data") or {}).get("text/plain") or ""
+        yield "\n".join(output.get("traceback") or [])
+
+
+def _joined(piece: object) -> str:
+    return "".join(map(str, piece)) if isinstance(piece, list) else str(piece)

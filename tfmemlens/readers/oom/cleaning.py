@@ -1,0 +1,228 @@
+"""Undo what terminals, loggers, notebooks and web pages did to a log, so that the rules see TensorFlow's own lines.
+
+Each line keeps the number it has in the user's file. The order matters: characters first, then what was put before every
+physical line (quotes, comment marks), then hard wraps, then the prefixes of log shippers and of TensorFlow's own logger.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from tfmemlens.model.line import Line
+
+Physical = tuple[int, str]
+_SAMPLE = 20_000
+_LOOK_AHEAD = 4
+
+
+class Cleaned(NamedTuple):
+    """A logical line, the process it came from (empty if unsaid), and the C++ file that logged it (empty if unsaid)."""
+
+    line: Line
+    rank: str
+    origin: str
+
+
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]"
+)
+_NEEDS_ANSI = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[")
+_TAGS = re.compile(r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>", re.IGNORECASE)
+_BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
+_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
+_QUOTE = re.compile(
+    r"\s{0,3}(?:>\s?)+(?=\S|\Z)|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
+)
+
+_STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
+GLOG = re.compile(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) (?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
+ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
+_FAST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
+_RANK = re.compile(
+    r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:, ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"
+    r"|(?P<compose>[A-Za-z][\w.-]*[_-]\d+) +\| |(?P<srun>\d{1,4}): (?=\s*(?:\d{4}-\d\d-\d\d |[IWEF]\d{4} |\d+(?:\.\d+)?[KMGT]?i?B from |Current usage))"
+    r"|\[(?P<torch>\d{1,3})\]:\s?)"
+)
+_SHIPPER = re.compile(
+    r"\s*(?:"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?: (?:stderr|stdout) [FP])?[ \t]"  # Kubernetes, GitHub Actions
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?(?: -)?(?: \[?\{?[\w./-]+(?:\.py)?:?\d*\}?\]?)?:? (?:- )?\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|E|I|W)\]?(?: -)?[: ]\s?"  # Python logging, Airflow
+    r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG|FATAL):[\w.-]*:\s?"  # logging.basicConfig
+    r"|\[(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL)\]:?\s"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? +\d+ [\w./-]+\.py:\d+\] ?"  # absl for Python
+    r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d [\w.-]+ [\w./-]+(?:\[\d+\])?: "  # syslog
+    r"|\d\d:\d\d:\d\d(?:[.,]\d+)?:? (?=\S)"
+    r"|[IWEF] (?=\d{4}-\d\d-\d\d |\s*(?:\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|Traceback|tensorflow\.|\[\[|  ))"  # DeepSpeech
+    r"|E +\d+ (?=tensorflow/)"
+    r")"
+)
+_SPLIT = re.compile(
+    rf"(?<=\S)(?={_STAMP}[IWEF] )|(?<=[^\s])(?=[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+ \w+\.cc:\d+\])|(?<=.)(?=Current usage from device: )|(?<=\S )(?=\d+(?:\.\d+)?[KMGT]iB from \S+ +\d+(?:\.\d+)?[KMGT]?i?B from )"
+)
+_ENTRY_RUN = re.compile(r"(?<=\S)\s+(?=(?:\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_.\d]|Remaining \d+ nodes with ))")
+FRESH = re.compile(
+    r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+ pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current usage|Hint: |\[\[|Traceback|File \"|During |Caused by|"
+    r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk) {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
+    r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry Param|={6}|\(\d\) |>>>|In \[|Epoch )"
+)
+_UNFINISHED = (
+    ("OOM when allocating", re.compile(r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator \S+|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z")),
+    ("ran out of memory trying", re.compile(r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?: |\Z)|\s*\Z)")),
+    ("memory while trying to allocate", re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
+    ("Ran out of memory in memory space", re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded")),
+    (" Chunks of size", re.compile(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
+    ("Current usage from", re.compile(r"from device: \S+, allocator: \S+")),
+    ("Can't reduce memory use", re.compile(r"only reduced to \S+ \(\d+ bytes\)(?:, down from \S+(?: \(\d+ bytes\))? originally)?")),
+    ("Sum Total of", re.compile(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
+    ("memory_limit_:", re.compile(r"curr_region_allocation_bytes_: \d+")),
+)
+
+
+def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
+    """Logical lines from physical ones, in order."""
+    for number, text in _rejoin(_unquote(_characters(physical))):
+        rank, origin, bare = strip_prefixes(text)
+        first, *others = _pieces(bare)
+        yield Cleaned(Line(number, first, source), rank, origin)
+        for piece in others:
+            _, origin, bare = strip_prefixes(piece)
+            yield Cleaned(Line(number, bare, source), rank, origin)
+
+
+def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
+    """Escape codes, entities, tags, markdown escapes and literal backslash-n are gone afterwards."""
+    for number, text in physical:
+        if text.isascii() and not _NEEDS_ANSI.search(text) and "&" not in text and "\\" not in text and "<" not in text and "**" not in text:
+            yield number, text
+            continue
+        if _NEEDS_ANSI.search(text):
+            text = _ANSI.sub("", text)
+        text = text.replace("\xa0", " ").replace("\u2026", "...").replace("\uff1a", ":")
+        text = text.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2010: "-", 0x2011: "-"})
+        if "&" in text:
+            text = html.unescape(text).replace("\xa0", " ")
+        for part in _lines_within(text):
+            yield number, part
+
+
+def _lines_within(text: str) -> Iterator[str]:
+    if "**" in text and not re.search(r"[*_x]{20}", text):
+        text = text.replace("**", "")
+    if "\\n" in text and re.search(r"OOM when|Current usage|ran out of memory|RESOURCE_EXHAUSTED|Resource exhausted|\[\[|MiB from", text):
+        text = text.replace("\\t", "\t").replace("\\r", "").replace('\\"', '"').replace("\\'", "'").replace("\\n", "\n")
+    if "<" in text:
+        text = _TAGS.sub("", _BREAKS.sub("\n", text))
+    if "\\" in text and not re.search(r"\\(?:src|Users|lib|tf_jenkins|tensorflow)\b", text):
+        text = _ESCAPES.sub(r"\1", text)
+    yield from text.split("\n") if "\n" in text else (text,)
+
+
+def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
+    for number, text in lines:
+        if text[:1] in (">", "#", " ", "`", "~", "\t", "|"):
+            if _FENCE.match(text):
+                continue
+            if found := _QUOTE.match(text):
+                text = text[found.end() :]
+        yield number, text
+
+
+def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
+    """Lines that a terminal or a mailer broke are whole again."""
+    stream = iter(lines)
+    ahead = deque(islice(stream, _SAMPLE))
+    width = wrap_width([text for _, text in ahead])
+    while ahead:
+        if len(ahead) <= _LOOK_AHEAD:
+            ahead.extend(islice(stream, _SAMPLE))
+        number, text = ahead.popleft()
+        if width:
+            text = _unwrap(text, width, ahead)
+        text, used = _complete(text, ahead)
+        for _ in range(used):
+            ahead.popleft()
+        yield number, text
+
+
+def _unwrap(text: str, width: int, ahead: deque[Physical]) -> str:
+    last = text
+    while ahead and width - 1 <= len(last) <= width and _continues(ahead[0][1]):
+        lost_blank = len(last) == width - 1 and not ahead[0][1].startswith(" ")
+        last = ahead.popleft()[1]
+        text += (" " if lost_blank else "") + last
+    return text
+
+
+def wrap_width(texts: list[str]) -> int | None:
+    """The column at which a terminal broke the lines, None if none did.
+
+    Lines of exactly that length are followed by lines that begin nowhere; whole lines of equal length are not.
+    """
+    broken: Counter[int] = Counter()
+    whole: Counter[int] = Counter()
+    longest = 0
+    for text, following in pairwise(texts):
+        size = len(text)
+        longest = max(longest, size)
+        if size >= 40:
+            (broken if _continues(following) else whole)[size] += 1
+    for size, count in sorted(broken.items(), key=lambda item: -item[1]):
+        longer = sum(times for length, times in (broken + whole).items() if length > size)
+        if count >= 3 and count > 2 * whole[size] and longer <= 0.02 * len(texts) + 1:
+            return size
+    return None
+
+
+def _continues(following: str) -> bool:
+    return bool(following.strip()) and not FRESH.match(following) and not _FENCE.match(following)
+
+
+def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
+    """A sentence that stops in the middle takes the next lines, as long as that makes it whole."""
+    for trigger, whole in _UNFINISHED:
+        if trigger not in text or whole.search(text):
+            continue
+        later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
+        for glue in ("", " "):
+            longer = text
+            for used, line in enumerate(later, start=1):
+                if FRESH.match(line) and line.strip():
+                    break
+                longer = longer.rstrip() + glue + line.strip()
+                if whole.search(longer):
+                    return longer, used
+    return text, 0
+
+
+def _pieces(text: str) -> list[str]:
+    """At least one piece. A stamp in the middle of a line starts a new one: progress bars end without a newline. Lists that lost their newlines are split."""
+    if text.count("B from ") > 1:
+        text = _ENTRY_RUN.sub("\n", text)
+        return [piece for line in text.split("\n") for piece in _SPLIT.split(line) if piece] or [text]
+    if ".cc:" in text or "Current usage" in text:
+        return [piece for piece in _SPLIT.split(text) if piece] or [text]
+    return [text]
+
+
+def strip_prefixes(text: str) -> tuple[str, str, str]:
+    """Rank, logging C++ file and the bare text of a line."""
+    if found := _FAST.match(text):
+        return "", found[1], text[found.end() :]
+    rank = origin = ""
+    for _ in range(6):
+        if found := _RANK.match(text):
+            rank = rank or next((value for value in found.groups() if value), "")
+        elif found := GLOG.match(text) or ABSL.match(text):
+            origin = found["origin"]
+        else:
+            found = _SHIPPER.match(text)
+        if not found or not found.end():
+            break
+        text = text[found.end() :]
+    return rank, origin, text

@@ -1,0 +1,276 @@
+"""What XLA and the TPU compiler print when one executable does not fit: peak buffers, HBM ledgers, padding, rematerialisation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule
+from tfmemlens.units import Size, parse_size
+
+XLA = LineRule(
+    rf"[Oo]ut of (?:host )?memory while trying to allocate (?P<size>{SIZE}|\d+)(?P<plain> ?bytes)?\.?"
+    r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?(?: \[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.",
+    "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0. [executable_name='jit_train_step']",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes. [tf-allocator-allocation-error='']",
+    needs="while trying to allocate",
+)
+REQUEST = LineRule(
+    rf"Failed to allocate request for (?P<size>{SIZE}) \((?P<bytes>\d+)B\) on device ordinal (?P<device>\d+)",
+    "Failed to allocate request for 10.58GiB (11364872192B) on device ordinal 0",
+    needs="Failed to allocate request",
+)
+REMAT = LineRule(
+    rf"Can't reduce memory use below (?P<goal>{SIZE}) \((?P<goal_bytes>-?\d+) bytes\) by rematerialization; only reduced to (?P<reached>{SIZE}) \((?P<reached_bytes>\d+) bytes\)"
+    rf"(?:, down from (?P<down>{SIZE})(?: \((?P<down_bytes>\d+) bytes\))? originally)?",
+    "Can't reduce memory use below 8.48GiB (9105000000 bytes) by rematerialization; only reduced to 13.00GiB (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
+    needs="Can't reduce memory use",
+)
+DEBUGGING = LineRule(r"BufferAssignment (?:OOM Debugging|stats)", "BufferAssignment OOM Debugging.", needs="BufferAssignment")
+SECTION = LineRule(
+    rf"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total) (?P<what>allocation|fragmentation): *(?P<size>{SIZE})",
+    "             parameter allocation:   46.29MiB",
+    "    preallocated temp fragmentation:         2B (0.00%)",
+    needs=": ",
+)
+PEAK_BUFFERS = LineRule(r"Peak buffers:", "Peak buffers:", needs="Peak buffers")
+BUFFER = LineRule(r"\bBuffer (?P<index>\d+):\s*\Z", "\tBuffer 1:", needs="Buffer ")
+BUFFER_SIZE = LineRule(rf"(?:\A|\s)Size: (?P<size>{SIZE})\s*\Z", "\t\tSize: 3.15GiB", needs="Size: ")
+OPERATOR = LineRule(
+    r"Operator: (?:op_type=\"(?P<type>[^\"]*)\" ?)?(?:op_name=\"(?P<name>[^\"]*)\")?(?: ?source_file=\"(?P<file>[^\"]*)\")?(?: ?source_line=(?P<line>\d+))?",
+    'Operator: op_name="jit(train_step)/jit(main)/jvp(Transformer)/dot_general" source_file="model.py" source_line=31',
+    needs="Operator:",
+)
+PARAMETER = LineRule(r"Entry Parameter Subshape: (?P<shape>.+?)\s*\Z", "\t\tEntry Parameter Subshape: f32[512,512]", needs="Entry Parameter")
+LABEL = LineRule(r"XLA [Ll]abel: (?P<label>.+?)\s*\Z", "\t\tXLA Label: fusion", "     XLA label: %fusion.12 = ...", needs="XLA ")
+SHAPE = LineRule(r"(?:\A|\s)Shape: (?P<shape>.+?)\s*\Z", "\t\tShape: f32[1024,1024]", "     Shape: f32[512,245,256]{2,1,0:T(8,128)}", needs="Shape: ")
+RULE = LineRule(r"\A\W*={10,}\s*\Z", "\t\t==========================")
+TPU = LineRule(
+    rf"Ran out of memory in memory space (?P<space>\w+)\. +(?:It should not be possible.*?)?Used (?P<used>{TPU_SIZE}) of (?P<capacity>{TPU_SIZE}) \w+\.(?:\s*Exceeded \w+ capacity by (?P<excess>{TPU_SIZE})\.?)?",
+    "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.",
+    needs="Ran out of memory in memory space",
+)
+TPU_RESERVE = LineRule(
+    rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not possible\. There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and (?P<reservable>{TPU_SIZE}) reservable)?",
+    "Attempting to reserve 8.37G at the bottom of memory. That was not possible. There are 6.26G free, 0B reserved, and 6.26G reservable.",
+    "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x0_HBM0)",
+    needs="That was not possible",
+)
+TPU_LEDGER = LineRule(
+    rf"(?P<name>Top-of-Memory reserved|Currently allocated|Program requirement|Available after request): +(?P<size>{TPU_SIZE}) \( *(?P<bytes>-?[\d,]+) bytes\)",
+    "    Currently allocated:        9.21G (  9,889,120,256 bytes)",
+    needs=" bytes)",
+)
+TPU_TOTAL = LineRule(rf"Total (?P<space>\w+) usage >= (?P<size>{TPU_SIZE})", "Total hbm usage >= 42.26G:", needs="usage >=")
+TPU_ROW = LineRule(
+    rf"(?:\A|\s)(?P<name>reserved|program|arguments|output|HLO temp|global|scoped|overlays|stack)(?:\([^)]*\))? {{2,}}(?P<size>{TPU_SIZE}|unknown size)(?: \((?P<detail>.*))?",
+    "    program          41.74G ",
+    "    HLO temp         41.73G (99.9% utilization: Unpadded (20.01G) Padded (20.01G), 0.0% fragmentation (2.00K))",
+    "    arguments       unknown size ",
+)
+TPU_ENTRY = LineRule(rf"(?:\A|\s)(?P<index>\d+)\\?\. Size: (?P<size>{TPU_SIZE})\s*\Z", "  1. Size: 32.00G", needs=". Size: ")
+TPU_UNPADDED = LineRule(rf"Unpadded size: (?P<size>{TPU_SIZE})", "     Unpadded size: 1.00G", needs="Unpadded size")
+TPU_EXTRA = LineRule(
+    rf"Extra memory due to padding: (?P<size>{TPU_SIZE}) \((?P<factor>[\d.]+)x expansion\)",
+    "     Extra memory due to padding: 31.00G (32.0x expansion)",
+    needs="due to padding",
+)
+TPU_TYPE = LineRule(r"Allocation type: (?P<type>.+?)\s*\Z", "     Allocation type: HLO temp", needs="Allocation type")
+BORING = LineRule(
+    r"Largest program allocations|Program \w+ requirement|Output size|Compilation failure|profiler will not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
+    "  Largest program allocations in hbm:",
+)
+
+
+@dataclass
+class Buffer:
+    """One buffer of a listing, as it is read."""
+
+    line: Line
+    size: Size
+    name: str | None = None
+    op_type: str | None = None
+    source: str | None = None
+    label: str | None = None
+    shape: tuple[int | None, ...] | None = None
+    dtype: str | None = None
+    layout: str = ""
+    parameter: bool = False
+    unpadded: Size | None = None
+    kind: str | None = None
+
+    def allocation(self) -> Allocation:
+        """The buffer as a row of the table."""
+        node = self.name or self.label
+        purpose = "parameter" if self.parameter else self.kind
+        op = self.op_type or (self.label.split(".")[0].lstrip("%").split(" ")[0] if self.label else None)
+        return Allocation(node, self.size.bytes, op=op, shape=self.shape, dtype=self.dtype, error_bytes=self.size.error_bytes, purpose=purpose, line=self.line)
+
+
+@dataclass
+class Executable:
+    """One compiled program that does not fit, as it is read."""
+
+    line: Line
+    kind: RequestKind
+    size: Size | None = None
+    allocator: str | None = None
+    device: str | None = None
+    name: str | None = None
+    capacity: Size | None = None
+    needed: Size | None = None
+    free: Size | None = None
+    excess: Size | None = None
+    remat: tuple[Size, Size, Size | None, Line] | None = None
+    sections: list[tuple[str, Size, Line]] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    tellings: list[Line] = field(default_factory=list)
+
+    def memory(self) -> CompilerMemory:
+        """The compiler's figures as a value."""
+        padded = tuple(
+            PaddedBuffer(b.name or b.label or "", b.size, b.unpadded, b.shape, b.dtype, b.layout, b.line)
+            for b in self.buffers
+            if b.unpadded is not None and b.unpadded.bytes < b.size.bytes
+        )
+        goal, reached, down, line = self.remat or (None, None, None, None)
+        return CompilerMemory(tuple(self.sections), self.needed, self.capacity, down, reached, goal, line, padded)
+
+
+def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
+    """Shape, dtype and layout of `f32[512,245,256]{2,1,0:T(8,128)}`; nothing for a tuple."""
+    found = re.match(r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d,<=]*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip())
+    if not found:
+        return None, None, ""
+    sizes = tuple(int(size.lstrip("<=")) for size in found["shape"].split(",") if size)
+    return sizes, numpy_dtype(found["dtype"]), found["layout"] or ""
+
+
+class CompilerFamily:
+    """Collects the failures of compiled programs."""
+
+    def __init__(self) -> None:
+        self.finished: list[Executable] = []
+        self._buffer: Buffer | None = None
+        self._remat: tuple[Size, Size, Size | None, Line] | None = None
+        self._listing = False
+
+    def offer(self, line: Line) -> bool:
+        """Take the line if it belongs to a compiler's account."""
+        text = line.text
+        for rule, take in ((XLA, self._xla), (REQUEST, self._request), (TPU, self._tpu), (TPU_RESERVE, self._reserve), (REMAT, self._reduced)):
+            if found := rule.search(text):
+                take(found.groupdict(), line)
+                return True
+        if DEBUGGING.search(text) or PEAK_BUFFERS.search(text) or TPU_TOTAL.search(text):
+            self._program(line, RequestKind.TPU if "usage" in text else RequestKind.XLA)
+            self._listing = True
+            return True
+        return self._body(text, line) if self._listing else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
+
+    def _body(self, text: str, line: Line) -> bool:
+        if found := TPU_ENTRY.search(text):
+            self._open(line, parse_size(found["size"]))
+            return True
+        if BUFFER.search(text):
+            self._buffer = None
+            self._awaiting = line
+            return True
+        if found := BUFFER_SIZE.search(text):
+            self._open(line, parse_size(found["size"]))
+            return True
+        if self._buffer and self._detail(self._buffer, text):
+            return True
+        if found := SECTION.search(text) or TPU_ROW.search(text):
+            self._section(found.groupdict(), line)
+            return True
+        return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
+
+    _awaiting: Line | None = None
+
+    def _detail(self, buffer: Buffer, text: str) -> bool:
+        if found := OPERATOR.search(text):
+            buffer.name, buffer.op_type = found["name"] or buffer.name, found["type"] or None
+            buffer.source = f"{found['file']}:{found['line']}" if found["file"] else None
+        elif found := PARAMETER.search(text):
+            buffer.parameter = True
+            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(found["shape"])
+        elif found := LABEL.search(text):
+            buffer.label = found["label"]
+        elif found := TPU_UNPADDED.search(text):
+            buffer.unpadded = parse_size(found["size"])
+        elif found := TPU_TYPE.search(text):
+            buffer.kind = found["type"]
+        elif found := SHAPE.search(text):
+            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(found["shape"])
+        else:
+            return bool(TPU_EXTRA.search(text))
+        return True
+
+    def _open(self, line: Line, size: Size) -> None:
+        self._buffer = Buffer(line, size)
+        self._program(line, RequestKind.XLA).buffers.append(self._buffer)
+
+    def _program(self, line: Line, kind: RequestKind) -> Executable:
+        if not self.finished or (self._listing and self.finished[-1].kind is not kind and kind is RequestKind.TPU):
+            self.finished.append(Executable(line, kind))
+        return self.finished[-1]
+
+    def _new(self, line: Line, kind: RequestKind) -> Executable:
+        program = Executable(line, kind, remat=self._remat)
+        program.tellings.append(line)
+        self._remat, self._buffer, self._listing = None, None, False
+        self.finished.append(program)
+        return program
+
+    def _xla(self, found: dict[str, str | None], line: Line) -> None:
+        text = found["size"] or "0B"
+        host = "ut of host memory" in line.text
+        program = self._new(line, RequestKind.HOST if host else RequestKind.XLA)
+        program.size = Size.exactly(int(text)) if text.isdigit() else parse_size(text)
+        program.allocator, program.name = found["allocator"], found["executable"]
+        program.device = f"/device:GPU:{found['device']}" if found["device"] else None
+
+    def _request(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.XLA)
+        program.size, program.device = Size.exactly(int(found["bytes"] or 0)), f"/device:GPU:{found['device']}"
+
+    def _tpu(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.allocator = found["space"]
+        program.size = program.needed = parse_size(found["used"] or "0B")
+        program.capacity = parse_size(found["capacity"] or "0B")
+        program.excess = parse_size(found["excess"]) if found["excess"] else None
+
+    def _reserve(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.size, program.free = parse_size(found["size"] or "0B"), parse_size(found["free"] or "0B")
+
+    def _reduced(self, found: dict[str, str | None], line: Line) -> None:
+        down = Size.exactly(int(found["down_bytes"])) if found["down_bytes"] else parse_size(found["down"]) if found["down"] else None
+        self._remat = (Size.exactly(int(found["goal_bytes"] or 0)), Size.exactly(int(found["reached_bytes"] or 0)), down, line)
+        if self.finished and self.finished[-1].remat is None and not self.finished[-1].tellings:
+            self.finished[-1].remat = self._remat
+
+    def _section(self, found: dict[str, str | None], line: Line) -> None:
+        if not found["size"] or found["size"] == "unknown size":
+            return
+        name = f"{found['name']} {found['what']}" if found.get("what") == "fragmentation" else str(found["name"])
+        program = self._program(line, RequestKind.XLA)
+        if all(name != known for known, _, _ in program.sections):
+            program.sections.append((name, parse_size(found["size"]), line))
+
+    def _ledger(self, text: str, line: Line) -> bool:
+        found = TPU_LEDGER.search(text)
+        if found and self.finished:
+            self.finished[-1].sections.append((found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line))
+        return bool(found)
+
+    def leftover_remat(self) -> tuple[Size, Size, Size | None, Line] | None:
+        """A rematerialisation line that no failure followed."""
+        return self._remat

@@ -1,0 +1,345 @@
+"""The dump that BFC logs when it cannot serve a request (`BFCAllocator::DumpMemoryLog`), in every era's spelling."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+
+from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, narrow
+from tfmemlens.units import ALIGNMENT, Size, parse_size
+
+START = LineRule(
+    rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?P<size>{SIZE}|\d+)"
+    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft>[^.]*\. The caller indicates)?(?:\s?requested by op ?(?P<op>[^\s.]+\S*)?)?",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary follows.",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current allocation summary follows.",
+    "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 144.00MiB (rounded to 150994944)requested by op gradients/c_grad/Conv2DBackpropFilter",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.",
+    needs="ran out of memory trying to allocate",
+)
+HEAD = LineRule(r"BFCAllocator dump for (?P<name>\S+)", "BFCAllocator dump for GPU_0_bfc", needs="BFCAllocator dump", era=((2, 1), LAST))
+BIN = LineRule(
+    rf"Bin \((?P<low>\d+)\):\s*Total Chunks: (?P<chunks>\d+), Chunks in use: (?P<used>\d+)\.? (?P<allocated>{SIZE}) allocated for chunks\."
+    rf"(?: {SIZE} client-requested for chunks\.)? (?P<in_use>{SIZE}) in use in bin\.(?: (?P<requested>{SIZE}) client-requested in use in bin\.)?",
+    "Bin (256): \tTotal Chunks: 88, Chunks in use: 87. 22.0KiB allocated for chunks. 21.8KiB in use in bin. 3.1KiB client-requested in use in bin.",
+    "Bin (256): \tTotal Chunks: 10, Chunks in use: 0 2.5KiB allocated for chunks. 1.2KiB client-requested for chunks. 0B in use in bin. 0B client-requested in use in bin.",
+    needs="Total Chunks:",
+)
+WANT = LineRule(rf"Bin for (?P<size>{SIZE}) was (?P<bin>{SIZE}), Chunk State", "Bin for 450.00MiB was 256.00MiB, Chunk State: ", needs="Chunk State")
+BIN_CHUNK = LineRule(
+    rf"\bSize: (?P<size>{SIZE}) \| Requested Size: (?P<requested>{SIZE}) \| in_use: (?P<in_use>[01])",
+    "  Size: 6.09GiB | Requested Size: 781.2KiB | in_use: 0, prev:   Size: 144.96MiB | Requested Size: 144.96MiB | in_use: 1",
+    "Size: 129.12MiB | Requested Size: 128.00MiB | in_use: 0 | bin_num: 19",
+    needs="| in_use:",
+)
+REGION = LineRule(r"Next region of size (?P<size>\d+)", "Next region of size 8388608", needs="Next region", era=((1, 14), LAST))
+CHUNK = LineRule(
+    r"\b(?P<state>Chunk|InUse|Free) {0,2}at (?:0x)?(?P<address>[0-9A-Fa-f]+)(?: next (?P<old_next>\d+))? of size (?P<size>\d+)"
+    r"(?: by op (?P<op>.*?) action_count (?P<action>\d+) step (?P<step>\d+))?(?: next (?P<next>\d+))?",
+    "Chunk at 0x10216400000 of size 1280",
+    "Free at 0x10435d82d00 of size 48000000",
+    "InUse at 0x7f2c40000000 next 1 of size 1280",
+    "Free  at 7f2c40000500 of size 768 next 18446744073709551615",
+    "InUse at f00950000 of size 1280 next 1",
+    needs=" of size ",
+)
+SUMMARY_HEAD = LineRule(r"Summary of in-use Chunks by size", "     Summary of in-use Chunks by size: ", needs="Summary of in-use")
+SUMMARY = LineRule(
+    rf"(?P<count>\d+) Chunks of size (?P<size>\d+) totalling (?P<total>{SIZE})", "2 Chunks of size 471859200 totalling 900.00MiB", needs=" Chunks of size "
+)
+TOTAL = LineRule(rf"Sum Total of in-use chunks: (?P<size>{SIZE})", "Sum Total of in-use chunks: 9.28GiB", needs="Sum Total of in-use")
+POOL = LineRule(
+    rf"(?:total_region_allocated_bytes_|Total bytes in pool|Total size in pool): (?P<pool>{SIZE}|\d+) memory_limit_: (?P<limit>{SIZE}|\d+) "
+    rf"available (?:bytes|size): (?P<available>{SIZE}|-?\d+)(?: curr_region_allocation_bytes_: (?P<next>{SIZE}|\d+))?",
+    "total_region_allocated_bytes_: 268435456 memory_limit_: 268435456 available bytes: 0 curr_region_allocation_bytes_: 536870912",
+    "Total bytes in pool: 314572800 memory_limit_: 314572800 available bytes: 0 curr_region_allocation_bytes_: 536870912",
+    "Total size in pool: 600.00MiB memory_limit_: 600.00MiB available size: 0B curr_region_allocation_bytes_: 1.00GiB",
+    needs="memory_limit_:",
+)
+STATS = LineRule(r"\bStats:\s*\Z", "Stats: ", needs="Stats:")
+STATS_VALUE = LineRule(
+    rf"(?:\A|\s)(?P<name>Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock): +(?P<value>{SIZE}|\d+)\s*\Z",
+    "Limit:                  7972893492",
+    "MaxInUse:               600.00MiB",
+    "LargestFreeBlock:                0",
+    needs=": ",
+)
+MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,100})\s*\Z", "*" * 88 + "_" * 12)
+EMPTY_MAP = LineRule(r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains")
+BORING = LineRule(
+    r"[Cc]urrent allocation summary follows|If the cause is memory fragmentation maybe the environment variable|Chunk State: *\Z",
+    "Current allocation summary follows.",
+    "If the cause is memory fragmentation maybe the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation. ",
+)
+COLLAPSED = LineRule(
+    r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*(?:<?(?:\d+ )?(?:repeated|similar|truncated|snip|skipp|omitt|more|cut)\b.*)?\Z|repeated similar messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z",
+    "... <repeated similar messages> ...",
+    "...",
+)
+
+_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak", "MaxAllocSize": "largest_allocation"}
+_DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
+
+
+@dataclass
+class Dump:
+    """One dump as it is read. Columns for the chunks, since a dump can hold a million of them."""
+
+    first: Line
+    allocator: str | None = None
+    size: Size | None = None
+    op: str | None = None
+    start: Line | None = None
+    address: array[int] = field(default_factory=lambda: array("Q"))
+    sizes: array[int] = field(default_factory=lambda: array("Q"))
+    used: bytearray = field(default_factory=bytearray)
+    region: array[int] = field(default_factory=lambda: array("l"))
+    ops: list[str | None] = field(default_factory=list)
+    regions: list[int] = field(default_factory=list)
+    classes: list[SizeClass] = field(default_factory=list)
+    bins: list[tuple[Size, Size, Size | None]] = field(default_factory=list)
+    bin_free: list[tuple[Size, Line]] = field(default_factory=list)
+    total: tuple[Size, Line] | None = None
+    figures: dict[str, tuple[Size, Line]] = field(default_factory=dict)
+    stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
+    map_line: Line | None = None
+    ended_chunks: bool = False
+    collapsed: Line | None = None
+    era: Era = (FIRST, LAST)
+    largest_free_line: Line | None = None
+
+    def state(self) -> AllocatorState:
+        """The allocator's figures, exact ones before printed ones."""
+        lines: dict[str, Line] = {}
+        values: dict[str, Size | None] = {}
+        for name, fieldname in _STATE_FIELDS.items():
+            if name in self.stats:
+                values[fieldname], lines[fieldname] = self.stats[name]
+        for name in ("limit", "pool"):
+            if name in self.figures and (values.get(name) is None or not _known(values[name])):
+                values[name], lines[name] = self.figures[name]
+        in_use = self._in_use(values.get("in_use"))
+        if in_use and "in_use" not in lines and self.total:
+            lines["in_use"] = self.total[1]
+        pool = self._pool(values.get("pool"))
+        largest, line = self._largest_free()
+        if line:
+            lines["largest_free_chunk"] = line
+        free = Size(max(pool.bytes - in_use.bytes, 0), max(pool.low - in_use.high, 0), max(pool.high - in_use.low, 0)) if pool and in_use else None
+        allocations = self.stats.get("NumAllocs")
+        return AllocatorState(
+            limit=values.get("limit"),
+            in_use=in_use,
+            peak=values.get("peak"),
+            pool=pool,
+            free=free,
+            largest_free_chunk=largest if largest or not self.complete else Size.exactly(0),
+            free_chunks=sum(1 for used in self.used if not used) if self.complete else None,
+            requested_in_use=self._requested(in_use),
+            allocations=allocations[0].bytes if allocations else None,
+            largest_allocation=values.get("largest_allocation"),
+            lines=tuple(lines.items()),
+        )
+
+    @property
+    def chunk_bytes_in_use(self) -> int:
+        """Sum of the in-use chunks that the dump lists."""
+        return sum(size for size, used in zip(self.sizes, self.used, strict=True) if used)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the chunk list is whole: it agrees with the total that the dump prints, or nothing speaks against it."""
+        if not self.sizes or self.collapsed:
+            return False
+        listed = self.chunk_bytes_in_use
+        if "InUse" in self.stats:
+            return self.stats["InUse"][0].may_be(listed)
+        if self.total:
+            return self.total[0].may_be(listed)
+        return self.ended_chunks and self.start is not None
+
+    def _in_use(self, stated: Size | None) -> Size | None:
+        if stated and stated.exact:
+            return stated
+        if self.complete:
+            return Size.exactly(self.chunk_bytes_in_use)
+        if self.classes and self.total:
+            summed = sum(entry.count * entry.size_bytes for entry in self.classes)
+            if self.total[0].may_be(summed):
+                return Size.exactly(summed)
+        return stated or (self.total[0] if self.total else None)
+
+    def _pool(self, stated: Size | None) -> Size | None:
+        if stated and stated.exact:
+            return stated
+        if self.complete:
+            return Size.exactly(sum(self.sizes))
+        if self.regions and self.ended_chunks and self.start and not self.collapsed:
+            return Size.exactly(sum(self.regions))
+        return stated
+
+    def _largest_free(self) -> tuple[Size | None, Line | None]:
+        chunks = [size for size, used in zip(self.sizes, self.used, strict=True) if not used]
+        if chunks:
+            return Size.exactly(max(chunks)), self.largest_free_line
+        if self.bin_free:
+            return max(self.bin_free, key=lambda entry: entry[0].bytes)
+        return None, None
+
+    def _requested(self, in_use: Size | None) -> Size | None:
+        if not self.bins or in_use is None or any(entry[2] is None for entry in self.bins) or len(self.bins) < 21:
+            return None
+        waste = Size.exactly(0)
+        for _, used, requested in self.bins:
+            if requested is not None:
+                waste += Size(used.bytes - requested.bytes, used.low - requested.high, used.high - requested.low)
+        return Size(in_use.bytes - waste.bytes, in_use.low - waste.high, in_use.high - waste.low)
+
+    def chunk_map(self) -> ChunkMap | None:
+        """The chunks in the order of the dump, None if it lists none."""
+        if not self.sizes:
+            return None
+        ops = self.ops if any(self.ops) else ()
+        return ChunkMap(self.address, self.sizes, [bool(used) for used in self.used], self.region, (), ops, tuple(self.regions), self.complete)
+
+
+def _known(size: Size | None) -> bool:
+    return size is not None and size.exact
+
+
+def figure(text: str) -> Size:
+    """A figure of the dump: plain bytes up to 2.20, human-readable in 2.21."""
+    return Size.exactly(int(text)) if text.lstrip("-").isdigit() else parse_size(text)
+
+
+class DumpFamily:
+    """Collects the lines of dumps, one dump after another."""
+
+    def __init__(self) -> None:
+        self.dump: Dump | None = None
+        self.finished: list[Dump] = []
+        self.soft: list[tuple[Size, str, Line]] = []
+        self._in_stats = False
+
+    def offer(self, line: Line) -> bool:
+        """Take the line if it belongs to a dump."""
+        text = line.text
+        if self._chunk(text, line):
+            return True
+        if found := START.search(text):
+            return self._start(found.groupdict(), line)
+        if self._in_stats and (found := STATS_VALUE.search(text)):
+            assert self.dump
+            self.dump.stats[found["name"]] = (figure(found["value"]), line)
+            if found["name"] in ("Reserved", "PeakReserved", "LargestFreeBlock"):
+                self._seen(((2, 2), LAST))
+            return True
+        for rule in _DUMP_RULES:
+            if found := rule.search(text):
+                self._take(rule, found.groupdict(), line)
+                return True
+        return self._tail(text, line)
+
+    def _tail(self, text: str, line: Line) -> bool:
+        if STATS.search(text):
+            self._open(line).ended_chunks = True
+            self._in_stats = True
+            return True
+        if self.dump and (MAP.search(text) or EMPTY_MAP.search(text)):
+            self.dump.map_line = line
+            self.finish()
+            return True
+        if self.dump and COLLAPSED.search(text):
+            self.dump.collapsed = line
+            return True
+        return bool(BORING.search(text))
+
+    def _chunk(self, text: str, line: Line) -> bool:
+        found = CHUNK.search(text)
+        if not found:
+            return False
+        dump = self._open(line)
+        if dump.ended_chunks and dump.sizes:  # the head of the next dump is missing
+            self.finish()
+            dump = self._open(line)
+        state, address, old_next, size, op, _, _, after = found.groups()
+        dump.address.append(int(address, 16) & 0xFFFFFFFFFFFFFFFF)
+        dump.sizes.append(int(size))
+        dump.used.append(state != "Free")
+        dump.region.append(max(len(dump.regions) - 1, 0))
+        if op:
+            dump.ops.extend([None] * (len(dump.sizes) - 1 - len(dump.ops)) + [op])
+        elif dump.ops:
+            dump.ops.append(None)
+        if state == "Free" and (dump.largest_free_line is None or int(size) >= self._largest):
+            dump.largest_free_line, self._largest = line, int(size)
+        if len(dump.sizes) == 1:
+            self._seen(((1, 14), (2, 0)) if old_next else ((2, 1), LAST) if after else (FIRST, (1, 13)))
+        return True
+
+    _largest = 0
+
+    def _start(self, found: dict[str, str | None], line: Line) -> bool:
+        size = figure(found["size"] or "0") if (found["size"] or "").isdigit() else parse_size(found["size"] or "0B", ALIGNMENT)
+        if found["soft"]:
+            self.soft.append((size, found["name"] or "", line))
+            return True
+        self.finish()
+        dump = self._open(line)
+        dump.start, dump.allocator, dump.op = line, found["name"], found["op"]
+        dump.size = Size.exactly(int(found["rounded"])) if found["rounded"] else size
+        if "requested by op" in line.text:
+            self._seen(((2, 2), LAST))
+        elif found["rounded"]:
+            self._seen(((1, 14), (2, 2)))
+        elif "summary follows" in line.text:
+            self._seen((FIRST, (1, 13)))
+        return True
+
+    def _take(self, rule: LineRule, found: dict[str, str | None], line: Line) -> None:
+        dump = self._open(line)
+        if rule is HEAD:
+            dump.allocator = dump.allocator or found["name"]
+        elif rule is BIN:
+            requested = parse_size(found["requested"]) if found["requested"] else None
+            dump.bins.append((parse_size(found["allocated"] or "", ALIGNMENT), parse_size(found["in_use"] or "", ALIGNMENT), requested))
+        elif rule is WANT and dump.size is None:
+            dump.size = parse_size(found["size"] or "", ALIGNMENT)
+        elif rule is BIN_CHUNK and found["in_use"] == "0":
+            dump.bin_free.append((parse_size(found["size"] or "", ALIGNMENT), line))
+        elif rule is REGION:
+            dump.regions.append(int(found["size"] or 0))
+        elif rule is SUMMARY:
+            dump.ended_chunks = True
+            dump.classes.append(SizeClass(int(found["count"] or 0), int(found["size"] or 0), line))
+        elif rule is TOTAL:
+            dump.total = (parse_size(found["size"] or ""), line)
+        elif rule is POOL:
+            self._pool(dump, found, line)
+        self._seen(rule.era)
+
+    def _pool(self, dump: Dump, found: dict[str, str | None], line: Line) -> None:
+        dump.figures["pool"] = (figure(found["pool"] or "0"), line)
+        dump.figures["limit"] = (figure(found["limit"] or "0"), line)
+        if "total_region" in line.text:
+            self._seen(((1, 14), (2, 11)))
+        else:
+            self._seen(((2, 12), (2, 20)) if "Total bytes" in line.text else ((2, 21), LAST))
+
+    def _open(self, line: Line) -> Dump:
+        if self.dump is None:
+            self.dump = Dump(line)
+            self._in_stats = False
+        return self.dump
+
+    def _seen(self, era: Era | None) -> None:
+        if self.dump:
+            self.dump.era = narrow(self.dump.era, era)
+
+    def finish(self) -> None:
+        """Close the dump that is being read."""
+        if self.dump:
+            self.finished.append(self.dump)
+        self.dump, self._in_stats, self._largest = None, False, 0

@@ -1,0 +1,104 @@
+"""The list that `report_tensor_allocations_upon_oom` appends to an OOM error (`StepStatsCollector::ReportAllocsOnResourceExhausted`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.incident import HolderBlock
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.dump import COLLAPSED
+from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule
+from tfmemlens.units import ALIGNMENT, Size, parse_size
+
+HEADER = LineRule(
+    rf"Current usage from device: (?P<device>{DEVICE}|\S+?),? allocator: (?P<allocator>.+?)\s*\Z",
+    "Current usage from device: /job:localhost/replica:0/task:0/device:GPU:0, allocator: GPU_0_bfc",
+    needs="Current usage from device",
+)
+ENTRY = LineRule(
+    rf"(?:\A|[\s|>:\]#*-])(?P<size>{SIZE}) from (?P<node>[A-Za-z0-9_.^{{/][^\s,;]*)\s*\Z",
+    "  450.14MiB from shared_model/unet_01/BiasAdd-0-1-TransposeNCHWToNHWC-LayoutOptimizer",
+    "512B from gradients/Mean_grad/truediv",
+    needs=" from ",
+)
+REMAINING = LineRule(rf"Remaining (?P<nodes>\d+) nodes? with (?P<size>{SIZE})", "  Remaining 94 nodes with 29.03MiB", needs="Remaining ")
+
+
+@dataclass
+class Block:
+    """One block of a report while it is read."""
+
+    first: Line
+    device: str | None = None
+    allocator: str | None = None
+    header: Line | None = None
+    rows: list[tuple[str, Size, Line]] = field(default_factory=list)
+    nodes: int = 0
+    rest: Size = field(default_factory=lambda: Size.exactly(0))
+    tail: Line | None = None
+    cut: bool = False
+
+    def holders(self) -> HolderBlock:
+        """The block as a value; equal lines of one node become one row with a count."""
+        merged: dict[tuple[str, int], list[Line]] = {}
+        errors: dict[int, int] = {}
+        for node, size, line in self.rows:
+            merged.setdefault((node, size.bytes), []).append(line)
+            errors[size.bytes] = size.error_bytes
+        table = AllocationTable.of(
+            [
+                Allocation(node, size, device=self.device, allocator=self.allocator, count=len(lines), error_bytes=errors[size], line=lines[0])
+                for (node, size), lines in merged.items()
+            ]
+        )
+        return HolderBlock(self.device, self.allocator, table, self.nodes, self.rest, self.header, self.tail, self.cut)
+
+    @property
+    def alignment(self) -> int:
+        """BFC hands out multiples of 256, which makes printed figures sharper; malloc behind `cpu` does not."""
+        return ALIGNMENT if self.allocator is None or "bfc" in self.allocator.lower() else 1
+
+    @property
+    def fingerprint(self) -> tuple[object, ...]:
+        """Equal for two tellings of the same block."""
+        return (self.device, self.allocator, tuple((node, size.bytes) for node, size, _ in self.rows), self.nodes, self.rest.bytes)
+
+
+class ReportFamily:
+    """Collects the blocks of reports."""
+
+    def __init__(self) -> None:
+        self.block: Block | None = None
+        self.finished: list[Block] = []
+
+    def offer(self, line: Line) -> bool:
+        """Take the line if it belongs to a report."""
+        if found := HEADER.search(line.text):
+            self.finish()
+            self.block = Block(line, found["device"].rstrip(","), found["allocator"], line)
+            return True
+        if found := REMAINING.search(line.text):
+            block = self._open(line)
+            block.nodes, block.rest, block.tail = int(found["nodes"]), parse_size(found["size"], block.alignment), line
+            self.finish()
+            return True
+        if found := ENTRY.search(line.text):
+            block = self._open(line)
+            block.rows.append((found["node"], parse_size(found["size"], block.alignment), line))
+            return True
+        if self.block and self.block.rows and COLLAPSED.search(line.text):
+            self.block.cut = True
+            return True
+        return False
+
+    def _open(self, line: Line) -> Block:
+        if self.block is None:
+            self.block = Block(line)
+        return self.block
+
+    def finish(self) -> None:
+        """Close the block that is being read."""
+        if self.block:
+            self.finished.append(self.block)
+        self.block = None

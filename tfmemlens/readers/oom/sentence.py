@@ -1,0 +1,305 @@
+"""The sentence of a failed allocation and what TensorFlow puts around it: node tags, wrappers, tracebacks, hints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow
+
+SENTENCE = LineRule(
+    r"OOM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
+    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.<>-]+))?",
+    "OOM when allocating tensor with shape[8,256,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+    "OOM when allocating tensor with shape[64,28,28,128]",
+    "OOM when allocating tensor with shapedim { size: 4096 } dim { size: 1024 }",
+    "OOM when allocating tensor with shape[] and type float on /device:GPU:0 by allocator Simple allocator",
+    needs="OOM when allocating",
+)
+OP_TAIL = LineRule(
+    r"\[Op:(?P<op>\w+)\](?: name: ?(?P<name>[^\s\"']+))?", "by allocator GPU_0_bfc [Op:Mul] name: mul/", "[Op:__inference_train_function_669]", needs="[Op:"
+)
+TAG = LineRule(
+    r"\[\[ ?(?:\{\{function_node (?P<function>[^}\s]*)\}\})?"
+    r"(?:\{\{node (?P<braced>[^}]+?)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
+    r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+)(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
+    '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _device="/job:localhost/replica:0/task:0/device:GPU:0"](x, conv/w/read)]]',
+    "[[node conv/Conv2D (defined at train.py:31)  = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
+    "[[node conv/Conv2D (defined at C:\\work\\train.py:31) ]]",
+    "[[{{node conv/Conv2D}}]]",
+    "[[{{node conv/Conv2D}} = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
+    "[[loss/mul]]",
+    needs="[[",
+)
+FUNCTION_NODE = LineRule(
+    r"\{\{function_node (?P<function>[^}]+)\}\}",
+    "{{function_node __wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when",
+    needs="{{function_node",
+)
+DETECTED = LineRule(
+    r"Detected at node:? '?(?P<node>[^'\s]+?)'? defined at \(most recent call last\)",
+    "Detected at node 'gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter' defined at (most recent call last):",
+    "Detected at node functional_1/conv_1/Relu defined at (most recent call last):",
+    needs="Detected at node",
+)
+NODE_LINE = LineRule(r"(?:\A|\s)Node: '(?P<node>[^']+)'", "Node: 'model/conv/Relu'", needs="Node: '")
+CAUSED_BY = LineRule(r"Caused by op u?'(?P<node>[^']+)', defined at", "Caused by op 'conv/Conv2D', defined at:", needs="Caused by op")
+ORIGINAL = LineRule(r"Original stack trace for u?'(?P<node>[^']+)'", "Original stack trace for 'conv/Conv2D':", needs="Original stack trace")
+FORWARD = LineRule(
+    r"which was originally created as op u?'(?P<node>[^']+)'",
+    "...which was originally created as op 'conv/Conv2D', defined at:",
+    needs="originally created as op",
+)
+FRAME = LineRule(r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?", 'File "train.py", line 31, in <module>', needs='File "')
+KERAS_LAYER = LineRule(
+    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]? ?\(type (?P<type>\w+)\)",
+    "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
+    'Exception encountered when calling layer "dense" (type Dense).',
+    needs="Exception encountered when calling",
+)
+KERAS3_LAYER = LineRule(
+    r"Exception encountered when calling (?P<type>\w+)\.call\(\)",
+    "Exception encountered when calling Conv2D.call().",
+    needs="Exception encountered when calling",
+)
+ROOT = LineRule(
+    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL): ",
+    "  (0) Resource exhausted: OOM when allocating",
+    needs=") R",
+    era=((1, 14), LAST),
+)
+ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)", era=((1, 14), LAST))
+OP_REQUIRES = LineRule(
+    r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
+    "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
+    needs="OP_REQUIRES failed",
+)
+HINT = LineRule(
+    r"Hint: If you want to see a list of allocated tensors when OOM happens",
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
+    needs="Hint: If you want",
+)
+EXCEPTION = LineRule(
+    r"(?:\A|[\s.:])(?P<name>ResourceExhaustedError|InternalError|UnknownError|XlaRuntimeError|JaxRuntimeError|NotFoundError|AbortedError)\b",
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:",
+    needs="Error",
+)
+BORING = LineRule(
+    r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input Source operations connected to node|"
+    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was",
+    "0 successful operations.",
+    "Graph execution error:",
+)
+_LIBRARY = re.compile(
+    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python|runpy\.py|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|"
+    r"keras[/\\](?:engine|src|utils|layers)|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
+    re.IGNORECASE,
+)
+
+
+@dataclass
+class Telling:
+    """One time that the log tells a failure, as it is read."""
+
+    line: Line
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+    allocator: str | None = None
+    temporary: bool = False
+    node: str | None = None
+    op: str | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+    inputs: tuple[str, ...] = ()
+    function: str | None = None
+    source: str | None = None
+    source_text: str | None = None
+    forward_node: str | None = None
+    keras_layer: tuple[str, str] | None = None
+    hint: Line | None = None
+    in_python: bool = False
+    root: int | None = None
+    era: Era = (FIRST, LAST)
+    also: list[str] = field(default_factory=list)
+    """Nodes named in later brackets: the fetch side, no cause."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two tellings speak of the same request."""
+        return (self.shape, self.dtype, self.device, self.allocator)
+
+
+def user_frame(file: str) -> bool:
+    """Whether a stack frame lies in the user's own code rather than in a library."""
+    return not _LIBRARY.search(file)
+
+
+class SentenceFamily:
+    """Collects tellings and the context that follows or precedes each."""
+
+    def __init__(self) -> None:
+        self.finished: list[Telling] = []
+        self._node_before: str | None = None
+        self._layer_before: tuple[str, str] | None = None
+        self._frames: list[tuple[str, str]] | None = None
+        self._frame_owner = "before"
+        self._since_exception = 99
+        self._age = 0
+        self._want_text = False
+
+    @property
+    def current(self) -> Telling | None:
+        """The telling that following lines still belong to."""
+        return self.finished[-1] if self.finished and self._age < 400 else None
+
+    def offer(self, line: Line) -> bool:
+        """Take the line if it is a sentence or belongs to one."""
+        self._age += 1
+        self._since_exception += 1
+        text = line.text
+        if found := SENTENCE.search(text):
+            self._sentence(found.groupdict(), line)
+            self._tags(text[found.end() :])
+            return True
+        return self._context(text, line)
+
+    def _sentence(self, found: dict[str, str | None], line: Line) -> None:
+        telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
+        telling.shape = _shape(found)
+        telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
+        telling.in_python = bool(EXCEPTION.search(line.text)) or self._since_exception <= 3
+        telling.node, telling.keras_layer = self._node_before, self._layer_before
+        if found["dims"]:
+            telling.era = narrow(telling.era, (FIRST, (0, 7)))
+        elif not found["dtype"] and not found["device"] and line.text.rstrip().endswith("]"):
+            telling.era = narrow(telling.era, ((0, 8), (1, 4)))
+        elif found["dtype"] and found["device"]:
+            telling.era = narrow(telling.era, ((1, 5), LAST))
+        if root := re.search(r"\((\d+)\) (?:Resource|RESOURCE|Internal|INTERNAL)", line.text):
+            telling.root = int(root[1])
+        if wrapped := FUNCTION_NODE.search(line.text):
+            telling.function = wrapped["function"]
+            eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])
+            telling.op = eager[1] if eager else telling.op
+            if eager:
+                telling.era = narrow(telling.era, ((2, 9), LAST))
+        if self._frames and self._frame_owner == "before":
+            telling.source, telling.source_text = _deepest_user_frame(self._frames)
+        self._node_before = self._layer_before = None
+        self._frames, self._frame_owner = None, "after"
+        self.finished.append(telling)
+        self._age = 0
+
+    def _context(self, text: str, line: Line) -> bool:
+        if found := DETECTED.search(text):
+            self._node_before, self._frames, self._frame_owner = found["node"], [], "before"
+            return True
+        if found := NODE_LINE.search(text):
+            self._node_before = found["node"]
+            return True
+        if found := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
+            parts = found.groupdict()
+            self._layer_before = (parts.get("name") or "", parts["type"])
+            return True
+        if EXCEPTION.search(text):
+            self._since_exception = 0
+        if "[[" in text or "[Op:" in text:
+            self._tags(text)
+            return True
+        return self._trace(text, line)
+
+    def _trace(self, text: str, line: Line) -> bool:
+        telling = self.current
+        if self._want_text and text.strip() and not FRAME.search(text):
+            self._want_text = False
+            if self._frames:
+                self._frames[-1] = (self._frames[-1][0], text.strip())
+            return True
+        if found := FRAME.search(text):
+            self._want_text = True
+            if self._frames is not None:
+                self._frames.append((f"{found['file']}:{found['line']}", ""))
+                self._keep_frame(telling)
+            return True
+        if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
+            self._frames, self._frame_owner = [], "after"
+            if telling and telling.node is None:
+                telling.node = found["node"]
+            return True
+        if found := FORWARD.search(text):
+            self._frames, self._frame_owner = [], "forward"
+            if telling and telling.forward_node is None:
+                telling.forward_node = found["node"]
+            return True
+        if HINT.search(text):
+            if telling and telling.hint is None:
+                telling.hint = line
+            return True
+        return bool(BORING.search(text) or ROOTS.search(text))
+
+    def _keep_frame(self, telling: Telling | None) -> None:
+        if telling and self._frames and self._frame_owner in ("after", "forward") and (telling.source is None or self._frame_owner == "forward"):
+            source, text = _deepest_user_frame(self._frames)
+            if source:
+                telling.source, telling.source_text = source, text
+
+    def _tags(self, text: str) -> None:
+        telling = self.current
+        if telling is None:
+            return
+        for found in re.finditer(TAG.pattern, text):
+            self._tag(telling, found.groupdict())
+        if tail := OP_TAIL.search(text):
+            if tail["op"].startswith("__"):
+                telling.function = telling.function or tail["op"]
+            elif telling.op is None or telling.function:
+                telling.op = tail["op"]
+            if tail["name"] and telling.node is None:
+                telling.node = tail["name"].rstrip("/")
+
+    def _tag(self, telling: Telling, found: dict[str, str | None]) -> None:
+        node = found["braced"] or found["plain"] or found["bare"]
+        if not node or (telling.node is not None and telling.node != node):
+            if node:
+                telling.also.append(node)
+            return
+        telling.node = node
+        telling.op = telling.op or found["op"]
+        if found["attrs"]:
+            telling.attributes = tuple((name, value) for name, value in re.findall(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|[^,\[\]]+)", found["attrs"]))
+        if found["inputs"]:
+            telling.inputs = tuple(part.strip() for part in found["inputs"].split(","))
+        if found["source"] and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"])) and user_frame(source["file"]):
+            telling.source = telling.source or source[0]
+        telling.era = narrow(telling.era, _tag_era(found))
+
+
+def _tag_era(found: dict[str, str | None]) -> Era | None:
+    if found["plain"] and found["op"] and not found["defined"]:
+        return ((0, 5), (1, 11))
+    if found["plain"] and found["defined"]:
+        return ((1, 12), (1, 12)) if found["op"] else ((1, 13), (2, 6))
+    if found["braced"]:
+        return ((1, 11), LAST)
+    return None
+
+
+def _shape(found: dict[str, str | None]) -> tuple[int, ...] | None:
+    if found["dims"]:
+        return tuple(int(size) for size in re.findall(r"\d+", found["dims"]))
+    if found["shape"] is not None:
+        return tuple(int(size) for size in found["shape"].replace(" ", "").split(",") if size)
+    return None
+
+
+def _allocator(name: str | None) -> str | None:
+    return name.rstrip(".") if name else None
+
+
+def _deepest_user_frame(frames: list[tuple[str, str]]) -> tuple[str | None, str | None]:
+    for place, text in reversed(frames):
+        if user_frame(place):
+            return place, text or None
+    return None, None

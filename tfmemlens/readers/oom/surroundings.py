@@ -1,0 +1,145 @@
+"""What else a log says that bears on memory: devices, steps, versions, settings, and lines that alarm for nothing."""
+
+from __future__ import annotations
+
+from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
+from tfmemlens.units import MIB, Size, parse_size
+
+CREATED = LineRule(
+    rf"Creat(?:ed|ing) (?:TensorFlow )?device \(?(?P<device>{DEVICE}|/\w+:\d+)\)?(?: with (?P<mb>\d+) MB memory\)?)?:? *-> *(?:physical GPU )?\(?device: \d+, name: (?P<model>[^,]+),"
+    r"(?:.*compute capability: (?P<capability>[\d.]+))?",
+    "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10089 MB memory) -> physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 9651 MB memory:  -> device: 0, name: NVIDIA GeForce RTX 3080, pci bus id: 0000:01:00.0, compute capability: 8.6",
+    "Creating TensorFlow device (/gpu:0) -> (device: 0, name: Tesla K80, pci bus id: 0000:00:1e.0)",
+    needs="name: ",
+)
+MEMORY = LineRule(rf"totalMemory: (?P<total>{SIZE}) freeMemory: (?P<free>{SIZE})", "totalMemory: 10.91GiB freeMemory: 10.75GiB", needs="freeMemory")
+OLD_MEMORY = LineRule(rf"(?:\A|\s)(?P<what>Total|Free) memory: (?P<size>{SIZE})\s*\Z", "Total memory: 11.17GiB", needs=" memory: ")
+EPOCH = LineRule(r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?", "Epoch 3/10", needs="Epoch")
+STEP = LineRule(
+    r"\b(?:global[_ ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)", "step 120 loss = 0.31", "Iter: 500, loss: 0.3"
+)
+PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
+BATCH = LineRule(r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b", "batch_size=32", "--batch_size=8", needs="atch")
+VERSION = LineRule(
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?: version| Version)?(?: is| installed from .*| \(use command below\))?[ :=v]{1,4}(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
+    "TensorFlow version: 2.4.1",
+    "tensorflow-gpu==1.13.1",
+    needs="low",
+)
+ALLOW_GROWTH = LineRule(
+    r"allow_growth\s*=\s*(?P<value>True|False)|set_memory_growth\([^)]*?(?P<set>True|False)\)|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?P<env>true|false)",
+    "config.gpu_options.allow_growth = True",
+    "tf.config.experimental.set_memory_growth(gpu, True)",
+    needs="rowth",
+)
+FRACTION = LineRule(r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)", "per_process_gpu_memory_fraction=0.5", needs="memory_fraction")
+HARMLESS = {
+    "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
+        r"layout failed: \w+", "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4 @ fanin shape", needs="layout failed"
+    ),
+    "a Grappler pass that gave up": LineRule(
+        r"(?:memory_optimizer|remapper|arithmetic_optimizer|constant_folding|function_optimizer|dependency_optimizer|loop_optimizer|meta_optimizer).{0,40}failed: ",
+        "memory_optimizer failed: Deadline exceeded: memory_optimizer exceeded deadline.",
+        needs="failed: ",
+    ),
+    "BFC gave free regions back before it tried again": LineRule(
+        r"Garbage collection: deallocate free memory regions",
+        "Garbage collection: deallocate free memory regions (i.e., allocations) so that",
+        needs="Garbage collection",
+    ),
+    "a cuDNN plan that needed more workspace was skipped": LineRule(
+        r"Performing convolution with a (?:degraded|fallback)|Failed to allocate .* workspace",
+        "Failed to allocate memory for convolution redzone checking; skipping this check: workspace",
+        needs="workspace",
+    ),
+}
+
+_KEEP = 4000
+
+
+class SurroundingsFamily:
+    """Collects what the findings may want to know besides the failure."""
+
+    def __init__(self) -> None:
+        self.devices: dict[str, DeviceInfo] = {}
+        self.free: list[tuple[Size, Size, Line]] = []
+        self.steps: list[tuple[int, Line]] = []
+        self.parameters: tuple[int, Line] | None = None
+        self.settings: list[tuple[str, str, Line]] = []
+        self.harmless: dict[str, tuple[int, Line]] = {}
+        self.era: Era | None = None
+        self._total: Size | None = None
+
+    def offer(self, line: Line) -> bool:
+        """Take the line if it says something about the surroundings."""
+        text = line.text
+        for what, rule in HARMLESS.items():
+            if rule.search(text):
+                count, first = self.harmless.get(what, (0, line))
+                self.harmless[what] = (count + 1, first)
+                return True
+        return self._device(text, line) or self._words(text, line)
+
+    def _device(self, text: str, line: Line) -> bool:
+        if found := CREATED.search(text):
+            limit = Size.exactly(int(found["mb"]) * MIB) if found["mb"] else None
+            name = found["device"]
+            self.devices[name] = DeviceInfo(name, found["model"].strip(), found["capability"], limit=limit, line=line)
+            return True
+        if found := MEMORY.search(text):
+            self.free.append((parse_size(found["total"]), parse_size(found["free"]), line))
+            return True
+        if found := OLD_MEMORY.search(text):
+            size = parse_size(found["size"])
+            if found["what"] == "Total":
+                self._total = size
+            elif self._total:
+                self.free.append((self._total, size, line))
+            return True
+        return False
+
+    def _words(self, text: str, line: Line) -> bool:
+        if found := PARAMETERS.search(text):
+            self.parameters = (int(found["count"].replace(",", "")), line)
+        elif found := BATCH.search(text):
+            self._set("batch_size", found["value"], line)
+        elif found := ALLOW_GROWTH.search(text):
+            self._set("allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line)
+        elif found := FRACTION.search(text):
+            self._set("per_process_gpu_memory_fraction", found["value"], line)
+        elif found := VERSION.search(text):
+            version = (int(found["major"]), int(found["minor"]))
+            self.era = (version, version)
+        elif found := EPOCH.search(text) or STEP.search(text):
+            self.steps.append((int(next(group for group in found.groups() if group)), line))
+            if len(self.steps) > _KEEP:
+                del self.steps[: _KEEP // 2]
+        else:
+            return False
+        return True
+
+    def _set(self, name: str, value: str, line: Line) -> None:
+        if len(self.settings) < 50:
+            self.settings.append((name, value, line))
+
+    def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:
+        """All of it as a value."""
+        devices = list(self.devices.values())
+        for index, (total, free, line) in enumerate(self.free):
+            if index < len(devices):
+                known = devices[index]
+                devices[index] = DeviceInfo(known.name, known.model, known.capability, total, free, known.limit, known.line)
+            else:
+                devices.append(DeviceInfo(f"GPU:{index}", None, None, total, free, None, line))
+        return Surroundings(
+            devices=tuple(devices),
+            soft_warnings=tuple(SoftWarning(size, allocator, line) for size, allocator, line in soft),
+            harmless=tuple((what, count, first) for what, (count, first) in self.harmless.items()),
+            steps=tuple(self.steps),
+            parameters=self.parameters,
+            settings=tuple(self.settings),
+            ranks=ranks,
+        )

@@ -1,0 +1,142 @@
+"""Text in which TensorFlow, Keras, JAX or XLA says that memory ran out: logs, pasted messages, notebook outputs.
+
+Families of lines take what is theirs (readers/oom/*); the joiner then finds out which of them tell of one failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
+from tfmemlens.readers.oom.compiler import CompilerFamily
+from tfmemlens.readers.oom.disguises import DisguiseFamily
+from tfmemlens.readers.oom.dump import DumpFamily
+from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line, incident, merge_ranks, order, version_text
+from tfmemlens.readers.oom.report import ReportFamily
+from tfmemlens.readers.oom.rules import Era, narrow
+from tfmemlens.readers.oom.sentence import SentenceFamily
+from tfmemlens.readers.oom.surroundings import SurroundingsFamily
+
+_SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
+_MAX_NOTES = 20
+
+
+def sniff(head: str) -> bool:
+    """Any text may hold an OOM; binary files do not."""
+    return "\x00" not in head[:4096]
+
+
+def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
+    """The failures that the lines tell of; `lines` are (number, text) as they stand in the file."""
+    streams: dict[str, _Stream] = {}
+    for cleaned in clean(lines, source):
+        streams.setdefault(cleaned.rank, _Stream(cleaned.rank)).take(cleaned)
+    return _capture(list(streams.values()), path)
+
+
+class _Stream:
+    """The lines of one process."""
+
+    def __init__(self, rank: str) -> None:
+        self.rank = rank
+        self.dumps = DumpFamily()
+        self.report = ReportFamily()
+        self.sentences = SentenceFamily()
+        self.compiler = CompilerFamily()
+        self.disguises = DisguiseFamily()
+        self.surroundings = SurroundingsFamily()
+        self.notes: list[ReadNote] = []
+        self.unread = 0
+        self._families = (self.dumps, self.sentences, self.report, self.compiler, self.disguises, self.surroundings)
+
+    def take(self, cleaned: Cleaned) -> None:
+        """Offer the line to each family; what concerns memory and nobody takes is noted."""
+        line = cleaned.line
+        if not line.text:
+            return
+        for family in self._families:
+            if family.offer(line):
+                if family is self.sentences and self.report.block and "OOM when allocating" in line.text:
+                    self.report.finish()
+                return
+        if "bfc_allocator" in cleaned.origin or any(word in line.text for word in _SUSPECT):
+            self._note(line)
+
+    def _note(self, line: Line) -> None:
+        self.unread += 1
+        if len(self.notes) < _MAX_NOTES:
+            self.notes.append(ReadNote("not understood, though it speaks of memory", line))
+
+    def drafts(self) -> list[Draft]:
+        """The failures of this process."""
+        self.dumps.finish()
+        self.report.finish()
+        joiner = Joiner(self.rank)
+        parts: list[Part] = [*self.dumps.finished, *self.sentences.finished, *self.report.finished, *self.compiler.finished, *self.disguises.finished]
+        for part in sorted(parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])):
+            joiner.take(part)
+        return joiner.finish()
+
+
+_RANK_OF_PART = {"Disguise": 0, "Dump": 1, "Executable": 2, "Telling": 3, "Block": 4}
+
+
+def _capture(streams: list[_Stream], path: str) -> Capture:
+    found: list[tuple[Incident, Draft]] = []
+    for stream in streams:
+        found += [(incident(draft), draft) for draft in stream.drafts()]
+    ranks = tuple(stream.rank for stream in streams if stream.rank)
+    incidents = tuple(order(merge_ranks(found)))
+    main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
+    soft = [warning for stream in streams for warning in stream.dumps.soft]
+    notes = tuple(note for stream in streams for note in stream.notes)
+    unread = sum(stream.unread for stream in streams)
+    if unread > len(notes):
+        notes = (*notes, ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"))
+    surroundings = (main or _Stream("")).surroundings
+    version = _version(incidents, surroundings.era)
+    return Capture(
+        source=Source(path, _formats(streams), _framework(incidents, streams), version),
+        incidents=incidents,
+        surroundings=surroundings.value(soft, ranks),
+        notes=notes,
+    )
+
+
+def _formats(streams: list[_Stream]) -> tuple[str, ...]:
+    found = {
+        "oom-sentence": any(stream.sentences.finished for stream in streams),
+        "oom-report": any(stream.report.finished for stream in streams),
+        "bfc-dump": any(stream.dumps.finished for stream in streams),
+        "xla-oom": any(program.kind.name != "TPU" for stream in streams for program in stream.compiler.finished),
+        "tpu-oom": any(program.kind.name == "TPU" for stream in streams for program in stream.compiler.finished),
+        "oom-disguise": any(stream.disguises.finished for stream in streams),
+    }
+    return tuple(name for name, present in found.items() if present)
+
+
+def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
+    if any(found.request.kind is RequestKind.TENSOR or found.state.limit for found in incidents if found.compiler is None):
+        return "tensorflow"
+    texts = " ".join(buffer.name or "" for stream in streams for program in stream.compiler.finished for buffer in program.buffers)
+    jax = any((program.name or "").startswith("jit_") for stream in streams for program in stream.compiler.finished)
+    if jax or "jit(" in texts or "pjit(" in texts:
+        return "jax"
+    if incidents:
+        return "xla" if incidents[0].compiler else "tensorflow"
+    return None
+
+
+def _version(incidents: tuple[Incident, ...], stated: Era | None) -> tuple[str, str] | None:
+    if stated:
+        return (version_text(stated[0]), version_text(stated[1]))
+    era: Era | None = None
+    for found in incidents:
+        if found.era:
+            low, high = (tuple(int(part) for part in version.split(".")) for version in found.era)
+            seen = ((low[0], low[1]), (high[0], high[1]))
+            era = narrow(era, seen) if era else seen
+    return (version_text(era[0]), version_text(era[1])) if era else None

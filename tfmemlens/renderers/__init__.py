@@ -1,0 +1,1 @@
+"""How does it look? One look a module, no sums, no thresholds."""

@@ -1,0 +1,286 @@
+"""Plain text for a terminal or an issue."""
+
+from __future__ import annotations
+
+from tfmemlens.model.attribution import Group, Kind
+from tfmemlens.model.case import Moment
+from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.line import Line
+from tfmemlens.model.report import Report
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.renderers._layout import bar, columns, paragraph, shorten, stacked_bar, styled
+from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
+from tfmemlens.units import human, human_size, percent
+
+SUFFIX = ".txt"
+
+LETTERS = {
+    Kind.ACTIVATION: "█",
+    Kind.LAYOUT_TRANSPOSE: "▓",
+    Kind.GRADIENT: "▒",
+    Kind.PARAMETER: "■",
+    Kind.OPTIMIZER_SLOT: "◆",
+    Kind.WORKSPACE: "w",
+    Kind.LOOP_STACK: "L",
+    Kind.CONSTANT: "c",
+    Kind.INPUT: "i",
+    Kind.TRANSFER: "t",
+    Kind.UNATTRIBUTED: "u",
+}
+_STYLE = {Severity.CAUSE: "red", Severity.FACTOR: "yellow", Severity.NOTE: "cyan"}
+_CERTAINTY = {Certainty.EXACT: "saves {}", Certainty.BOUND: "saves up to {}", Certainty.ESTIMATE: "saves about {}"}
+
+
+def render(report: Report, view: View = View()) -> str:
+    """The page."""
+    moments = range(len(report.case.moments)) if view.all_moments else range(min(len(report.case.moments), 1))
+    lines = _title(report, view) + _verdict(report, view)
+    for index in moments:
+        lines += _moment(report, index, view)
+    if not report.case.moments:
+        lines += _findings(report, None, view)
+    lines += _others(report, view) + _notes(report, view)
+    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
+
+
+def _title(report: Report, view: View) -> list[str]:
+    source = report.case.capture.source
+    what = " + ".join(source.formats) or "nothing recognised"
+    return [
+        styled(shorten(f"tfmemlens  {source.path}", view.width), "bold", view.color),
+        styled(f"read as {what}, written by {report.case.api}" if source.formats else what, "dim", view.color),
+        "",
+    ]
+
+
+def _heading(text: str, view: View) -> list[str]:
+    return ["", styled(text.upper(), "bold", view.color)]
+
+
+def _verdict(report: Report, view: View) -> list[str]:
+    return [styled(line, "bold", view.color) for line in paragraph(report.verdict, view.width)]
+
+
+def _moment(report: Report, index: int, view: View) -> list[str]:
+    moment = report.case.moments[index]
+    head = [] if not view.all_moments else ["", "─" * view.width, styled(f"failure {index + 1} of {len(report.case.moments)}", "bold", view.color)]
+    return head + _request(moment, view) + _balance(moment, view) + _where(moment, view) + _findings(report, index, view) + _left_out(moment, view)
+
+
+def _request(moment: Moment, view: View) -> list[str]:
+    request = moment.request
+    if request is None:
+        return []
+    failed = request.failed
+    facts = [
+        ("tensor", _tensor(failed)),
+        (
+            "asked",
+            human(request.rounded_bytes) + " of the allocator, after rounding"
+            if request.rounded_bytes and request.rounded_bytes != failed.tensor_bytes
+            else "",
+        ),
+        ("layer", request.owner.layer or ""),
+        ("op", _op(moment)),
+        ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
+        ("device", " ".join(part for part in (failed.device, f"allocator {failed.allocator}" if failed.allocator else "") if part)),
+        ("your code", " ".join(part for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "") if part)),
+        ("executable", failed.executable or ""),
+        ("told", _told(moment)),
+    ]
+    shown = [(f"  {name:10}", text) for name, text in facts if text]
+    return _heading("the failed request", view) + [line for name, text in shown for line in paragraph(text, view.width, " " * 12, name)]
+
+
+def _tensor(failed: FailedRequest) -> str:
+    if failed.shape is None:
+        return human_size(failed.size) if failed.size else ""
+    need = failed.tensor_bytes
+    return f"{TensorType(failed.shape, failed.dtype)}{f' = {human(need)}' if need is not None else ''}{' (temporary)' if failed.temporary else ''}"
+
+
+def _op(moment: Moment) -> str:
+    assert moment.request
+    failed, op = moment.request.failed, moment.request.owner.op
+    node = failed.node
+    return f"{node} ({op})" if node and op and op not in node.rpartition("/")[2] else node or op or ""
+
+
+def _told(moment: Moment) -> str:
+    incident = moment.incident
+    if incident is None or incident.request.line is None:
+        return ""
+    times = f", {incident.occurrences} times in all" if incident.occurrences > 1 else ""
+    ranks = f", by {len(incident.ranks)} processes ({', '.join(incident.ranks[:4])}{' …' if len(incident.ranks) > 4 else ''})" if incident.ranks else ""
+    return f"in line {incident.request.line.number}{times}{ranks}"
+
+
+def _balance(moment: Moment, view: View) -> list[str]:
+    books = moment.balance
+    parts = [(LETTERS[Kind(group.name)], group.total_bytes) for group in moment.attribution.by("kind") if group.total_bytes]
+    rows = [
+        (LETTERS[Kind(group.name)], str(group.name), human(group.total_bytes), percent(group.total_bytes, moment.attribution.table.total_bytes))
+        for group in moment.attribution.by("kind")
+        if group.total_bytes
+    ]
+    if books.outside_report and books.outside_report.bytes:
+        parts.append(("o", books.outside_report.bytes))
+        rows.append(("o", "outside the report", human_size(books.outside_report), ""))
+    if books.available and books.available.bytes:
+        rows.append(("·", "free", human_size(books.available), ""))
+    whole = books.limit.bytes if books.limit else sum(size for _, size in parts)
+    if not whole:
+        return []
+    head = f"limit {human_size(books.limit)}" if books.limit else f"held {human(whole)} (the input states no limit)"
+    drawn = stacked_bar(parts, whole, view.width - 4)
+    lines = [*_heading("the balance", view), f"  {head}{_peak(moment)}", f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]"]
+    return lines + columns(rows, frozenset({2, 3})) + _figures(moment)
+
+
+def _peak(moment: Moment) -> str:
+    peak = moment.balance.peak
+    return f", peak so far {human_size(peak)}" if peak else ""
+
+
+def _figures(moment: Moment) -> list[str]:
+    books = moment.balance
+    facts = []
+    if books.in_use:
+        facts.append(f"in use {human_size(books.in_use)}")
+    if books.largest_free_chunk is not None and books.free and books.free.bytes:
+        facts.append(f"largest free chunk {human_size(books.largest_free_chunk)}")
+    if books.waste and books.waste.bytes:
+        facts.append(f"inside chunks beyond what was asked {human_size(books.waste)}")
+    if books.missing:
+        facts.append(f"missing {human(books.missing)}")
+    return [f"  {', '.join(facts)}"] if facts else []
+
+
+def _where(moment: Moment, view: View) -> list[str]:
+    if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners):
+        return _sizes(moment, view)
+    key = view.by or "layer"
+    whole = moment.attribution.table.total_bytes
+    lines = _heading(f"where it is, by {key}", view) + _groups(moment.attribution.by(key), whole, view)
+    return lines + ([] if view.by else _tensors(moment, view))
+
+
+def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
+    rows = []
+    name_width = view.width - 46
+    for group in groups[: view.top]:
+        times = f" ×{group.count}" if group.count > group.rows else ""
+        kinds = ", ".join(kind.value for kind, _ in group.kinds[:3])
+        rows.append(
+            (
+                shorten(f"{group.name or '(no layer in the name)'}{times}", name_width),
+                human(group.total_bytes),
+                percent(group.total_bytes, whole),
+                bar(group.total_bytes / whole, 10) if whole else "",
+                shorten(kinds, 40),
+            )
+        )
+    rest = groups[view.top :]
+    lines = [shorten(line, view.width) for line in columns(rows, frozenset({1, 2}))]
+    return lines + ([f"  … {len(rest)} more with {human(sum(group.total_bytes for group in rest))}"] if rest else [])
+
+
+def _tensors(moment: Moment, view: View) -> list[str]:
+    """The largest rows, each with the tensor behind its figure."""
+    entries = sorted(
+        zip(moment.attribution.table, moment.attribution.owners, moment.namings or [None] * len(moment.attribution.table), strict=True),
+        key=lambda entry: -entry[0].total_bytes,
+    )
+    lines = _heading("the largest allocations", view)
+    for row, owner, naming in [entry for entry in entries if entry[0].node][: view.top]:
+        size = ("about " if row.error_bytes else "") + human(row.size_bytes)
+        lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
+        tensor = ""
+        if naming:
+            slack = f" + {human(naming.best.slack_bytes)} in the same chunk" if naming.best.slack_bytes else ""
+            others = f" (or {', '.join(str(candidate.tensor) for candidate in naming.candidates[1:])})" if len(naming.candidates) > 1 else ""
+            tensor = f"= {naming.best.tensor}{slack}{others}, "
+        lines += paragraph(f"{tensor}{owner.kind.value}, {owner.phase.value}", view.width, " " * 20, " " * 19)
+    return lines
+
+
+def _sizes(moment: Moment, view: View) -> list[str]:
+    """Without names, the sizes: equal ones together."""
+    table = moment.attribution.table
+    if not len(table):
+        return []
+    rows = [
+        (f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes), bar(row.total_bytes / max(table.total_bytes, 1), 20))
+        for row in sorted(table, key=lambda row: -row.total_bytes)[: view.top]
+    ]
+    return _heading("what is in use, by chunk size (the dump has no names)", view) + columns(rows, frozenset({0, 1}))
+
+
+def _findings(report: Report, index: int | None, view: View) -> list[str]:
+    ours = [finding for finding in report.findings if index is None or finding.moment == index]
+    if not ours:
+        return []
+    lines = _heading("findings", view)
+    for number, finding in enumerate(ours, start=1):
+        lines += _finding(number, finding, view)
+    return lines
+
+
+def _finding(number: int, finding: Finding, view: View) -> list[str]:
+    head = paragraph(f"{finding.severity.value}: {finding.headline}  [{finding.rule}]", view.width, "   ", f"{number}. ")
+    lines = ["", *(styled(line, _STYLE[finding.severity], view.color) for line in head)]
+    if finding.detail:
+        lines += paragraph(finding.detail, view.width, "   ")
+    for proof in finding.evidence:
+        lines += paragraph(proof.fact, view.width, "     ", "   • " if view.unicode else "   - ")
+        if proof.line:
+            lines.append(_quote(proof.line, view))
+    for remedy in finding.remedies:
+        lines += _remedy(remedy, view)
+    return lines
+
+
+def _quote(line: Line, view: View) -> str:
+    place = f"{line.source}:{line.number}" if line.source else str(line.number)
+    text = line.text.strip()
+    return styled(shorten(f"{place:>8} │ {text}", view.width), "dim", view.color)
+
+
+def _remedy(remedy: Remedy, view: View) -> list[str]:
+    saving = f" ({_CERTAINTY[remedy.certainty].format(human(remedy.saves_bytes))})" if remedy.saves_bytes and remedy.certainty else ""
+    lines = [styled(line, "green", view.color) for line in paragraph(remedy.text + saving, view.width, "        ", "   try: ")]
+    if remedy.code:
+        lines += [f"        | {line}" for line in remedy.code.split("\n")]
+    return lines
+
+
+def _left_out(moment: Moment, view: View) -> list[str]:
+    texts = moment.omissions
+    return (_heading("what these figures leave out", view) + [line for text in texts for line in paragraph(text, view.width, "    ", "  - ")]) if texts else []
+
+
+def _others(report: Report, view: View) -> list[str]:
+    others = report.case.moments[1:]
+    if not others or view.all_moments:
+        return []
+    lines = _heading(f"{len(others)} more failure{'s' if len(others) > 1 else ''} (--all shows them whole)", view)
+    for moment in others[:5]:
+        assert moment.request
+        failed = moment.request.failed
+        place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
+        lines.append(shorten(f"  {f'line {failed.line.number}: ' if failed.line else ''}{_tensor(failed) or failed.kind.value} at {place}", view.width))
+    return lines
+
+
+def _notes(report: Report, view: View) -> list[str]:
+    notes = report.case.capture.notes
+    if not notes:
+        return []
+    lines = _heading("notes", view)
+    for note in notes[:6]:
+        lines += paragraph(note.text, view.width, "    ", "  - ")
+        if note.line:
+            lines.append(_quote(note.line, view))
+    return lines + ([f"  … {len(notes) - 6} more (--json lists them)"] if len(notes) > 6 else [])

@@ -1,0 +1,132 @@
+"""Bytes: the only place where they are parsed and printed.
+
+TensorFlow prints sizes with `HumanReadableNumBytes`: exact below 1 KiB, one decimal for KiB, two from MiB up, and it
+truncates on the way. A figure read from a log is therefore an interval, and `Size` carries it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+ALIGNMENT = 256
+"""BFC hands out multiples of this many bytes (`BFCAllocator::kMinAllocationSize`)."""
+
+_LETTERS = "KMGTPE"
+_FIGURE = re.compile(r"(-?\d+(?:\.(\d+))?)\s?([KMGTPE]?)(i?)B?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A byte count with its error bar: the true value lies in [low, high]."""
+
+    bytes: int
+    low: int
+    high: int
+
+    @classmethod
+    def exactly(cls, count: int) -> Size:
+        """A byte count known to the byte."""
+        return cls(count, count, count)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was rounded away."""
+        return self.low == self.high
+
+    @property
+    def error_bytes(self) -> int:
+        """The largest distance between `bytes` and the true value."""
+        return max(self.bytes - self.low, self.high - self.bytes)
+
+    def may_be(self, count: int) -> bool:
+        """Whether the printed figure can stand for this byte count."""
+        return self.low <= count <= self.high
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.bytes + other.bytes, self.low + other.low, self.high + other.high)
+
+
+def parse_size(text: str, multiple_of: int = 1) -> Size:
+    """A size as TensorFlow and XLA print it (`512B`, `3.0KiB`, `450.14MiB`), as the interval it stands for.
+
+    `multiple_of=256` narrows the figure to what an allocator can hold: every KiB figure becomes exact.
+    TPU listings (`32.00G`) are the same binary units without `iB`; CUDA's driver prints `10.91G`. Raises ValueError.
+    """
+    found = _FIGURE.match(text.strip())
+    if not found:
+        raise ValueError(f"not a size: {text!r}")
+    figure, decimals, letter = float(found[1]), len(found[2] or ""), found[3]
+    power = _LETTERS.find(letter) + 1 if letter else 0
+    if power == 0 and decimals == 0:
+        return Size.exactly(int(found[1]))
+    return _interval(figure, decimals, power, multiple_of)
+
+
+def _interval(figure: float, decimals: int, power: int, multiple_of: int) -> Size:
+    """HumanReadableNumBytes divides by 1024 as integers until the last step, so the last step alone rounds."""
+    half = 0.5 * 10.0**-decimals
+    scale = 1024 if power else 1
+    lost_bits = 10 * max(power - 1, 0)
+    low = math.ceil((figure - half) * scale) << lost_bits
+    high = ((math.floor((figure + half) * scale) + 1) << lost_bits) - 1 if lost_bits else math.floor((figure + half) * scale)
+    nearest = round(figure * scale * (1 << lost_bits))
+    if multiple_of > 1:
+        low, high = -(-low // multiple_of) * multiple_of, high // multiple_of * multiple_of
+        nearest = round(nearest / multiple_of) * multiple_of
+    if low > high:  # another printer than TensorFlow's: keep the figure as it stands
+        low = high = nearest
+    return Size(min(max(nearest, low), high), low, high)
+
+
+def parse_decimal_size(text: str) -> Size:
+    """A size as tf.profiler prints it, in powers of 1000: `51.38MB` is about 51,380,000 bytes. Raises ValueError."""
+    found = _FIGURE.match(text.strip())
+    if not found or found[4]:
+        raise ValueError(f"not a decimal size: {text!r}")
+    scale = 1000 ** (_LETTERS.find(found[3]) + 1 if found[3] else 0)
+    half = 0.5 * 10.0 ** -len(found[2] or "") * scale if scale > 1 else 0
+    middle = float(found[1]) * scale
+    return Size(round(middle), math.ceil(middle - half), math.floor(middle + half))
+
+
+def parse_limit(text: str) -> int:
+    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes; all units binary. Raises ValueError."""
+    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
+    if not found:
+        raise ValueError(f"not a size: {text!r} (write 8GiB, 512MiB or a number of bytes)")
+    return int(float(found[1]) * 1024 ** ("KMGT".find(found[2].upper()) + 1 if found[2] else 0))
+
+
+def human(count: int | float) -> str:
+    """A byte count for people: `512 B`, `3.0 KiB`, `450.14 MiB`, `60.25 GiB`."""
+    if count < 0:
+        return "-" + human(-count)
+    if count < KIB:
+        return f"{round(count)} B"
+    power = min(int(math.log(count, 1024)), len(_LETTERS))
+    if round(count / 1024**power, 2 if power > 1 else 1) >= 1024 and power < len(_LETTERS):
+        power += 1
+    return f"{count / 1024**power:.{1 if power == 1 else 2}f} {_LETTERS[power - 1]}iB"
+
+
+def human_size(size: Size) -> str:
+    """The same for a figure with an error bar: `about` marks what the input had rounded."""
+    return human(size.bytes) if size.exact else f"about {human(size.bytes)}"
+
+
+def round_up(count: int, multiple_of: int = ALIGNMENT) -> int:
+    """What BFC is really asked for: the request rounded up to its alignment (0 stays 0)."""
+    return -(-count // multiple_of) * multiple_of
+
+
+def percent(part: float, whole: float) -> str:
+    """A share for people: `60 %`; `<1 %` rather than a false zero."""
+    if whole <= 0:
+        return "-"
+    share = 100 * part / whole
+    if 0 < share < 1:
+        return "<1 %"
+    return f"{share:.0f} %"
