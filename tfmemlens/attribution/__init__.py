@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.attribution.balance import balance, holders, rounded_request
 from tfmemlens.attribution.frontend import api_of
+from tfmemlens.attribution.omissions import omissions
 from tfmemlens.attribution.owners import attribute_request, attribute_table
 from tfmemlens.attribution.tensors import name_tensors
 from tfmemlens.model.capture import Capture
@@ -23,4 +24,4 @@ def _failure(capture: Capture, incident: Incident) -> Moment:
     owner = attribute_request(incident.request)
     request = Request(incident.request, owner, rounded_request(incident))
     books = balance(incident, table, request.needed_bytes)
-    return Moment(attribution, books, name_tensors(attribution, incident.request, capture.hints), incident, request)
+    return Moment(attribution, books, name_tensors(attribution, incident.request, capture.hints), incident, request, omissions=omissions(incident, books))

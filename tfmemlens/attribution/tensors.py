@@ -20,7 +20,9 @@ from tfmemlens.units import MIB, round_up
 
 _SMALL = 64 << 10
 _MAX_SLACK = 128 * MIB
-_LEVELS = 8
+_LEVELS = 6
+_UP = 3
+_MAX_CHANNELS = 2048
 _FLOATS = ("float32", "float16", "bfloat16", "float64")
 _STANDARD = ((720, 1280), (1080, 1920), (480, 640), (360, 640), (240, 320), (321, 481), (600, 800), (768, 1024), (1024, 2048), (512, 1024))
 
@@ -34,10 +36,12 @@ class _Anchor:
     channels: int | None
     dtype: str
     reason: str
+    whole: bool = True
+    """Whether this is the input itself, at full resolution."""
 
     def at(self, level: int) -> tuple[int, ...]:
-        """The grid after halving `level` times with SAME padding."""
-        return tuple(math.ceil(size / (1 << level)) for size in self.space)
+        """The grid after halving `level` times with SAME padding; a negative level doubles it."""
+        return tuple(math.ceil(size / (1 << level)) if level >= 0 else size << -level for size in self.space)
 
 
 def name_tensors(attribution: Attribution, request: FailedRequest, hints: Hints) -> tuple[Naming | None, ...]:
@@ -48,7 +52,7 @@ def name_tensors(attribution: Attribution, request: FailedRequest, hints: Hints)
     base = _widest(exact, anchors)
     ranked = [sorted(found, key=lambda entry: _unlikeliness(entry, base)) for found in exact]
     known = _by_layer(rows, ranked)
-    return tuple(_naming(row, owner, found, known, ranked, anchors) for (row, owner), found in zip(rows, ranked, strict=True))
+    return tuple(_naming(row, owner, found, known, ranked, anchors, base) for (row, owner), found in zip(rows, ranked, strict=True))
 
 
 Entry = tuple[int, int, _Anchor]
@@ -71,10 +75,10 @@ def _anchors(request: FailedRequest, hints: Hints) -> list[_Anchor]:
 def _from_failing(shape: list[int], dtype: str, data_format: str) -> list[_Anchor]:
     batch, *rest = shape
     if len(shape) == 2:
-        return [_Anchor(batch, (), rest[0], dtype, "the failing tensor")]
+        return [_Anchor(batch, (), rest[0], dtype, "the failing tensor", whole=False)]
     first = "NC" in data_format or (len(rest) == 3 and rest[1] == rest[2] != rest[0] and rest[0] % 8 == 0)
     space, channels = (rest[1:], rest[0]) if first else (rest[:-1], rest[-1])
-    return [_Anchor(batch, tuple(space), channels, dtype, "the failing tensor")]
+    return [_Anchor(batch, tuple(space), channels, dtype, "the failing tensor", whole=False)]
 
 
 def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
@@ -83,7 +87,7 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
     if row.node is None or row.size_bytes < _SMALL:
         return found
     for anchor in anchors:
-        for level in range(_LEVELS if anchor.space and min(anchor.space) > 1 else 1):
+        for level in _levels(anchor):
             plane = anchor.batch * math.prod(anchor.at(level)) * ITEM_BYTES[anchor.dtype]
             channels = round(row.size_bytes / plane)
             if channels >= 1 and abs(round_up(channels * plane) - row.size_bytes) <= row.error_bytes and _usual(channels, anchor):
@@ -91,13 +95,26 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
     return found
 
 
+def _levels(anchor: _Anchor) -> range:
+    """How often the grid can be halved and still be an image; a sequence stays as long as it is.
+
+    The failing tensor may itself sit below full resolution, so from there the grid may also double.
+    """
+    if len(anchor.space) < 2:
+        return range(1)
+    return range(0 if anchor.whole else -_UP, max(1, min(_LEVELS, min(anchor.space).bit_length() - 1)))
+
+
 def _usual(channels: int, anchor: _Anchor) -> bool:
-    return channels == anchor.channels or channels <= 4 or channels % 8 == 0 or not anchor.space
+    """Widths that people choose; without this every size is some number of channels."""
+    if channels == anchor.channels or not anchor.space:
+        return True
+    return channels <= 4 or (channels <= _MAX_CHANNELS and (channels % 16 == 0 or channels == 8))
 
 
 def _widest(exact: list[list[Entry]], anchors: list[_Anchor]) -> int | None:
     """The commonest number of channels at full resolution; nets double it where they halve the image."""
-    counts = Counter(channels for found in exact for level, channels, _ in found if level == 0 and channels >= 8)
+    counts = Counter(channels for found in exact for level, channels, anchor in found if level == 0 and channels >= 8 and anchor.whole)
     if not counts:
         return anchors[0].channels if anchors else None
     return max(counts, key=lambda channels: (counts[channels] * min(channels, 64), channels))
@@ -107,9 +124,11 @@ def _unlikeliness(entry: Entry, base: int | None) -> tuple[float, int]:
     level, channels, anchor = entry
     if level == 0 and channels == anchor.channels:
         return (-1.0, 0)
-    steps = abs(math.log2(channels / (base * (1 << level)))) if base else 0.0
+    if not anchor.whole and anchor.channels and anchor.channels >= 8:
+        base = anchor.channels
+    steps = abs(math.log2(channels / base) - level) if base else 0.0
     odd = 0.0 if channels & (channels - 1) == 0 else 0.5 if channels % 16 == 0 else 1.0
-    return (steps + odd, level)
+    return (steps + odd, abs(level))
 
 
 def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -> dict[str, Entry]:
@@ -121,13 +140,16 @@ def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -
     return known
 
 
-def _naming(row: Allocation, owner: Owner, found: list[Entry], known: dict[str, Entry], ranked: list[list[Entry]], anchors: list[_Anchor]) -> Naming | None:
+def _naming(
+    row: Allocation, owner: Owner, found: list[Entry], known: dict[str, Entry], ranked: list[list[Entry]], anchors: list[_Anchor], base: int | None
+) -> Naming | None:
     if row.node is None or not anchors:
         return None
     if row.shape is not None and (stated := TensorType(row.shape, row.dtype)).bytes is not None:
         return Naming((Candidate(stated, row.size_bytes - (stated.bytes or 0)),), "the input states it")
     if found:
-        return Naming(tuple(_candidate(entry, row) for entry in found[:3]), found[0][2].reason)
+        likely = [entry for entry in found if _unlikeliness(entry, base)[0] <= max(_unlikeliness(found[0], base)[0], 0) + 1]
+        return Naming(tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], found[0][2].reason)
     if anchors[0].reason == "--batch" and not anchors[0].space:
         return _from_batch(row, anchors[0])
     same = known.get(owner.layer or "")

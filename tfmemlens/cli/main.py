@@ -15,7 +15,7 @@ from tfmemlens.errors import TfmemlensError
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     try:
-        args = _parser().parse_args(argv)
+        args = parser().parse_args(argv)
         return int(args.run(args))
     except TfmemlensError as problem:
         print(f"tfmemlens: {problem}", file=sys.stderr)
@@ -27,10 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("tfmemlens", description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?")
-    parser.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, made of the commands that there are."""
+    root = argparse.ArgumentParser("tfmemlens", description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?")
+    root.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
+    commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in discovery.plugins(cli, "add_arguments", "run").items():
         doc = (module.__doc__ or "").strip()
         sub = commands.add_parser(
@@ -38,4 +39,4 @@ def _parser() -> argparse.ArgumentParser:
         )
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
-    return parser
+    return root

@@ -26,13 +26,13 @@ _BEHIND = re.compile(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         copies = of_kind(moment, Kind.LAYOUT_TRANSPOSE)
-        share = total(copies) / max(held(moment), 1)
+        share = total(copies) / max(_listed(moment), 1)
         if share >= 0.01:
             yield _finding(case, moment, index, copies, share)
 
 
 def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: float) -> Finding:
-    size, whole = total(copies), held(moment)
+    size, whole = total(copies), _listed(moment)
     layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
     forcing, reason = _forcing(case, moment, copies)
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
@@ -47,6 +47,11 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         remedies=_remedies(case, moment, copies, forcing),
         moment=index,
     )
+
+
+def _listed(moment: Moment) -> int:
+    """What the list names; the remainder behind it has no names that could be copies."""
+    return moment.balance.listed.bytes or held(moment)
 
 
 def _consumers(case: Case, copies: list[Row]) -> tuple[Evidence, ...]:

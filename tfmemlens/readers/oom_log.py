@@ -16,7 +16,7 @@ from tfmemlens.readers.oom.disguises import DisguiseFamily
 from tfmemlens.readers.oom.dump import DumpFamily
 from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line, incident, merge_ranks, order, version_text
 from tfmemlens.readers.oom.report import ReportFamily
-from tfmemlens.readers.oom.rules import Era, narrow
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import SentenceFamily
 from tfmemlens.readers.oom.surroundings import SurroundingsFamily
 
@@ -97,7 +97,9 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     if unread > len(notes):
         notes = (*notes, ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"))
     surroundings = (main or _Stream("")).surroundings
-    version = _version(incidents, surroundings.era)
+    tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
+    reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
+    version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
     return Capture(
         source=Source(path, _formats(streams), _framework(incidents, streams), version),
         incidents=incidents,
@@ -130,10 +132,12 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     return None
 
 
-def _version(incidents: tuple[Incident, ...], stated: Era | None) -> tuple[str, str] | None:
+def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era]) -> tuple[str, str] | None:
     if stated:
         return (version_text(stated[0]), version_text(stated[1]))
     era: Era | None = None
+    for hint in hints:
+        era = narrow(era, hint) if era else hint
     for found in incidents:
         if found.era:
             low, high = (tuple(int(part) for part in version.split(".")) for version in found.era)

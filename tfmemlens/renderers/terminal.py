@@ -236,16 +236,22 @@ def _finding(number: int, finding: Finding, view: View) -> list[str]:
     for proof in finding.evidence:
         lines += paragraph(proof.fact, view.width, "     ", "   • " if view.unicode else "   - ")
         if proof.line:
-            lines.append(_quote(proof.line, view))
+            lines += _quote(proof.line, view)
     for remedy in finding.remedies:
         lines += _remedy(remedy, view)
     return lines
 
 
-def _quote(line: Line, view: View) -> str:
+def _quote(line: Line, view: View) -> list[str]:
+    """The input's line, cut after three rows."""
     place = f"{line.source}:{line.number}" if line.source else str(line.number)
-    text = line.text.strip()
-    return styled(shorten(f"{place:>8} │ {text}", view.width), "dim", view.color)
+    room = view.width - 11
+    text = " ".join(line.text.split())
+    pieces = [text[at : at + room] for at in range(0, min(len(text), 3 * room), room)] or [""]
+    if len(text) > 3 * room:
+        pieces[-1] = pieces[-1][:-1] + "…"
+    heads = [f"{place:>8} │ ", *[" " * 9 + "│ "] * (len(pieces) - 1)]
+    return [styled(head + piece, "dim", view.color) for head, piece in zip(heads, pieces, strict=True)]
 
 
 def _remedy(remedy: Remedy, view: View) -> list[str]:
@@ -282,5 +288,5 @@ def _notes(report: Report, view: View) -> list[str]:
     for note in notes[:6]:
         lines += paragraph(note.text, view.width, "    ", "  - ")
         if note.line:
-            lines.append(_quote(note.line, view))
+            lines += _quote(note.line, view)
     return lines + ([f"  … {len(notes) - 6} more (--json lists them)"] if len(notes) > 6 else [])

@@ -148,6 +148,8 @@ class SentenceFamily:
         self._since_exception = 99
         self._age = 0
         self._want_text = False
+        self.era: Era = (FIRST, LAST)
+        """What node tags outside any sentence say of the version: a list may be pasted without its error."""
 
     @property
     def current(self) -> Telling | None:
@@ -248,6 +250,8 @@ class SentenceFamily:
     def _tags(self, text: str) -> None:
         telling = self.current
         if telling is None:
+            for found in re.finditer(TAG.pattern, text):
+                self.era = narrow(self.era, _tag_era(found.groupdict()))
             return
         for found in re.finditer(TAG.pattern, text):
             self._tag(telling, found.groupdict())

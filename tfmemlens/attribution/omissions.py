@@ -1,0 +1,49 @@
+"""What the figures of a failure leave out, said plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.case import Balance
+from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.units import human, human_size
+
+
+def omissions(incident: Incident, books: Balance) -> tuple[str, ...]:
+    """Sentences, each about one thing that is not in the table."""
+    return tuple(_omissions(incident, books))
+
+
+def _omissions(incident: Incident, books: Balance) -> Iterator[str]:
+    if incident.compiler:
+        yield from _of_compiler(incident)
+    elif incident.holders:
+        yield from _of_report(incident, books)
+    elif incident.chunks or incident.size_classes:
+        yield "The dump has chunk sizes but no names: it cannot say which layer holds a chunk."
+        if incident.chunks and not incident.chunks.complete:
+            yield "Part of the chunk list is missing from this input, so sums over chunks are lower bounds."
+    if incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP) and not incident.compiler and books.limit is None:
+        yield "No `Stats:` block or dump is in this input, so limit, free memory and fragmentation cannot be judged."
+
+
+def _of_report(incident: Incident, books: Balance) -> Iterator[str]:
+    yield (
+        "The list covers what this step allocated and still holds. Weights and optimizer slots from earlier steps, constants, running ops, "
+        "received tensors, the failed request itself, cuDNN workspaces and other processes are not in it."
+    )
+    if books.outside_report is not None and books.outside_report.bytes:
+        yield f"Here {human_size(books.outside_report)} were in use outside the list."
+    if not books.total.exact and books.total.bytes:
+        yield f"TensorFlow rounds the sizes it prints: the sum is exact to within {human(books.total.error_bytes)}."
+    if any(block.cut for block in incident.holders):
+        yield "The list was cut where it was pasted; more nodes held memory."
+    if any(block.allocator and incident.request.allocator and block.allocator != incident.request.allocator for block in incident.holders):
+        yield "Some blocks are of another allocator than the one that failed."
+
+
+def _of_compiler(incident: Incident) -> Iterator[str]:
+    if incident.holders:
+        yield "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on top."
+    else:
+        yield "This message has no list of buffers, so nothing can be said about layers."

@@ -1,0 +1,50 @@
+"""Chunks are larger than the tensors in them.
+
+What it means: BFC gives out a whole free chunk unless it is at least twice the request or 128 MiB larger; the rest of the chunk is lost
+until the tensor dies. Printed sizes are chunk sizes, so equal tensors can show unequal figures.
+When it fires: the dump's bins show at least 5 % of the in-use bytes beyond what was asked for, or a figure of the list is a known tensor and more.
+What to do: usually nothing; it shrinks when shapes stay the same from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures, rows
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human, human_size, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        books = moment.balance
+        if books.waste and books.in_use and books.waste.bytes >= 0.05 * books.in_use.bytes:
+            share = books.waste.bytes / books.in_use.bytes
+            yield Finding(
+                severity=Severity.FACTOR if share >= 0.15 else Severity.NOTE,
+                headline=f"{human_size(books.waste)}, {percent(books.waste.bytes, books.in_use.bytes)} of what is in use, lies inside chunks beyond what was asked for",
+                bytes=books.waste.bytes,
+                weight=share,
+                remedies=(Remedy("keep shapes constant from step to step, so that each tensor finds a chunk of its own size"),),
+                moment=index,
+            )
+            continue
+        slack = [row for row in rows(moment) if row.naming and row.naming.best.slack_bytes >= 4096]
+        if slack:
+            lost = sum(row.naming.best.slack_bytes * row.allocation.count for row in slack if row.naming)
+            first = slack[0]
+            assert first.naming
+            yield Finding(
+                severity=Severity.NOTE,
+                headline=f"figures that differ slightly are the same tensor in larger chunks: {human(lost)} of slack in {len(slack)} lines",
+                bytes=lost,
+                evidence=(
+                    Evidence(
+                        f"{first.naming.best.tensor} = {human(first.naming.best.tensor.bytes or 0)} in a chunk {human(first.naming.best.slack_bytes)} larger",
+                        first.allocation.line,
+                    ),
+                ),
+                detail="BFC does not split a small rest off a free chunk: only when it is at least twice the request, or 128 MiB larger.",
+                moment=index,
+            )

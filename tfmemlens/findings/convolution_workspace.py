@@ -1,0 +1,42 @@
+"""cuDNN or cuBLAS could not get its own memory.
+
+What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred MiB) outside TensorFlow's pool.
+`No algorithm worked` and `Failed to get convolution algorithm` nearly always mean that none of the algorithms got its workspace.
+When it fires: the failure is such a message.
+What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _code, _levers
+from tfmemlens.findings._rows import failures
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        failed = moment.request.failed
+        if failed.kind is not RequestKind.WORKSPACE:
+            continue
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline="cuDNN or cuBLAS found no memory for a workspace or a handle: an OOM that does not say so",
+            because="the library found no memory for a workspace or handle, which lies outside TensorFlow's pool",
+            weight=0.6,
+            evidence=(Evidence("the message", failed.line),),
+            remedies=(
+                Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", _code.growth(case.api)),
+                _levers.smaller_batch(moment),
+                Remedy("cap the workspace that cuDNN may ask for", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256"),
+                Remedy(
+                    "if it fails at the very first convolution of a small model, suspect a cuDNN version that does not match, or another process on the GPU",
+                    "nvidia-smi",
+                ),
+            ),
+            moment=index,
+        )

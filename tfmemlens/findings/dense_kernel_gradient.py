@@ -1,0 +1,82 @@
+"""A fully connected layer with a very large kernel.
+
+What it means: a Dense layer behind Flatten has height x width x channels x units weights. Its gradient is as large as the kernel,
+and Adam's two slots are, too: four times the kernel in all, whatever the batch.
+When it fires: the failing tensor is a matrix of at least 32 MiB whose rows are the inputs of a fully connected layer: a weight gradient, an
+update, or the kernel itself.
+What to do: pool or stride before Flatten (GlobalAveragePooling2D removes nearly all of it), or make the layer narrower.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import MIB, human
+
+_WEIGHT = re.compile(
+    r"MatMul(?:_grad)?/MatMul_1\Z|MatMul_1\Z|ApplyAdam|Apply\w+\Z|(?:kernel|weights?|fc\d*/w)(?:/|\Z)|truncated_normal|random_uniform|Adam(?:_1)?\Z|zeros_like|mul(?:_\d+)?\Z|Square",
+    re.IGNORECASE,
+)
+_LAYER = re.compile(r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Variable|kernel|logits|\bw\d*\b", re.IGNORECASE)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        failed, owner = moment.request.failed, moment.request.owner
+        shape, need = failed.shape, failed.tensor_bytes
+        if not shape or len(shape) != 2 or not all(shape) or need is None or need < 32 * MIB:
+            continue
+        inputs, units = (size or 1 for size in shape)
+        name = failed.node or failed.op or ""
+        of_weights = (
+            owner.phase is Phase.OPTIMIZER
+            or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+            or _WEIGHT.search(name)
+            or failed.op in ("RandomUniform", "TruncatedNormal", "Mul", "Fill", "AddV2")
+        )
+        if (
+            inputs < 256
+            or units < 16
+            or not of_weights
+            or not _LAYER.search(f"{name} {failed.forward_node or ''}")
+            or re.search(r"embed|lookup", name, re.IGNORECASE)
+        ):
+            continue
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"a fully connected kernel of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
+            because=f"a fully connected kernel of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
+            bytes=need,
+            weight=0.7,
+            evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
+            detail=_image(inputs),
+            remedies=(
+                Remedy(
+                    "pool before the layer: global average pooling leaves only the channels as inputs",
+                    "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+                    4 * need,
+                    Certainty.BOUND,
+                ),
+                Remedy(
+                    f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient and slots",
+                    saves_bytes=2 * need,
+                    certainty=Certainty.ESTIMATE,
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _image(inputs: int) -> str:
+    """The feature map that Flatten may have seen."""
+    for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
+        side = round((inputs / channels) ** 0.5)
+        if side > 1 and side * side * channels == inputs:
+            return f"{inputs:,} inputs are, for instance, a flattened {side}x{side} map of {channels} channels."
+    return ""

@@ -1,0 +1,43 @@
+"""The op that failed asked for little; it only came when everything was taken.
+
+What it means: the error names the op that asked last, not the one that holds the memory. Changing that op changes nothing.
+When it fires: the request is below 1 % of what is held (or of the limit).
+What to do: look at who holds the memory, not at the line of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import attributed, device_limit, failures, held, place, tensor_text
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.units import MIB, human, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        need = moment.request.needed_bytes
+        limit = device_limit(case, moment)
+        whole = held(moment) or (limit.bytes if limit else 0)
+        small_alone = not whole and need is not None and need <= MIB
+        if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
+            continue
+        share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
+        yield Finding(
+            severity=Severity.FACTOR if whole else Severity.CAUSE,
+            headline=f"{place(moment) or 'the failing op'} is a bystander: it asked for only {human(need)}{share}",
+            because=f"the failing op is a bystander that asked for only {human(need)}; the memory was already taken by others",
+            weight=0.3,
+            evidence=(Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line),),
+            detail=_holders(moment),
+            moment=index,
+        )
+
+
+def _holders(moment: Moment) -> str:
+    if not attributed(moment):
+        return "Who holds the memory is not in this input."
+    groups = [group for group in moment.attribution.by("layer") if group.name][:3]
+    return "The memory is held by " + ", ".join(f"{group.name} ({human(group.total_bytes)})" for group in groups) + "."

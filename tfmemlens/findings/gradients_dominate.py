@@ -1,0 +1,43 @@
+"""Gradients are the largest part of what is held.
+
+What it means: gradients of activations are as large as the activations and live for a short time each; gradients of weights live until
+they are applied, and with clipping by global norm or aggregation over towers all of them live at once.
+When it fires: at least 40 % of the attributed bytes are gradients.
+What to do: the same levers as for activations; apply gradients without collecting them first where that is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _levers
+from tfmemlens.findings._rows import held, of_kind, quote, total
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Finding, Remedy, Severity
+from tfmemlens.units import human, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        found = of_kind(moment, Kind.GRADIENT)
+        share = total(found) / max(held(moment), 1)
+        if share < 0.4:
+            continue
+        half = _levers.half_precision(moment, case.api)
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{percent(total(found), held(moment))} of {human(held(moment))} are gradients",
+            because=f"{percent(total(found), held(moment))} of the {human(held(moment))} held are gradients",
+            bytes=total(found),
+            weight=0.35 * share,
+            evidence=tuple(quote(row) for row in found[:3]),
+            remedies=(
+                _levers.smaller_batch(moment),
+                *((half,) if half else ()),
+                Remedy(
+                    "weight gradients wait for each other under clip_by_global_norm and in tower averaging: clip by value or per variable, or average with fewer towers at once"
+                ),
+            ),
+            moment=index,
+        )

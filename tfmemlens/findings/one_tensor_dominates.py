@@ -1,0 +1,54 @@
+"""One single tensor is a large part of all the memory.
+
+What it means: a handful of changes to one op decide the whole question; general advice about batch sizes may miss the point.
+When it fires: the failing tensor, or one that is held, takes at least 30 % of the device or of what is held.
+What to do: look at the shape: the dimension that surprises you is the one to cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _levers
+from tfmemlens.findings._rows import device_limit, failures, held, place, quote, rows, tensor_text
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import GIB, human, human_size, percent
+
+_SHARE = 0.3
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        failed = moment.request.failed
+        limit = device_limit(case, moment)
+        need = failed.tensor_bytes
+        if (
+            need is not None
+            and failed.kind is RequestKind.TENSOR
+            and ((limit and _SHARE * limit.bytes <= need <= limit.high) or (limit is None and 2 * GIB <= need <= 192 * GIB))
+        ):
+            share = f", {percent(need, limit.bytes)} of the device's {human_size(limit)}" if limit else ""
+            yield Finding(
+                severity=Severity.CAUSE,
+                headline=f"the failing tensor alone takes {human(need)}{share}",
+                because=f"this tensor alone takes {human(need)}{share}",
+                bytes=need,
+                weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
+                evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line),),
+                remedies=(_levers.smaller_batch(moment),),
+                moment=index,
+            )
+        largest = rows(moment, lambda row: row.allocation.node is not None)[:1]
+        if largest and largest[0].allocation.size_bytes >= _SHARE * held(moment) and len(moment.attribution.table) > 2:
+            row = largest[0]
+            yield Finding(
+                severity=Severity.FACTOR,
+                headline=f"{row.allocation.node} alone holds {human(row.allocation.size_bytes)}, {percent(row.allocation.size_bytes, held(moment))} of what is held",
+                bytes=row.allocation.size_bytes,
+                weight=row.allocation.size_bytes / max(held(moment), 1),
+                evidence=(quote(row),),
+                moment=index,
+            )

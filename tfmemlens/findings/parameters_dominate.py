@@ -1,0 +1,72 @@
+"""Weights and what the optimizer keeps beside them are most of the memory.
+
+What it means: these bytes do not depend on the batch. Adam keeps two more numbers for each weight, momentum one, and each weight has
+a gradient while it is updated: four times the weights in all for Adam.
+When it fires: at least 40 % of the attributed bytes are parameters and optimizer slots; or the failing request comes from making them.
+What to do: a lighter optimizer, smaller or shared layers, weights split over devices. A smaller batch does not help here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures, held, of_kind, place, quote, tensor_text, total
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import MIB, human, percent
+
+_MAKING = re.compile(
+    r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+        if model and total(model) >= 0.4 * held(moment):
+            slots = total(of_kind(moment, Kind.OPTIMIZER_SLOT))
+            yield Finding(
+                severity=Severity.CAUSE,
+                headline=f"{percent(total(model), held(moment))} of {human(held(moment))} are weights and optimizer slots",
+                because=f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and optimizer slots, which no smaller batch reduces",
+                bytes=total(model),
+                weight=total(model) / max(held(moment), 1),
+                evidence=tuple(quote(row) for row in model[:3]),
+                remedies=(
+                    Remedy(
+                        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy, Adafactor about 4 %",
+                        saves_bytes=slots or None,
+                        certainty=Certainty.BOUND if slots else None,
+                    ),
+                    Remedy("make the widest layer narrower, or share it; split embeddings over devices"),
+                ),
+                moment=index,
+            )
+    yield from _while_making(case)
+
+
+def _while_making(case: Case) -> Iterator[Finding]:
+    """The run died while weights or slots were being created: before any batch."""
+    for index, moment in failures(case):
+        assert moment.request
+        failed, owner = moment.request.failed, moment.request.owner
+        name = failed.node or ""
+        making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
+            _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
+        )
+        if making and (failed.tensor_bytes or 0) >= MIB:
+            yield Finding(
+                severity=Severity.CAUSE,
+                headline=f"the run died while it made the weights or optimizer slots of {place(moment)}, not while it computed: {tensor_text(moment)}",
+                because=f"weights or optimizer slots of {place(moment)} were being created, so the batch plays no part yet",
+                bytes=failed.tensor_bytes,
+                weight=0.7,
+                evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+                remedies=(
+                    Remedy("count the parameters of this layer first: a Dense after Flatten has height x width x channels x units weights; pool before it"),
+                    Remedy("Adam keeps two slots as large as each weight, and a gradient joins them: count each weight four times"),
+                ),
+                moment=index,
+            )

@@ -1,0 +1,43 @@
+"""The list of live tensors was not printed; with it, tfmemlens could name the layers.
+
+What it means: TensorFlow can append all live allocations of the step to the error, but only when asked to, and only in graph mode.
+When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is.
+What to do: switch it on where this TensorFlow can; in eager mode, tf.function and Keras 2.2+ record a profile instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _code
+from tfmemlens.findings._rows import attributed, failures
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in list(failures(case))[:1]:
+        incident = moment.incident
+        if incident is None or incident.holders or attributed(moment) or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP):
+            continue
+        code = _code.enable_report(case.api)
+        if code:
+            remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
+        else:
+            remedy = Remedy(
+                "this front end cannot print the list (TensorFlow's hint misleads); record the memory of one good step at a smaller batch instead",
+                _code.profile_memory(case.api),
+            )
+        more = (
+            ()
+            if case.api.newest < (2, 1)
+            else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
+        )
+        yield Finding(
+            severity=Severity.NOTE,
+            headline="which of your layers hold the memory is not in this input",
+            evidence=(Evidence("TensorFlow's hint", incident.hint),) if incident.hint else (),
+            remedies=(remedy, *more),
+            moment=index,
+        )

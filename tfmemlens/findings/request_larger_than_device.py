@@ -1,0 +1,64 @@
+"""The request alone is larger than the device can ever hold.
+
+What it means: no batch of other changes helps while this one tensor is asked for; freeing everything else would not be enough.
+When it fires: the request exceeds the allocator's limit (or `--limit`, or the device's memory that TensorFlow logged); without any
+of these, when it exceeds 192 GiB, more than any single accelerator had.
+What to do: shrink this tensor. Its own dimensions say which knob turns it: the first is nearly always the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import device_limit, failures, place, tensor_text
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import GIB, Size, human, human_size
+
+_LARGEST_DEVICE = Size.exactly(192 * GIB)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        need = moment.request.needed_bytes
+        known = device_limit(case, moment)
+        limit = known or _LARGEST_DEVICE
+        if need is None or need <= limit.high or moment.request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
+            continue
+        what = f"the device's {human_size(limit)}" if known else "any single device's memory"
+        state = moment.incident.state if moment.incident else None
+        where = f" at {place(moment)}" if place(moment) else ""
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"one tensor of {human(need)}{where} is larger than {what}: it can never fit",
+            because=f"this one tensor of {human(need)} is larger than {what}",
+            bytes=need,
+            weight=1.0,
+            evidence=(
+                Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line),
+                *((Evidence(f"limit: {human_size(known)}", state.line_of("limit") if state else None),) if known else ()),
+            ),
+            remedies=tuple(_dimension_remedies(moment, need, limit.bytes)),
+            moment=index,
+        )
+
+
+def _dimension_remedies(moment: Moment, need: int, limit: int) -> Iterator[Remedy]:
+    shape = moment.request.failed.shape if moment.request else None
+    if not shape or not all(shape):
+        return
+    sizes = [size or 1 for size in shape]
+    factor = -(-need // limit)
+    if sizes[0] >= 2:
+        fits = max(sizes[0] // factor, 1)
+        yield Remedy(
+            f"its first dimension is {sizes[0]}, usually the batch: with {fits} the tensor takes {human(need // sizes[0] * fits)}",
+            saves_bytes=need - need // sizes[0] * fits,
+            certainty=Certainty.EXACT,
+        )
+    if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
+        yield Remedy("halve height and width: every feature map becomes a quarter", saves_bytes=need * 3 // 4, certainty=Certainty.EXACT)
+    if len(sizes) == 2 and min(sizes) > 1000:
+        yield Remedy(f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or by a one-hot of a large vocabulary")

@@ -1,0 +1,28 @@
+"""Several processes tell of the same failure.
+
+What it means: in distributed runs every rank calls its device GPU:0; whether they share one physical GPU cannot be seen from the name.
+When it fires: lines of the log carry ranks or host names, and more than one tells a failure.
+What to do: make sure that each rank sees only its own GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        ranks = moment.incident.ranks if moment.incident else ()
+        if len(ranks) < 2 or moment.request is None:
+            continue
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=f"{len(ranks)} processes tell of this failure; each calls its device GPU:0, so check that they do not share one",
+            evidence=(Evidence(f"ranks {', '.join(ranks[:8])}", moment.request.failed.line),),
+            remedies=(Remedy("pin each rank to its GPU before TensorFlow starts", "os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank)"),),
+            moment=index,
+        )

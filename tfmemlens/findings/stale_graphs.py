@@ -1,0 +1,48 @@
+"""Several models live in one process: names carry high counters such as `training_10/Adam`.
+
+What it means: Keras numbers what it builds in one graph. `training_10` is the eleventh compiled model (or `fit` of one) in this process;
+the older ones keep their weights and optimizer slots until the session is cleared.
+When it fires: a name in the failure begins with `training_N/` (N >= 2) or a model scope with a high counter.
+What to do: clear the session between models, or run each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures, rows
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+
+_COUNTED = re.compile(r"(?:\A|/)(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        counted = list(_counted(moment))
+        if not counted:
+            continue
+        number, scope, proof = max(counted, key=lambda entry: entry[0])
+        if number < 2:
+            continue
+        yield Finding(
+            severity=Severity.FACTOR if number < 4 else Severity.CAUSE,
+            headline=f"the name `{scope}_{number}` says that this is model or training function number {number + 1} of this process; the earlier ones may still hold memory",
+            because=f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and earlier ones still hold their weights",
+            weight=min(0.1 * number, 0.75),
+            evidence=(proof,),
+            remedies=(
+                Remedy("forget the old models before you build the next", "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras"),
+                Remedy("run each fold or trial in its own process: when it ends, all its memory returns"),
+            ),
+            moment=index,
+        )
+
+
+def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
+    assert moment.request
+    failed = moment.request.failed
+    for name, line in [(failed.node, failed.line), *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60])]:
+        for found in _COUNTED.finditer(name or ""):
+            yield int(found["number"]), found["scope"], Evidence(f"the node {name}", line)

@@ -1,0 +1,85 @@
+"""A compiled program needs its temporary memory in one piece, and there is not enough.
+
+What it means: XLA packs all temporaries of one executable into one arena and asks for it at once. The figure in the message is that
+arena, no single tensor. When the compiler says that it could not reduce memory use any further, no allocator setting helps.
+When it fires: the failure is an XLA or TPU program that does not fit.
+What to do: make the program smaller: batch, recomputation (`jax.checkpoint`, `tf.recompute_grad`), sharding, donated buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _levers
+from tfmemlens.findings._rows import device_limit, failures, quote, rows
+from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.units import human, human_size
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        assert moment.request
+        failed = moment.request.failed
+        compiler = moment.incident.compiler if moment.incident else None
+        if failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
+            continue
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=_headline(case, moment, compiler),
+            because=_because(compiler),
+            bytes=failed.size.bytes if failed.size else None,
+            weight=0.4,
+            evidence=tuple(_evidence(moment, compiler)),
+            detail="The figure covers one executable only: arrays that other code keeps alive come on top.",
+            remedies=tuple(_remedies(case, moment, compiler)),
+            moment=index,
+        )
+
+
+def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    assert moment.request
+    size = moment.request.failed.size
+    limit = device_limit(case, moment)
+    if compiler.capacity and compiler.needed:
+        over = compiler.needed.bytes - compiler.capacity.bytes
+        return f"the compiled program needs about {human_size(compiler.needed).removeprefix('about ')} of {human_size(compiler.capacity).removeprefix('about ')}: about {human(max(over, 0))} too much"
+    of = f" on a device with {human_size(limit)}" if limit else ""
+    return f"one XLA executable asks for {human_size(size) if size else 'its arena'} in one piece{of}"
+
+
+def _because(compiler: CompilerMemory) -> str:
+    if compiler.reduced_to and compiler.goal:
+        return f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and {human_size(compiler.goal)} was the goal, so no allocator flag can help"
+    if compiler.capacity and compiler.needed:
+        return f"the device has {human_size(compiler.capacity)}, about {human(max(compiler.needed.bytes - compiler.capacity.bytes, 0))} too little"
+    return "XLA wants all temporaries of the program in one piece"
+
+
+def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
+    assert moment.request
+    if moment.request.failed.line:
+        yield Evidence("the message", moment.request.failed.line)
+    if compiler.reduced_to and compiler.reduced_line:
+        was = f" (from {human_size(compiler.reduced_from)})" if compiler.reduced_from else ""
+        yield Evidence(f"the compiler already reduced it to {human_size(compiler.reduced_to)}{was}", compiler.reduced_line)
+    for name, size, line in compiler.sections:
+        if name in ("preallocated temp", "HLO temp", "parameter", "arguments", "program", "total"):
+            yield Evidence(f"{name}: {human_size(size)}", line)
+    for row in rows(moment)[:3]:
+        yield quote(row)
+
+
+def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
+    yield _levers.smaller_batch(moment)
+    if again := _levers.recompute(moment, case.api):
+        yield again
+    if case.api.front_end is FrontEnd.JAX:
+        yield Remedy("give input buffers back to the program", "jax.jit(step, donate_argnums=(0, 1))")
+        if not compiler.reduced_to:
+            yield Remedy("JAX takes 75 to 90 % of the device at start; the arena must fit into that in one piece", "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95")
+    arguments = compiler.section("parameter") or compiler.section("arguments")
+    temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
+    if arguments and temporaries and arguments.bytes > temporaries.bytes:
+        yield Remedy("most of it are the program's arguments (weights, optimizer state): shard them over devices, or use a lighter optimizer", saves_bytes=None)
