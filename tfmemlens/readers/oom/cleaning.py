@@ -10,7 +10,7 @@ import html
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from tfmemlens.model.line import Line
@@ -35,6 +35,7 @@ _NEEDS_ANSI = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u202
 _TAGS = re.compile(r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>", re.IGNORECASE)
 _BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
+_NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = re.compile(
     r"\s{0,3}(?:>\s?)+(?=\S|\Z)|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
@@ -86,7 +87,7 @@ _UNFINISHED = (
 
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
-    for number, text in _rejoin(_unquote(_characters(physical))):
+    for number, text in _rejoin(_unnumber(_unquote(_characters(physical)))):
         rank, origin, bare = strip_prefixes(text)
         first, *others = _pieces(bare)
         yield Cleaned(Line(number, first, source), rank, origin)
@@ -131,6 +132,23 @@ def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
             if found := _QUOTE.match(text):
                 text = text[found.end() :]
         yield number, text
+
+
+def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
+    """`srun -l` puts the task before every line, `grep -n` and editors the line number: rising numbers are lines, others ranks."""
+    stream = iter(lines)
+    sample = list(islice(stream, 2000))
+    found = [_NUMBERED.match(text) for _, text in sample if text.strip()]
+    numbers = [int(match[1]) for match in found if match]
+    if len(numbers) < 5 or len(numbers) < 0.9 * len(found):
+        yield from sample
+        yield from stream
+        return
+    counts_lines = all(one < other for one, other in pairwise(numbers))
+    for number, text in chain(sample, stream):
+        match = _NUMBERED.match(text)
+        rest = text[match.end() :] if match else text
+        yield number, rest if counts_lines or not match else f"[rank {match[1]}]: {rest}"
 
 
 def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
@@ -180,7 +198,10 @@ def wrap_width(texts: list[str]) -> int | None:
 
 
 def _continues(following: str) -> bool:
-    return bool(following.strip()) and not FRESH.match(following) and not _FENCE.match(following)
+    """Whether a line begins nowhere: no prefix of any logger, nothing that starts a line of TensorFlow's."""
+    if not following.strip() or FRESH.match(following) or _FENCE.match(following):
+        return False
+    return not (_RANK.match(following) or _SHIPPER.match(following))
 
 
 def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:

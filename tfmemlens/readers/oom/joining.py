@@ -120,7 +120,7 @@ class Joiner:
 
     def _block(self, block: Block) -> None:
         candidates = [draft for draft in reversed(self.drafts) if draft.tellings]
-        for draft in candidates:
+        for draft in self.drafts:
             if any(known.fingerprint == block.fingerprint for known in draft.blocks):
                 return
         for draft in candidates:
