@@ -29,7 +29,7 @@ def facts(path: Path) -> list[Any]:
         [
             {key: value for key, value in incident["request"].items() if key not in drop},
             incident["allocator"],
-            {key: value for key, value in incident["holders"].items()},
+            incident["holders"],
         ]
         for incident in found["incidents"]
     ]

@@ -36,6 +36,7 @@ _TAGS = re.compile(r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a
 _BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
 _NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
+_MARK = re.compile(r"[A-Z] |[#|*/;%]{1,3} ?")
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = re.compile(
     r"\s{0,3}(?:>\s?)+(?=\S|\Z)|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
@@ -135,12 +136,15 @@ def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
 
 
 def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
-    """`srun -l` puts the task before every line, `grep -n` and editors the line number: rising numbers are lines, others ranks."""
+    """`srun -l` puts the task before every line, `grep -n` the line number (rising numbers are lines, others ranks), editors a comment mark."""
     stream = iter(lines)
     sample = list(islice(stream, 2000))
-    found = [_NUMBERED.match(text) for _, text in sample if text.strip()]
-    numbers = [int(match[1]) for match in found if match]
-    if len(numbers) < 5 or len(numbers) < 0.9 * len(found):
+    texts = [text for _, text in sample if text.strip()]
+    if mark := _mark(texts):
+        yield from ((number, text.removeprefix(mark).removeprefix(mark.rstrip())) for number, text in chain(sample, stream))
+        return
+    numbers = [int(match[1]) for text in texts if (match := _NUMBERED.match(text))]
+    if len(numbers) < 5 or len(numbers) < 0.9 * len(texts):
         yield from sample
         yield from stream
         return
@@ -149,6 +153,15 @@ def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
         match = _NUMBERED.match(text)
         rest = text[match.end() :] if match else text
         yield number, rest if counts_lines or not match else f"[rank {match[1]}]: {rest}"
+
+
+def _mark(texts: list[str]) -> str:
+    """A comment mark or a letter that stands before nearly every line; nothing TensorFlow itself begins lines with."""
+    marks = Counter(found[0] for text in texts if (found := _MARK.match(text)))
+    if not marks:
+        return ""
+    mark, count = marks.most_common(1)[0]
+    return mark if count >= 3 and count >= 0.9 * len(texts) else ""
 
 
 def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
