@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import inspect
 
 from tfmemlens import findings
 from tfmemlens.errors import UsageError
@@ -19,6 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    import difflib
+    import inspect
+
     rules = findings.rules()
     if args.name is None:
         width = max(map(len, rules))

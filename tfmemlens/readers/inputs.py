@@ -6,19 +6,16 @@ found are parsed (measured: an alternation of patterns costs 15 times as much as
 
 from __future__ import annotations
 
-import glob
-import gzip
-import json
-import mmap
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tfmemlens.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    import mmap
 
 LITERALS = (b"OOM when allocating tensor with shape", b"ut of memory")
 """Between them they find nearly every failure: TensorFlow's sentence; BFC, XLA, TPU and driver messages."""
@@ -52,9 +49,10 @@ NOISE = (
 )
 SMALL = 16 << 20
 TAIL = 8 << 20
-PIECE = 256 << 10
-WINDOW = 64 << 20
+PIECE = 64 << 10
+WINDOW = 32 << 20
 MAX_REGIONS = 64
+_WORTH_A_PROCESS = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -84,14 +82,15 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
         return [Input("(text)", text)]
     if text == "-":
         return [Input("-")]
-    path = Path(text)
-    if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+    if os.path.isdir(text):
+        files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(text) for name in names if not name.startswith("."))
         if not files:
             raise UnreadableInput(f"{text} is an empty directory", "name a log, a trace, or a directory that holds some")
-        return [Input(str(each)) for each in files]
-    if path.exists():
+        return [Input(each) for each in files]
+    if os.path.exists(text):
         return [Input(text)]
+    import glob
+
     matches = sorted(each for each in glob.glob(text, recursive=True) if os.path.isfile(each))
     if matches:
         return [Input(each) for each in matches]
@@ -142,11 +141,14 @@ def open_input(source: Input) -> Opened:
 
 def _unzipped(file: BinaryIO) -> Iterator[bytes]:
     """A cut archive still gives what comes before the cut."""
+    import gzip
+    import zlib
+
     with gzip.open(file) as stream:
         while True:
             try:
                 piece = stream.read(1 << 20)
-            except (EOFError, OSError, gzip.zlib.error):  # type: ignore[attr-defined]
+            except (EOFError, OSError, zlib.error):
                 return
             if not piece:
                 return
@@ -154,6 +156,8 @@ def _unzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
+    import tempfile
+
     spool = tempfile.SpooledTemporaryFile(max_size=SMALL)
     size = 0
     for piece in pieces:
@@ -197,7 +201,7 @@ def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
 
 def _regions(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
     """The lines of the head, of every region with a failure, and of the tail; their numbers are byte positions."""
-    for start, end in _merge([(0, PIECE // 4), *_found(opened), (max(opened.size - PIECE, 0), opened.size)]):
+    for start, end in _merge([(0, PIECE), *_found(opened), (max(opened.size - 4 * PIECE, 0), opened.size)]):
         opened.file.seek(start)
         piece = opened.file.read(end - start)
         position = start
@@ -216,7 +220,11 @@ def _found(opened: Opened) -> list[tuple[int, int]]:
     del tail
     if not hits:
         hits = _search(opened, tail_start)
-    return [_grow(opened, hit) for hit in sorted(hits)[:: max(len(hits) // MAX_REGIONS, 1)]] if hits else []
+    ranges: list[tuple[int, int]] = []
+    for hit in sorted(hits)[:: max(len(hits) // MAX_REGIONS, 1)]:
+        if not ranges or hit >= ranges[-1][1]:
+            ranges.append(_grow(opened, hit))
+    return ranges
 
 
 def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
@@ -229,18 +237,43 @@ def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
 
 
 def _search(opened: Opened, end: int) -> list[int]:
+    """Where the literals stand before `end`; a second process takes half of a big file, since the search is all there is to do."""
+    middle = end // 2 // WINDOW * WINDOW
+    if end < _WORTH_A_PROCESS or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
+        return _search_range(opened, 0, end)
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:  # only system calls from here: whatever goes wrong, the parent notices and searches itself
+        try:
+            os.write(send, b"".join(hit.to_bytes(8, "big") for hit in _search_range(opened, middle, end)) + b"!")
+        finally:
+            os._exit(0)
+    os.close(send)
+    hits = _search_range(opened, 0, middle)
+    with open(receive, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    if not answer.endswith(b"!"):
+        return hits + _search_range(opened, middle, end)
+    return hits + [int.from_bytes(answer[at : at + 8], "big") for at in range(0, len(answer) - 1, 8)]
+
+
+def _search_range(opened: Opened, start: int, end: int) -> list[int]:
     hits: list[int] = []
-    for start in range(0, end, WINDOW):
-        with _window(opened, start, min(WINDOW + 4096, opened.size - start)) as view:
+    for offset in range(start, end, WINDOW):
+        with _window(opened, offset, min(WINDOW + 4096, opened.size - offset)) as view:
             for literal in LITERALS:
                 at = view.find(literal)
                 while at >= 0 and len(hits) < 4 * MAX_REGIONS:
-                    hits.append(start + at)
+                    hits.append(offset + at)
                     at = view.find(literal, at + PIECE)
     return hits
 
 
 def _window(opened: Opened, start: int, length: int) -> mmap.mmap:
+    """A piece of the file as memory that the system may drop again."""
+    import mmap
+
     fileno = opened.file.fileno()
     return mmap.mmap(fileno, length, access=mmap.ACCESS_READ, offset=start)
 
@@ -276,6 +309,8 @@ def notebook_text(head: bytes, whole: bytes) -> str | None:
     """The saved outputs of a Jupyter notebook as text, None if this is no notebook."""
     if head.lstrip()[:1] != b"{" or (b'"cells"' not in whole[: 1 << 20] and b'"worksheets"' not in whole[: 1 << 20]):
         return None
+    import json
+
     try:
         notebook = json.loads(whole)
     except ValueError:

@@ -33,7 +33,10 @@ def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Captur
     """The failures that the lines tell of; `lines` are (number, text) as they stand in the file."""
     streams: dict[str, _Stream] = {}
     for cleaned in clean(lines, source):
-        streams.setdefault(cleaned.rank, _Stream(cleaned.rank)).take(cleaned)
+        stream = streams.get(cleaned.rank)
+        if stream is None:
+            stream = streams[cleaned.rank] = _Stream(cleaned.rank)
+        stream.take(cleaned)
     return _capture(list(streams.values()), path)
 
 

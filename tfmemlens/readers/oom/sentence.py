@@ -24,7 +24,7 @@ OP_TAIL = LineRule(
 TAG = LineRule(
     r"\[\[ ?(?:\{\{function_node (?P<function>[^}\s]*)\}\})?"
     r"(?:\{\{node (?P<braced>[^}]+?)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
-    r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+)(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
+    r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+) ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _device="/job:localhost/replica:0/task:0/device:GPU:0"](x, conv/w/read)]]',
     "[[node conv/Conv2D (defined at train.py:31)  = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
     "[[node conv/Conv2D (defined at C:\\work\\train.py:31) ]]",
@@ -147,7 +147,7 @@ class SentenceFamily:
         self._frame_owner = "before"
         self._since_exception = 99
         self._age = 0
-        self._want_text = False
+        self._at_frame = self._after_frame = False
         self.era: Era = (FIRST, LAST)
         """What node tags outside any sentence say of the version: a list may be pasted without its error."""
 
@@ -160,6 +160,7 @@ class SentenceFamily:
         """Take the line if it is a sentence or belongs to one."""
         self._age += 1
         self._since_exception += 1
+        self._after_frame, self._at_frame = self._at_frame, False
         text = line.text
         if found := SENTENCE.search(text):
             self._sentence(found.groupdict(), line)
@@ -214,13 +215,12 @@ class SentenceFamily:
 
     def _trace(self, text: str, line: Line) -> bool:
         telling = self.current
-        if self._want_text and text.strip() and not FRAME.search(text):
-            self._want_text = False
+        if self._after_frame and text.strip() and not FRAME.search(text):
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
             return True
         if found := FRAME.search(text):
-            self._want_text = True
+            self._at_frame = True
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
                 self._keep_frame(telling)
