@@ -60,6 +60,7 @@ class _Stream:
         line = cleaned.line
         if not line.text:
             return
+        self.sentences.origin = cleaned.origin
         for family in self._families:
             if family.offer(line):
                 if family is self.sentences and self.report.block and "OOM when allocating" in line.text:

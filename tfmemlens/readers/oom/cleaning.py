@@ -39,7 +39,7 @@ _NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
 _MARK = re.compile(r"[A-Z] |[#|*/;%]{1,3} ?")
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = re.compile(
-    r"\s{0,3}(?:>\s?)+(?=\S|\Z)|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
+    r"\s{0,3}(?:> ?)+|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
 )
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
@@ -69,7 +69,7 @@ _SPLIT = re.compile(
 )
 _ENTRY_RUN = re.compile(r"(?<=\S)\s+(?=(?:\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_.\d]|Remaining \d+ nodes with ))")
 FRESH = re.compile(
-    r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+ pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current usage|Hint: |\[\[|Traceback|File \"|During |Caused by|"
+    r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+ pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current (?:usage|allocation summary)|If the cause is|Hint: |\[\[|Traceback|File \"|During |Caused by|"
     r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk) {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
     r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry Param|={6}|\(\d\) |>>>|In \[|Epoch )"
 )
@@ -253,7 +253,7 @@ def strip_prefixes(text: str) -> tuple[str, str, str]:
         if found := _RANK.match(text):
             rank = rank or next((value for value in found.groups() if value), "")
         elif found := GLOG.match(text) or ABSL.match(text):
-            origin = found["origin"]
+            origin = found["origin"] if not found["origin"].endswith(".py") else ""
         else:
             found = _SHIPPER.match(text)
         if not found or not found.end():

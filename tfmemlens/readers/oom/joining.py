@@ -7,6 +7,7 @@ Python exception begins a new failure.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
@@ -119,7 +120,7 @@ class Joiner:
         self.waiting.append(dump)
 
     def _block(self, block: Block) -> None:
-        candidates = [draft for draft in reversed(self.drafts) if draft.tellings]
+        candidates = sorted((draft for draft in self.drafts if draft.tellings), key=lambda draft: -draft.tellings[-1].line.number)
         for draft in self.drafts:
             if any(known.fingerprint == block.fingerprint for known in draft.blocks):
                 return
@@ -214,7 +215,7 @@ def incident(draft: Draft) -> Incident:
         state = AllocatorState(limit=free.total, free=free.free, pool=free.total, in_use=_used(free), lines=(("in_use", free.line), ("limit", free.line)))
     if program and program.capacity and state.limit is None:
         state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
-    blocks = tuple(block.holders() for block in draft.blocks)
+    blocks = tuple(block.holders() for block in _distinct(draft.blocks))
     return Incident(
         request=request,
         occurrences=max(len(draft.tellings), len([part for part in draft.executables if part.tellings]), len(draft.disguises), 1),
@@ -229,6 +230,16 @@ def incident(draft: Draft) -> Incident:
         tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
         era=_era(draft),
     )
+
+
+def _distinct(blocks: list[Block]) -> list[Block]:
+    """A call inside the step reports first, its caller again with what is left by then: the later block is part of the first."""
+    kept: list[Block] = []
+    for block in blocks:
+        nodes = {node for node, _, _ in block.rows}
+        if not any(known.device == block.device and known.allocator == block.allocator and nodes <= {node for node, _, _ in known.rows} for known in kept):
+            kept.append(block)
+    return kept
 
 
 def _used(part: Disguise) -> Size | None:
@@ -299,7 +310,7 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
     known = draft.tellings
 
     def first(name: str) -> object:
-        return next((value for telling in known if (value := getattr(telling, name)) is not None and value != ()), None)
+        return next((value for telling in known if (value := getattr(telling, name)) is not None and (value != () or name == "shape")), None)
 
     node = first("node") or (dump.op if dump else None)
     return FailedRequest(
@@ -359,11 +370,14 @@ def _last_story(incidents: list[tuple[Incident, Draft]]) -> int:
 def merge_ranks(incidents: list[tuple[Incident, Draft]]) -> list[tuple[Incident, Draft]]:
     """The same request on several ranks is one failure with a count; each rank calls its device GPU:0."""
     merged: dict[tuple[object, ...], int] = {}
+    times: Counter[tuple[object, ...]] = Counter()
     result: list[tuple[Incident, Draft]] = []
     for found, draft in incidents:
-        key = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
+        request = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
+        times[draft.rank, *request] += 1
+        key = (times[draft.rank, *request], *request)
         index = merged.get(key)
-        if index is None or not draft.rank or draft.rank in result[index][0].ranks:
+        if index is None or not draft.rank:
             merged.setdefault(key, len(result))
             result.append((found, draft))
             continue

@@ -11,7 +11,7 @@ from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narr
 
 SENTENCE = LineRule(
     r"OOM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
-    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.<>-]+))?",
+    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.-]+))?",
     "OOM when allocating tensor with shape[8,256,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
     "OOM when allocating tensor with shape[64,28,28,128]",
     "OOM when allocating tensor with shapedim { size: 4096 } dim { size: 1024 }",
@@ -145,7 +145,8 @@ class SentenceFamily:
         self._layer_before: tuple[str, str] | None = None
         self._frames: list[tuple[str, str]] | None = None
         self._frame_owner = "before"
-        self._since_exception = 99
+        self.origin = ""
+        """The C++ file that logged the line being offered, empty for Python's own text."""
         self._age = 0
         self._at_frame = self._after_frame = False
         self.era: Era = (FIRST, LAST)
@@ -159,7 +160,6 @@ class SentenceFamily:
     def offer(self, line: Line) -> bool:
         """Take the line if it is a sentence or belongs to one."""
         self._age += 1
-        self._since_exception += 1
         self._after_frame, self._at_frame = self._at_frame, False
         text = line.text
         if found := SENTENCE.search(text):
@@ -172,7 +172,7 @@ class SentenceFamily:
         telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
-        telling.in_python = bool(EXCEPTION.search(line.text)) or self._since_exception <= 3
+        telling.in_python = not self.origin and not OP_REQUIRES.search(line.text)
         telling.node, telling.keras_layer = self._node_before, self._layer_before
         if found["dims"]:
             telling.era = narrow(telling.era, (FIRST, (0, 7)))
@@ -206,8 +206,6 @@ class SentenceFamily:
             parts = found.groupdict()
             self._layer_before = (parts.get("name") or "", parts["type"])
             return True
-        if EXCEPTION.search(text):
-            self._since_exception = 0
         if "[[" in text or "[Op:" in text:
             self._tags(text)
             return True
