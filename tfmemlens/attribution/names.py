@@ -94,7 +94,7 @@ def _without_rule(text: str) -> str:
 def _layout(reading: _Reading) -> None:
     if "LayoutOptimizer" not in reading.rest:
         return
-    text = re.sub(r"_\d+\Z", "", reading.rest)
+    text = re.sub(r"(?:_\d+)?(?:/_\d+)?\Z", "", reading.rest)
     behind = re.fullmatch(LAYOUT_BEHIND, text)
     found = behind or re.fullmatch(LAYOUT_BEFORE, text) or re.fullmatch(LAYOUT_OLD, text) or re.fullmatch(_LAYOUT_OTHER, text)
     if not found:
@@ -247,7 +247,7 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
         return Kind.LOOP_STACK
     if reading.phase is Phase.GRADIENT:
         return Kind.GRADIENT
-    if op in words.VARIABLE_OPS or op in words.ASSIGN_OPS or last in words.VARIABLES or "/Initializer/" in reading.rest:
+    if op in words.VARIABLE_OPS or op in words.ASSIGN_OPS or last in words.VARIABLES or last == "read" or "/Initializer/" in reading.rest:
         return Kind.PARAMETER
     if op in words.CONSTANT_OPS:
         return Kind.CONSTANT
@@ -263,8 +263,8 @@ def layer_of(path: str, drop_last: bool = True) -> str | None:
 
 def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
     parts = _unloop([part for part in path.split("/") if part])
-    if drop_last and len(parts) > 1:
-        parts.pop()
+    if drop_last and len(parts) > 1 and parts.pop() in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
+        parts.pop()  # the variable itself, whatever its name
     while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]):
         parts.pop()
     return parts

@@ -84,7 +84,7 @@ FUNCTION_OPS = {
 
 VARIABLES = frozenset(
     """
-kernel bias gamma beta moving_mean moving_variance mean variance weights weight biases w b W embeddings embedding_table recurrent_kernel depthwise_kernel
+kernel bias gamma beta moving_mean moving_variance mean variance weights weight biases embeddings embedding_table recurrent_kernel depthwise_kernel
 pointwise_kernel depthwise_weights pointwise_weights alpha recurrent_bias recurrent_weights
 """.split()
 )

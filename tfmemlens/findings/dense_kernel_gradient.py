@@ -48,10 +48,15 @@ def check(case: Case) -> Iterator[Finding]:
             or re.search(r"embed|lookup", name, re.IGNORECASE)
         ):
             continue
+        what = (
+            "a fully connected kernel"
+            if re.search(r"dense|fc|fully|linear", name, re.IGNORECASE) or inputs < 20 * units
+            else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
+        )
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"a fully connected kernel of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
-            because=f"a fully connected kernel of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
+            headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
+            because=f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
             bytes=need,
             weight=0.7,
             evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
