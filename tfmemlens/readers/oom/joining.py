@@ -374,8 +374,8 @@ def merge_ranks(incidents: list[tuple[Incident, Draft]]) -> list[tuple[Incident,
     result: list[tuple[Incident, Draft]] = []
     for found, draft in incidents:
         request = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
-        times[draft.rank, *request] += 1
-        key = (times[draft.rank, *request], *request)
+        times[(draft.rank, *request)] += 1
+        key = (times[(draft.rank, *request)], *request)
         index = merged.get(key)
         if index is None or not draft.rank:
             merged.setdefault(key, len(result))
