@@ -19,8 +19,12 @@ def prefixed(prefix: str) -> Mangler:
 
 
 def wrapped(width: int) -> Mangler:
-    """A terminal that breaks at a column, in the middle of words and numbers."""
-    return lambda lines: _text([line[at : at + width] for line in lines for at in range(0, max(len(line), 1), width)])
+    """A terminal that breaks at a column, in the middle of words and numbers; what is copied from it has no escape codes."""
+    return lambda lines: _text([line[at : at + width] for line in map(_seen, lines) for at in range(0, max(len(line), 1), width)])
+
+
+def _seen(line: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line)
 
 
 def _docker(lines: list[str]) -> bytes:

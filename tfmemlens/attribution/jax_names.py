@@ -21,12 +21,12 @@ def is_jax(name: str) -> bool:
 def owner_of(name: str, op: str | None) -> Owner:
     """The module path between the transformations and the primitive; `transpose(jvp(…))` is the backward pass."""
     name = name.split(";")[0].strip()
-    parts = [part for part in _split(re.sub(r"\[[^\]]*\]?\Z", "", name)) if part]
+    parts = [part for part in _split(re.sub(r"\[(?:\\n|\s)*\w+=.*\Z", "", name, flags=re.DOTALL)) if part]
     primitive = parts.pop() if len(parts) > 1 else None
     path: list[str] = []
     gradient = loop = False
     for part in parts:
-        if _WRAPPER.match(part):
+        if _WRAPPER.match(part) or "->" in part:  # an einsum names itself by its equation
             continue
         while found := _AROUND.match(part):
             gradient = gradient or found[1] == "transpose"

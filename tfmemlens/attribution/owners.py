@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 
-_STACK_OPS = ("while", "dynamic-update-slice")
+_LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")
 
 
 def attribute_table(table: AllocationTable) -> Attribution:
@@ -25,7 +26,9 @@ def attribute_table(table: AllocationTable) -> Attribution:
 
 def _owner(row: Allocation) -> Owner:
     if row.node is None:
-        return NOBODY
+        return replace(NOBODY, kind=Kind.PARAMETER) if row.purpose == "parameter" else NOBODY
+    if row.node.startswith("%"):
+        return replace(NOBODY, op=row.op)  # an instruction of the compiler's, no name of anybody's
     owner = owner_of(row.node, row.op)
     if row.purpose == "temp":
         return replace(owner, kind=Kind.WORKSPACE)
@@ -54,10 +57,16 @@ def _looped(owner: Owner, executions: int) -> Owner:
 def attribute_request(request: FailedRequest) -> Owner:
     """The owner of a failed request; the Keras layer or the forward op that a message names count where the node betrays nothing."""
     owner = owner_of(request.node, request.op) if request.node else replace(NOBODY, op=request.op)
+    if request.node and request.node == request.op:
+        owner = replace(owner, layer=None)  # an eager op has no name of its own
+    if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
+        owner = replace(owner, layer=owner_of(request.caller).layer)
+    if request.updating and owner.phase is Phase.FORWARD:
+        owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)
-    if request.keras_layer and request.keras_layer[0] and (request.node is None or owner.layer is None):
-        owner = replace(owner, layer=request.keras_layer[0], phase=Phase.FORWARD)
+    if request.keras_layer and owner.layer is None:
+        owner = replace(owner, layer=request.keras_layer[0] or request.keras_layer[1], phase=Phase.FORWARD)
     if request.op:
         owner = replace(owner, op=request.op)
     if _is_workspace(request, owner):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from tfmemlens.findings import _code
 from tfmemlens.findings._rows import of_kind, total
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Api, Moment
 from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.incident import CompilerMemory
 
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
 
 
 def smaller_batch(moment: Moment) -> Remedy:
     """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and slots stay."""
-    scaling = total(of_kind(moment, *BATCH_KINDS))
+    scaling = _growing_with_batch(moment)
     batch = _batch(moment)
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     return Remedy(
@@ -26,7 +27,7 @@ def smaller_batch(moment: Moment) -> Remedy:
 def half_precision(moment: Moment, api: Api) -> Remedy | None:
     """Activations in 16 bits; weights and slots stay in 32."""
     code = _code.mixed_precision(api)
-    floats = [row for row in of_kind(moment, *BATCH_KINDS) if row.allocation.dtype in (None, "float32")]
+    floats = [] if _compiled(moment) else [row for row in of_kind(moment, *BATCH_KINDS) if row.allocation.dtype in (None, "float32")]
     if code is None:
         return None
     return Remedy(
@@ -40,7 +41,7 @@ def half_precision(moment: Moment, api: Api) -> Remedy | None:
 def recompute(moment: Moment, api: Api) -> Remedy | None:
     """Keep only the inputs of blocks, compute the rest again in backward."""
     code = _code.recompute(api)
-    kept = total(of_kind(moment, Kind.ACTIVATION))
+    kept = 0 if _compiled(moment) else total(of_kind(moment, Kind.ACTIVATION))
     if code is None:
         return None
     return Remedy(
@@ -51,6 +52,24 @@ def recompute(moment: Moment, api: Api) -> Remedy | None:
     )
 
 
+def _compiled(moment: Moment) -> CompilerMemory | None:
+    return moment.incident.compiler if moment.incident else None
+
+
+def _growing_with_batch(moment: Moment) -> int:
+    """Bytes of what grows with the batch; of a compiled program its temporaries, for its list names only the largest."""
+    if compiler := _compiled(moment):
+        temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
+        return temporaries.bytes if temporaries else 0
+    return total(of_kind(moment, *BATCH_KINDS))
+
+
 def _batch(moment: Moment) -> int | None:
-    shape = moment.request.failed.shape if moment.request else None
+    """The first dimension of what was asked for, where that is a batch: not of weights, slots, or im2col buffers."""
+    request = moment.request
+    if request is None or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.WORKSPACE) or request.owner.phase is Phase.OPTIMIZER:
+        return None
+    if request.owner.phase is Phase.GRADIENT and len(request.failed.shape or ()) == 2:
+        return None  # as likely the gradient of a kernel
+    shape = request.failed.shape
     return shape[0] if shape and len(shape) >= 2 else None

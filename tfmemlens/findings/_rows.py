@@ -43,7 +43,17 @@ def quote(row: Row) -> Evidence:
     allocation = row.allocation
     times = f", x{allocation.count}" if allocation.count > 1 else ""
     named = f" = {row.naming.best.tensor}" if row.naming else ""
-    return Evidence(f"{allocation.node}: {human_size(size_of(allocation))}{named}{times}", allocation.line)
+    return Evidence(f"{row_name(row)}: {human_size(size_of(allocation))}{named}{times}", allocation.line)
+
+
+def row_name(row: Row) -> str:
+    """A row's node, or what is known of a row that has none."""
+    allocation = row.allocation
+    if allocation.node:
+        return allocation.node
+    shape = f" {format_shape(allocation.shape)} {allocation.dtype}" if allocation.shape is not None else ""
+    what = "an argument of the program" if allocation.purpose == "parameter" else f"an unnamed {allocation.op}" if allocation.op else "a buffer without a name"
+    return what + shape
 
 
 def size_of(allocation: Allocation) -> Size:
@@ -98,6 +108,8 @@ def place(moment: Moment) -> str:
         return ""
     if request.owner.layer:
         return request.owner.layer
+    if request.failed.updating:
+        return f"the optimizer's update ({request.failed.node})" if request.failed.node else "the optimizer's update"
     return request.failed.node or request.failed.op or ""
 
 

@@ -18,10 +18,8 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human
 
-_WEIGHT = re.compile(
-    r"MatMul(?:_grad)?/MatMul_1\Z|MatMul_1\Z|ApplyAdam|Apply\w+\Z|(?:kernel|weights?|fc\d*/w)(?:/|\Z)|truncated_normal|random_uniform|Adam(?:_1)?\Z|zeros_like|mul(?:_\d+)?\Z|Square",
-    re.IGNORECASE,
-)
+_WEIGHT_GRADIENT = re.compile(r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN", re.IGNORECASE)
+_INITIALIZER = re.compile(r"(?:kernel|weights?|fc\d*/w|\bw\d*)(?:/|\Z)|truncated_normal|random_(?:uniform|normal)|Initializer", re.IGNORECASE)
 _LAYER = re.compile(r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Variable|kernel|logits|\bw\d*\b", re.IGNORECASE)
 
 
@@ -37,14 +35,15 @@ def check(case: Case) -> Iterator[Finding]:
         of_weights = (
             owner.phase is Phase.OPTIMIZER
             or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-            or _WEIGHT.search(name)
-            or failed.op in ("RandomUniform", "TruncatedNormal", "Mul", "Fill", "AddV2")
+            or (owner.phase is Phase.GRADIENT and _WEIGHT_GRADIENT.search(name))
+            or _INITIALIZER.search(name)
+            or (failed.node is None and failed.op in ("RandomUniform", "TruncatedNormal", "RandomStandardNormal", "Fill"))
         )
         if (
             inputs < 256
             or units < 16
             or not of_weights
-            or not _LAYER.search(f"{name} {failed.forward_node or ''}")
+            or not (_LAYER.search(f"{name} {failed.forward_node or ''}") or failed.updating)
             or re.search(r"embed|lookup", name, re.IGNORECASE)
         ):
             continue

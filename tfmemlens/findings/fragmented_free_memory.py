@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures
-from tfmemlens.model.case import Balance, Case
+from tfmemlens.findings._rows import device_limit, failures
+from tfmemlens.model.case import Balance, Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
 
@@ -35,7 +35,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the largest free chunk has {human_size(books.largest_free_chunk)}",
             because=f"{human_size(books.available)} was free{pieces}, but the largest piece has only {human_size(books.largest_free_chunk)}",
             bytes=books.available.bytes,
-            weight=0.9 if plenty else 0.4,
+            weight=_weight(case, moment) if plenty else 0.4,
             evidence=(
                 Evidence(f"largest free chunk: {human_size(books.largest_free_chunk)}", state.line_of("largest_free_chunk")),
                 Evidence(f"free in the pool: {human_size(books.free) if books.free else 'unknown'}{pieces}", state.line_of("pool")),
@@ -43,6 +43,13 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(remedies),
             moment=index,
         )
+
+
+def _weight(case: Case, moment: Moment) -> float:
+    """The more of the device lies free, the less anything that is held explains."""
+    limit = device_limit(case, moment)
+    free = moment.balance.available.bytes if moment.balance.available else 0
+    return min(0.3 + free / limit.bytes, 0.9) if limit and limit.bytes else 0.6
 
 
 def is_fragmented(books: Balance) -> bool:

@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{human(books.missing)} short: {human(books.requested)} was asked for, {human_size(books.available)} was free{in_use}",
-            because=f"{human(books.missing)} more than the {human_size(books.available)} that was still free{in_use}",
+            because=f"{human(books.missing)} more than the {human_size(books.available).removeprefix('about ')} that was still free{in_use}",
             bytes=books.missing,
             weight=0.05,
             evidence=(

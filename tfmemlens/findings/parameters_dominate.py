@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings._rows import failures, held, of_kind, place, quote, tensor_text, total
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human, percent
@@ -56,11 +56,14 @@ def _while_making(case: Case) -> Iterator[Finding]:
         making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
         )
+        doing = (
+            "updated the weights in" if owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT else "made the weights or optimizer slots of"
+        )
         if making and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=f"the run died while it made the weights or optimizer slots of {place(moment)}, not while it computed: {tensor_text(moment)}",
-                because=f"weights or optimizer slots of {place(moment)} were being created, so the batch plays no part yet",
+                headline=f"the run died while it {doing} {place(moment)}, not while it computed: {tensor_text(moment)}",
+                because=f"it {doing} {place(moment)}, and the batch plays no part in these",
                 bytes=failed.tensor_bytes,
                 weight=0.7,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),

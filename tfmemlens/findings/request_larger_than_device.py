@@ -27,7 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
         limit = known or _LARGEST_DEVICE
         if need is None or need <= limit.high or moment.request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
             continue
-        what = f"the device's {human_size(limit)}" if known else "any single device's memory"
+        what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"
         state = moment.incident.state if moment.incident else None
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(

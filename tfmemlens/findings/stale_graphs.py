@@ -30,7 +30,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.FACTOR if number < 4 else Severity.CAUSE,
             headline=f"the name `{scope}_{number}` says that this is model or training function number {number + 1} of this process; the earlier ones may still hold memory",
             because=f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and earlier ones still hold their weights",
-            weight=min(0.1 * number, 0.75),
+            weight=min(0.3 + 0.1 * number, 0.8),
             evidence=(proof,),
             remedies=(
                 Remedy("forget the old models before you build the next", "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras"),

@@ -15,7 +15,7 @@ from tfmemlens.findings._rows import device_limit, failures, quote, rows
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
-from tfmemlens.units import human, human_size
+from tfmemlens.units import MIB, Size, human, human_size
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
-            because=_because(compiler),
+            because=_because(compiler, failed.size),
             bytes=failed.size.bytes if failed.size else None,
             weight=0.4,
             evidence=tuple(_evidence(moment, compiler)),
@@ -49,11 +49,13 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     return f"one XLA executable asks for {human_size(size) if size else 'its arena'} in one piece{of}"
 
 
-def _because(compiler: CompilerMemory) -> str:
+def _because(compiler: CompilerMemory, size: Size | None) -> str:
     if compiler.reduced_to and compiler.goal:
         return f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and {human_size(compiler.goal)} was the goal, so no allocator flag can help"
     if compiler.capacity and compiler.needed:
         return f"the device has {human_size(compiler.capacity)}, about {human(max(compiler.needed.bytes - compiler.capacity.bytes, 0))} too little"
+    if size and size.bytes < 256 * MIB:
+        return "so small a request fails only where the device is full already: arrays kept alive by earlier steps or by other code, or another process"
     return "XLA wants all temporaries of the program in one piece"
 
 

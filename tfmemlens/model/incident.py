@@ -56,6 +56,10 @@ class FailedRequest:
     """Name and type of the Keras layer that was being called."""
     function: str | None = None
     """The tf.function that ran, `__inference_train_step_669`."""
+    caller: str | None = None
+    """The outermost call that the failing op ran in, where the message names it: `reader/lstm_a/PartitionedCall`."""
+    updating: bool = False
+    """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
     executable: str | None = None
 
     @property

@@ -50,9 +50,14 @@ def _title(report: Report, view: View) -> list[str]:
     what = " + ".join(source.formats) or "nothing recognised"
     return [
         styled(shorten(f"tfmemlens  {source.path}", view.width), "bold", view.color),
-        styled(f"read as {what}, written by {report.case.api}" if source.formats else what, "dim", view.color),
+        styled(f"read as {what}, written by {_writer(report)}" if source.formats else what, "dim", view.color),
         "",
     ]
+
+
+def _writer(report: Report) -> str:
+    framework = report.case.capture.source.framework
+    return {"jax": "JAX", "xla": "an XLA compiler"}.get(framework or "") or str(report.case.api)
 
 
 def _heading(text: str, view: View) -> list[str]:
@@ -75,11 +80,11 @@ def _request(moment: Moment, view: View) -> list[str]:
         return []
     failed = request.failed
     facts = [
-        ("tensor", _tensor(failed)),
+        ("tensor" if failed.shape is not None else "size", _tensor(failed)),
         (
             "asked",
             human(request.rounded_bytes) + " of the allocator, after rounding"
-            if request.rounded_bytes and request.rounded_bytes != failed.tensor_bytes
+            if request.rounded_bytes and failed.tensor_bytes and request.rounded_bytes != failed.tensor_bytes
             else "",
         ),
         ("layer", request.owner.layer or ""),
@@ -117,6 +122,15 @@ def _told(moment: Moment) -> str:
     return f"in line {incident.request.line.number}{times}{ranks}"
 
 
+def _unlisted_buffers(moment: Moment) -> int:
+    """What a compiled program needs beyond the buffers that its compiler lists."""
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None or moment.request is None:
+        return 0
+    needed = compiler.needed or moment.request.failed.size
+    return max(needed.bytes - moment.attribution.table.total_bytes, 0) if needed else 0
+
+
 def _balance(moment: Moment, view: View) -> list[str]:
     books = moment.balance
     parts = [(LETTERS[Kind(group.name)], group.total_bytes) for group in moment.attribution.by("kind") if group.total_bytes]
@@ -128,12 +142,16 @@ def _balance(moment: Moment, view: View) -> list[str]:
     if books.outside_report and books.outside_report.bytes:
         parts.append(("o", books.outside_report.bytes))
         rows.append(("o", "outside the report", human_size(books.outside_report), ""))
+    if unlisted := _unlisted_buffers(moment):
+        parts.append(("?", unlisted))
+        rows.append(("?", "in buffers that are not listed", human(unlisted), ""))
     if books.available and books.available.bytes:
         rows.append(("·", "free", human_size(books.available), ""))
-    whole = books.limit.bytes if books.limit else sum(size for _, size in parts)
+    whole = max(books.limit.bytes if books.limit else 0, sum(size for _, size in parts))
     if not whole:
         return []
-    head = f"limit {human_size(books.limit)}" if books.limit else f"held {human(whole)} (the input states no limit)"
+    held = "needed" if moment.incident and moment.incident.compiler else "held"
+    head = f"limit {human_size(books.limit)}" if books.limit else f"{held} {human(whole)} (the input states no limit)"
     drawn = stacked_bar(parts, whole, view.width - 4)
     lines = [*_heading("the balance", view), f"  {head}{_peak(moment)}", f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]"]
     return lines + columns(rows, frozenset({2, 3})) + _figures(moment)
@@ -159,7 +177,8 @@ def _figures(moment: Moment) -> list[str]:
 
 
 def _where(moment: Moment, view: View) -> list[str]:
-    if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners):
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
         return _sizes(moment, view)
     key = view.by or "layer"
     whole = moment.attribution.table.total_bytes

@@ -43,7 +43,7 @@ _QUOTE = re.compile(
 )
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
-GLOG = re.compile(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) (?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
+GLOG = re.compile(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
 ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
 _FAST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
 _RANK = re.compile(
@@ -73,8 +73,13 @@ FRESH = re.compile(
     r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk) {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
     r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry Param|={6}|\(\d\) |>>>|In \[|Epoch )"
 )
+_CUT_ALLOCATOR = r"(?!(?:b|bf|bfc|bfc_\w{0,20}|G|GP|GPU|GPU_\d*|GPU_\d+_b?f?|gp|gpu|gpu_h\w{0,6}|gpu_\w{0,3}|c|cp)\Z)\S+"
+"""An allocator's name, unless the text stops inside one of the names that TensorFlow gives."""
 _UNFINISHED = (
-    ("OOM when allocating", re.compile(r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator \S+|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z")),
+    (
+        "OOM when allocating",
+        re.compile(r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator " + _CUT_ALLOCATOR + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"),
+    ),
     ("ran out of memory trying", re.compile(r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?: |\Z)|\s*\Z)")),
     ("memory while trying to allocate", re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
     ("Ran out of memory in memory space", re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded")),

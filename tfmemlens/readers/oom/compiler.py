@@ -9,7 +9,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
-from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule
+from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, user_frame
 from tfmemlens.units import Size, parse_size
 
 XLA = LineRule(
@@ -86,6 +86,9 @@ BORING = LineRule(
     "  Largest program allocations in hbm:",
 )
 
+_PRINTED_PARAMETERS = re.compile(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
+"""Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
+
 
 @dataclass
 class Buffer:
@@ -106,9 +109,10 @@ class Buffer:
 
     def allocation(self) -> Allocation:
         """The buffer as a row of the table."""
-        node = self.name or self.label
+        instruction = re.match(r"%?([A-Za-z_][\w-]*)(?:\.\d+)?", self.label or "")
+        node = _PRINTED_PARAMETERS.sub("", self.name) if self.name else instruction[0] if instruction and instruction[0].startswith("%") else None
         purpose = "parameter" if self.parameter else self.kind
-        op = self.op_type or (self.label.split(".")[0].lstrip("%").split(" ")[0] if self.label else None)
+        op = self.op_type or (instruction[1] if instruction else None)
         return Allocation(node, self.size.bytes, op=op, shape=self.shape, dtype=self.dtype, error_bytes=self.size.error_bytes, purpose=purpose, line=self.line)
 
 
@@ -130,6 +134,12 @@ class Executable:
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
+
+    @property
+    def source(self) -> str | None:
+        """The line of code behind the largest buffer that a line outside the libraries made."""
+        ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)
+        return next((buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source)), None)
 
     def memory(self) -> CompilerMemory:
         """The compiler's figures as a value."""
@@ -168,9 +178,14 @@ class CompilerFamily:
                 take(found.groupdict(), line)
                 return True
         if DEBUGGING.search(text) or PEAK_BUFFERS.search(text) or TPU_TOTAL.search(text):
-            self._program(line, RequestKind.TPU if "usage" in text else RequestKind.XLA)
+            program = self._program(line, RequestKind.TPU if "usage" in text else RequestKind.XLA)
+            if (total := TPU_TOTAL.search(text)) and program.size is None:
+                program.size = program.needed = parse_size(total["size"])
             self._listing = True
             return True
+        if not self._listing and (BUFFER.search(text) or TPU_ENTRY.search(text)):
+            self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
+            self._listing = True  # the head of the list was not pasted
         return self._body(text, line) if self._listing else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
 
     def _body(self, text: str, line: Line) -> bool:

@@ -169,6 +169,7 @@ class Joiner:
             ]
             if not same and any(dump.size is not None and known.size == dump.size and known.op == dump.op for draft in self.drafts for known in draft.dumps):
                 same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][-1:]
+            same = same or [draft for draft in self.drafts if draft.executables and not draft.dumps and all(one.size is None for one in draft.executables)][-1:]
             if same:
                 same[0].dumps.append(dump)
             else:
@@ -278,9 +279,10 @@ def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> Fai
         return FailedRequest(
             program.kind,
             device=program.device,
-            allocator=program.allocator,
-            size=program.size,
-            line=(program.tellings or [program.line])[0],
+            allocator=program.allocator or (dump.allocator if dump else None),
+            size=program.size or (dump.size if dump else None),
+            source=program.source,
+            line=(program.tellings or [dump.start if dump and dump.start else program.line])[0],
             executable=program.name,
         )
     if draft.disguises:
@@ -312,6 +314,8 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
     def first(name: str) -> object:
         return next((value for telling in known if (value := getattr(telling, name)) is not None and (value != () or name == "shape")), None)
 
+    ran_at = next((telling.ran_at for telling in known if telling.ran_at[0]), (None, None))
+    source = first("source")
     node = first("node") or (dump.op if dump else None)
     return FailedRequest(
         RequestKind.TENSOR,
@@ -327,11 +331,13 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         requested_by=dump.op if dump else None,
         inputs=first("inputs") or (),  # type: ignore[arg-type]
         attributes=first("attributes") or (),  # type: ignore[arg-type]
-        source=first("source"),  # type: ignore[arg-type]
-        source_text=first("source_text"),  # type: ignore[arg-type]
+        source=source or ran_at[0],  # type: ignore[arg-type]
+        source_text=first("source_text") if source else ran_at[1],  # type: ignore[arg-type]
         forward_node=first("forward_node"),  # type: ignore[arg-type]
         keras_layer=first("keras_layer"),  # type: ignore[arg-type]
         function=first("function"),  # type: ignore[arg-type]
+        caller=first("caller"),  # type: ignore[arg-type]
+        updating=any(telling.updating for telling in known),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
-from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow
+from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 
 SENTENCE = LineRule(
     r"OOM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
@@ -53,6 +53,7 @@ FORWARD = LineRule(
     needs="originally created as op",
 )
 FRAME = LineRule(r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?", 'File "train.py", line 31, in <module>', needs='File "')
+TRACEBACK = LineRule(r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback")
 KERAS_LAYER = LineRule(
     r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]? ?\(type (?P<type>\w+)\)",
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
@@ -92,11 +93,8 @@ BORING = LineRule(
     "0 successful operations.",
     "Graph execution error:",
 )
-_LIBRARY = re.compile(
-    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python|runpy\.py|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|"
-    r"keras[/\\](?:engine|src|utils|layers)|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
-    re.IGNORECASE,
-)
+_CALL = re.compile(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
+_OPTIMIZER_FRAME = re.compile(r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py")
 
 
 @dataclass
@@ -116,6 +114,8 @@ class Telling:
     function: str | None = None
     source: str | None = None
     source_text: str | None = None
+    ran_at: tuple[str | None, str | None] = (None, None)
+    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created the op."""
     forward_node: str | None = None
     keras_layer: tuple[str, str] | None = None
     hint: Line | None = None
@@ -123,17 +123,19 @@ class Telling:
     root: int | None = None
     era: Era = (FIRST, LAST)
     also: list[str] = field(default_factory=list)
-    """Nodes named in later brackets: the fetch side, no cause."""
+    """Nodes named in later brackets: the fetch side, or the calls that led to the failing op."""
+    updating: bool = False
+    """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
+
+    @property
+    def caller(self) -> str | None:
+        """The outermost call of a function that the failing op ran in: `reader/lstm_a/PartitionedCall`."""
+        return next((node for node in reversed(self.also) if _CALL.search(node)), None)
 
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two tellings speak of the same request."""
         return (self.shape, self.dtype, self.device, self.allocator)
-
-
-def user_frame(file: str) -> bool:
-    """Whether a stack frame lies in the user's own code rather than in a library."""
-    return not _LIBRARY.search(file)
 
 
 class SentenceFamily:
@@ -145,6 +147,8 @@ class SentenceFamily:
         self._layer_before: tuple[str, str] | None = None
         self._frames: list[tuple[str, str]] | None = None
         self._frame_owner = "before"
+        self._running = False
+        """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
         """The C++ file that logged the line being offered, empty for Python's own text."""
         self._age = 0
@@ -189,7 +193,12 @@ class SentenceFamily:
             if eager:
                 telling.era = narrow(telling.era, ((2, 9), LAST))
         if self._frames and self._frame_owner == "before":
-            telling.source, telling.source_text = _deepest_user_frame(self._frames)
+            place = _deepest_user_frame(self._frames)
+            if self._running:
+                telling.ran_at = place
+            else:
+                telling.source, telling.source_text = place
+            telling.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
         self._frames, self._frame_owner = None, "after"
         self.finished.append(telling)
@@ -198,6 +207,10 @@ class SentenceFamily:
     def _context(self, text: str, line: Line) -> bool:
         if found := DETECTED.search(text):
             self._node_before, self._frames, self._frame_owner = found["node"], [], "before"
+            self._running = False
+            return True
+        if TRACEBACK.search(text):
+            self._frames, self._frame_owner, self._running = [], "before", True
             return True
         if found := NODE_LINE.search(text):
             self._node_before = found["node"]
