@@ -43,7 +43,9 @@ def _of_report(incident: Incident, books: Balance) -> Iterator[str]:
 
 
 def _of_compiler(incident: Incident) -> Iterator[str]:
-    if incident.holders:
+    if incident.request.kind is RequestKind.PROGRAM:
+        yield "This is one program: arrays that other programs or the framework keep alive come on top."
+    elif incident.holders:
         yield "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on top."
     else:
         yield "This message has no list of buffers, so nothing can be said about layers."

@@ -32,6 +32,8 @@ def _what(moment: Moment) -> str:
     at = f" at {where}" if where else ""
     if failed.kind is RequestKind.XLA:
         return f"An XLA program could not get {tensor_text(moment)} for its buffers"
+    if failed.kind is RequestKind.PROGRAM:
+        return f"The compiled program {failed.executable} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
         return f"A TPU program needs {tensor_text(moment)}"
     if failed.kind is RequestKind.HOST:

@@ -25,6 +25,8 @@ class RequestKind(Enum):
     HOST = "host memory"
     COPY = "copy to a device"
     WORKSPACE = "library workspace"
+    PROGRAM = "compiled program"
+    """An account of what a program needs, and no failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, oom_log
+from tfmemlens.readers import inputs, oom_log, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -24,7 +24,7 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
             captures.append(Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),)))
     if not captures:
         raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
-    return replace(merge(captures), hints=hints)
+    return replace(merge(xla_dump.complete(captures)), hints=hints)
 
 
 def _read_one(source: inputs.Input, several: bool) -> Capture:
@@ -38,6 +38,8 @@ def _read_one(source: inputs.Input, several: bool) -> Capture:
             return _read_binary(opened, head)
         if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
             return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
+        if xla_dump.sniff_text(head):
+            return xla_dump.read_text(opened, name)
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)
         if whole:

@@ -83,7 +83,7 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
     if text == "-":
         return [Input("-")]
     if os.path.isdir(text):
-        files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(text) for name in names if not name.startswith("."))
+        files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(text) for name in names if _may_tell(name))
         if not files:
             raise UnreadableInput(f"{text} is an empty directory", "name a log, a trace, or a directory that holds some")
         return [Input(each) for each in files]
@@ -97,6 +97,13 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
     if isinstance(source, str) and _looks_pasted(text):
         return [Input("(text)", text)]
     raise UnreadableInput(f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`")
+
+
+def _may_tell(name: str) -> bool:
+    """Whether a file of a directory can have anything to say; one that is named by the user is always read."""
+    return not name.startswith(".") and not name.endswith(
+        (".ll", ".o", ".mlir", ".debug_options", ".py", ".pyc", ".png", ".npy", ".npz", ".index", ".h5", ".keras", ".dot", ".svg")
+    )
 
 
 def _looks_pasted(text: str) -> bool:

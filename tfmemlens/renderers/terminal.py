@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.attribution import Group, Kind
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
-from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
@@ -92,11 +92,12 @@ def _request(moment: Moment, view: View) -> list[str]:
         ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
         ("device", " ".join(part for part in (failed.device, f"allocator {failed.allocator}" if failed.allocator else "") if part)),
         ("your code", " ".join(part for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "") if part)),
-        ("executable", failed.executable or ""),
+        ("program", failed.executable or ""),
         ("told", _told(moment)),
     ]
     shown = [(f"  {name:10}", text) for name, text in facts if text]
-    return _heading("the failed request", view) + [line for name, text in shown for line in paragraph(text, view.width, " " * 12, name)]
+    heading = "the program" if failed.kind is RequestKind.PROGRAM else "the failed request"
+    return _heading(heading, view) + [line for name, text in shown for line in paragraph(text, view.width, " " * 12, name)]
 
 
 def _tensor(failed: FailedRequest) -> str:
@@ -221,7 +222,10 @@ def _tensors(moment: Moment, view: View) -> list[str]:
             slack = f" + {human(naming.best.slack_bytes)} in the same chunk" if naming.best.slack_bytes else ""
             others = f" (or {', '.join(str(candidate.tensor) for candidate in naming.candidates[1:])})" if len(naming.candidates) > 1 else ""
             tensor = f"= {naming.best.tensor}{slack}{others}, "
-        lines += paragraph(f"{tensor}{owner.kind.value}, {owner.phase.value}", view.width, " " * 20, " " * 19)
+        elif row.shape is not None:
+            tensor = f"{TensorType(row.shape, row.dtype)}, "
+        phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
+        lines += paragraph(f"{tensor}{owner.kind.value}{phase}", view.width, " " * 20, " " * 19)
     return lines
 
 
@@ -263,13 +267,14 @@ def _finding(number: int, finding: Finding, view: View) -> list[str]:
 
 def _quote(line: Line, view: View) -> list[str]:
     """The input's line, cut after three rows."""
-    place = f"{line.source}:{line.number}" if line.source else str(line.number)
-    room = view.width - 11
+    place = f"{shorten(line.source, 24)}:{line.number}" if line.source else str(line.number)
+    room = view.width - max(len(place), 8) - 3
     text = " ".join(line.text.split())
     pieces = [text[at : at + room] for at in range(0, min(len(text), 3 * room), room)] or [""]
     if len(text) > 3 * room:
         pieces[-1] = pieces[-1][:-1] + "…"
-    heads = [f"{place:>8} │ ", *[" " * 9 + "│ "] * (len(pieces) - 1)]
+    margin = max(len(place), 8)
+    heads = [f"{place:>{margin}} │ ", *[" " * margin + " │ "] * (len(pieces) - 1)]
     return [styled(head + piece, "dim", view.color) for head, piece in zip(heads, pieces, strict=True)]
 
 

@@ -1,0 +1,45 @@
+"""What a compiled XLA program needs, and what its temporaries are at the worst moment.
+
+What it means: XLA plans a program's memory before it runs: arguments (weights, slots, batch) that exist already, results, and one arena for
+all temporaries, in which values share places over time. The arena is asked for in one piece; its size is what an OOM names.
+When it fires: the input is a buffer assignment or a memory usage report of `--xla_dump_to`.
+What to do: a smaller arena comes from a smaller batch, recomputation, or from breaking up what is alive at the peak; arguments shrink with
+the model and its optimizer, or by donating buffers, so that results take their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _levers
+from tfmemlens.findings._rows import failures, quote, rows
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import NOTHING, RequestKind
+from tfmemlens.units import human_size
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        incident = moment.incident
+        if incident is None or incident.compiler is None or incident.request.kind is not RequestKind.PROGRAM:
+            continue
+        compiler = incident.compiler
+        temporaries, arguments = compiler.section("preallocated temp") or NOTHING, compiler.section("parameter") or NOTHING
+        shares = f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
+        remedies = [_levers.smaller_batch(moment), _levers.recompute(moment, case.api)]
+        if arguments.bytes > temporaries.bytes:
+            remedies = [Remedy("most of it are arguments: weights, optimizer slots and the batch; shard them, or use a lighter optimizer")]
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"{shares}; the arena is asked for in one piece",
+            because=shares,
+            bytes=temporaries.bytes,
+            weight=0.5,
+            evidence=(
+                *(Evidence(f"{name}: {human_size(size)}", line) for name, size, line in compiler.sections if name in ("preallocated temp", "parameter")),
+                *(quote(row) for row in rows(moment, lambda row: row.allocation.purpose == "preallocated temp" and row.allocation.node is not None)[:3]),
+            ),
+            remedies=tuple(remedy for remedy in remedies if remedy),
+            moment=index,
+        )
