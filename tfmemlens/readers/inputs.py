@@ -151,7 +151,7 @@ def _unzipped(file: BinaryIO) -> Iterator[bytes]:
     import gzip
     import zlib
 
-    with gzip.open(file) as stream:
+    with file, gzip.open(file) as stream:
         while True:
             try:
                 piece = stream.read(1 << 20)

@@ -6,10 +6,10 @@ values are alive at the worst point of the schedule. Read in TensorFlow 2.8, 2.1
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Source
@@ -178,7 +178,7 @@ def complete(captures: list[Capture]) -> list[Capture]:
 def _program_of(found: Capture) -> str:
     if len(found.incidents) != 1 or found.incidents[0].request.kind is not RequestKind.PROGRAM:
         return ""
-    return f"{os.path.dirname(found.source.path)}:{found.incidents[0].request.executable}"
+    return f"{Path(found.source.path).parent}:{found.incidents[0].request.executable}"
 
 
 def _exact_rows(found: Capture) -> int:
