@@ -24,4 +24,6 @@ def _failure(capture: Capture, incident: Incident) -> Moment:
     owner = attribute_request(incident.request)
     request = Request(incident.request, owner, rounded_request(incident))
     books = balance(incident, table, request.needed_bytes)
-    return Moment(attribution, books, name_tensors(attribution, incident.request, capture.hints), incident, request, omissions=omissions(incident, books))
+    return Moment(
+        attribution, books, name_tensors(attribution, incident.request, owner, capture.hints), incident, request, omissions=omissions(incident, books)
+    )

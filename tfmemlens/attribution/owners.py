@@ -79,6 +79,8 @@ def attribute_request(request: FailedRequest) -> Owner:
 def _is_workspace(request: FailedRequest, owner: Owner) -> bool:
     if request.kind is RequestKind.WORKSPACE:
         return True
+    if re.match(r"conv_grad\w*_ops", (request.kernel or "").rpartition("/")[2]) and len(request.shape or ()) == 3:
+        return True
     last = (request.node or "").rpartition("/")[2]
     backward = "Backprop" in (owner.op or "") or "Backprop" in last
     return backward and "Conv" in f"{owner.op}{last}" and col_buffer_of(request.shape) is not None

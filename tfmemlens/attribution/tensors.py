@@ -11,13 +11,15 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tfmemlens.model.allocation import Allocation
-from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.case import Candidate, Naming
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 from tfmemlens.units import MIB, round_up
 
+_NO_FEATURE_MAP = (Kind.WORKSPACE, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+"""Requests whose shape says nothing of the activations."""
 _SMALL = 64 << 10
 _MAX_SLACK = 128 * MIB
 _LEVELS = 6
@@ -44,9 +46,9 @@ class _Anchor:
         return tuple(math.ceil(size / (1 << level)) if level >= 0 else size << -level for size in self.space)
 
 
-def name_tensors(attribution: Attribution, request: FailedRequest, hints: Hints) -> tuple[Naming | None, ...]:
-    """For each row the tensors that its figure can stand for, best first."""
-    anchors = _anchors(request, hints)
+def name_tensors(attribution: Attribution, request: FailedRequest, owner: Owner, hints: Hints) -> tuple[Naming | None, ...]:
+    """For each row the tensors that its figure can stand for, best first. `owner` is the failed request's."""
+    anchors = _anchors(request, owner, hints)
     rows = list(zip(attribution.table, attribution.owners, strict=True))
     exact = [_exact(row, anchors) for row, _ in rows]
     base = _widest(exact, anchors)
@@ -59,13 +61,14 @@ Entry = tuple[int, int, _Anchor]
 """(level, channels, anchor)"""
 
 
-def _anchors(request: FailedRequest, hints: Hints) -> list[_Anchor]:
+def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor]:
     dtype = request.dtype if request.dtype in _FLOATS else "float32"
     found = []
     if hints.input_shape and len(hints.input_shape) >= 2:
         sizes = [size if size is not None else hints.batch or 1 for size in hints.input_shape]
         found.append(_Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape"))
-    if request.shape and 2 <= len(request.shape) <= 5 and all(request.shape) and request.dtype in (*_FLOATS, None):
+    telling = owner.kind not in _NO_FEATURE_MAP and owner.phase is not Phase.OPTIMIZER
+    if telling and request.shape and 2 <= len(request.shape) <= 5 and all(request.shape) and request.dtype in (*_FLOATS, None):
         found += _from_failing([size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", ""))
     if hints.batch and not hints.input_shape:
         found = [anchor for anchor in found if anchor.batch == hints.batch] or [_Anchor(hints.batch, (), None, dtype, "--batch")]

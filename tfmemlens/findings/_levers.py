@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.findings import _code
-from tfmemlens.findings._rows import of_kind, total
+from tfmemlens.findings._rows import Row, of_kind, rows, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Api, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import CompilerMemory
 
+_OF_WEIGHTS = re.compile(
+    r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss", re.IGNORECASE
+)
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
 
 
@@ -52,6 +57,11 @@ def recompute(moment: Moment, api: Api) -> Remedy | None:
     )
 
 
+def of_weights(row: Row) -> bool:
+    """Whether a gradient is that of a weight: it has the weight's shape, whatever the batch."""
+    return bool(_OF_WEIGHTS.search(row.allocation.node or ""))
+
+
 def _compiled(moment: Moment) -> CompilerMemory | None:
     return moment.incident.compiler if moment.incident else None
 
@@ -61,7 +71,7 @@ def _growing_with_batch(moment: Moment) -> int:
     if compiler := _compiled(moment):
         temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
         return temporaries.bytes if temporaries else 0
-    return total(of_kind(moment, *BATCH_KINDS))
+    return total(rows(moment, lambda row: row.owner.kind in BATCH_KINDS or (row.owner.kind is Kind.GRADIENT and not of_weights(row))))
 
 
 def _batch(moment: Moment) -> int | None:

@@ -126,7 +126,7 @@ def on_host(moment: Moment) -> bool:
 
 
 def held(moment: Moment) -> int:
-    """The bytes that shares are measured against: what the report holds, else what is in use."""
+    """The bytes that shares are measured against: all that is in use, listed or not."""
     listed = moment.attribution.table.total_bytes
-    in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
-    return listed or in_use
+    outside = moment.balance.outside_report
+    return listed + (outside.bytes if outside else 0)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
 from tfmemlens.findings._rows import device_limit, failures, held, place, quote, rows, tensor_text
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
@@ -38,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
                 bytes=need,
                 weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line),),
-                remedies=(_levers.smaller_batch(moment),),
+                remedies=() if moment.request.owner.kind is Kind.WORKSPACE else (_levers.smaller_batch(moment),),
                 moment=index,
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]

@@ -63,7 +63,7 @@ def _while_making(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the run died while it {doing} {place(moment)}, not while it computed: {tensor_text(moment)}",
-                because=f"it {doing} {place(moment)}, and the batch plays no part in these",
+                because=f"the run {doing} {place(moment)} just then, and the batch plays no part in these",
                 bytes=failed.tensor_bytes,
                 weight=0.7,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),

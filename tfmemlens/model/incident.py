@@ -44,6 +44,8 @@ class FailedRequest:
     """What the allocator was asked for, as the input states it (`rounded to`, `trying to allocate`)."""
     temporary: bool = False
     line: Line | None = None
+    kernel: str | None = None
+    """The C++ source that asked, as OP_REQUIRES tells: `conv_grad_input_ops.h:694`."""
     requested_by: str | None = None
     """The op that a dump says asked (2.3+)."""
     inputs: tuple[str, ...] = ()

@@ -214,13 +214,19 @@ def _tensors(moment: Moment, view: View) -> list[str]:
         key=lambda entry: -entry[0].total_bytes,
     )
     lines = _heading("the largest allocations", view)
+    ambiguous: set[int] = set()
     for row, owner, naming in [entry for entry in entries if entry[0].node][: view.top]:
         size = ("about " if row.error_bytes else "") + human(row.size_bytes)
         lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
         tensor = ""
         if naming:
             slack = f" + {human(naming.best.slack_bytes)} in the same chunk" if naming.best.slack_bytes else ""
-            others = f" (or {', '.join(str(candidate.tensor) for candidate in naming.candidates[1:])})" if len(naming.candidates) > 1 else ""
+            others = (
+                f" (or {', '.join(str(candidate.tensor) for candidate in naming.candidates[1:])})"
+                if naming.candidates[1:] and row.size_bytes not in ambiguous
+                else ""
+            )
+            ambiguous.add(row.size_bytes)
             tensor = f"= {naming.best.tensor}{slack}{others}, "
         elif row.shape is not None:
             tensor = f"{TensorType(row.shape, row.dtype)}, "
@@ -246,12 +252,14 @@ def _findings(report: Report, index: int | None, view: View) -> list[str]:
     if not ours:
         return []
     lines = _heading("findings", view)
+    quoted: set[Line] = set()
     for number, finding in enumerate(ours, start=1):
-        lines += _finding(number, finding, view)
+        lines += _finding(number, finding, quoted, view)
     return lines
 
 
-def _finding(number: int, finding: Finding, view: View) -> list[str]:
+def _finding(number: int, finding: Finding, quoted: set[Line], view: View) -> list[str]:
+    """A line that stands on the page already is named, not quoted again."""
     head = paragraph(f"{finding.severity.value}: {finding.headline}  [{finding.rule}]", view.width, "   ", f"{number}. ")
     lines = ["", *(styled(line, _STYLE[finding.severity], view.color) for line in head)]
     if finding.detail:
@@ -259,7 +267,8 @@ def _finding(number: int, finding: Finding, view: View) -> list[str]:
     for proof in finding.evidence:
         lines += paragraph(proof.fact, view.width, "     ", "   • " if view.unicode else "   - ")
         if proof.line:
-            lines += _quote(proof.line, view)
+            lines += _quote(proof.line._replace(text="(quoted above)") if proof.line in quoted else proof.line, view)
+            quoted.add(proof.line)
     for remedy in finding.remedies:
         lines += _remedy(remedy, view)
     return lines

@@ -44,7 +44,7 @@ _QUOTE = re.compile(
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
 GLOG = re.compile(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
-ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
+ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
 _FAST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
 _RANK = re.compile(
     r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:, ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"

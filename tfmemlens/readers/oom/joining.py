@@ -336,6 +336,7 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         forward_node=first("forward_node"),  # type: ignore[arg-type]
         keras_layer=first("keras_layer"),  # type: ignore[arg-type]
         function=first("function"),  # type: ignore[arg-type]
+        kernel=first("kernel"),  # type: ignore[arg-type]
         caller=first("caller"),  # type: ignore[arg-type]
         updating=any(telling.updating for telling in known),
     )

@@ -107,6 +107,7 @@ class Telling:
     device: str | None = None
     allocator: str | None = None
     temporary: bool = False
+    kernel: str | None = None
     node: str | None = None
     op: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
@@ -176,7 +177,9 @@ class SentenceFamily:
         telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
-        telling.in_python = not self.origin and not OP_REQUIRES.search(line.text)
+        kernel = OP_REQUIRES.search(line.text)
+        telling.kernel = f"{kernel['file']}:{kernel['line']}" if kernel else None
+        telling.in_python = not self.origin and not kernel
         telling.node, telling.keras_layer = self._node_before, self._layer_before
         if found["dims"]:
             telling.era = narrow(telling.era, (FIRST, (0, 7)))

@@ -1,0 +1,51 @@
+"""Most of what is in use stands in no line of the report.
+
+What it means: the list of `report_tensor_allocations_upon_oom` covers what the ops of the failing step allocated and still hold. The
+allocator's own figure counts everything: weights and optimizer slots, constants, tensors kept from earlier steps, iterators, other graphs and
+sessions in the process, and ops that were running.
+When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are in no line.
+What to do: count the model (parameters x 4 bytes, times 3 with Adam). If the rest is larger than that, something is kept between steps:
+tensors in Python lists, graphs built again and again, a second model, a dataset held as a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human, human_size, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        books = moment.balance
+        if not books.outside_report or not books.in_use or not books.in_use.bytes or not moment.incident:
+            continue
+        outside, in_use = books.outside_report.bytes, books.in_use.bytes
+        if outside < 0.4 * in_use:
+            continue
+        what = f"{percent(outside, in_use)} of the {human(in_use)} in use"
+        yield Finding(
+            severity=Severity.CAUSE if outside >= 0.6 * in_use else Severity.FACTOR,
+            headline=f"{what}, {human_size(books.outside_report)}, are in no line of the report: weights, optimizer slots, constants, buffers of ops that were running, or tensors kept from earlier steps",
+            because=f"{what} are in no line of the report: weights, slots, constants, buffers of running ops, or tensors kept from earlier steps",
+            bytes=outside,
+            weight=0.3 * outside / in_use,
+            evidence=(
+                Evidence(f"in use: {human_size(books.in_use)}", moment.incident.state.line_of("in_use")),
+                Evidence(f"in the report: {human_size(books.total)}", moment.incident.holders[0].header if moment.incident.holders else None),
+            ),
+            remedies=tuple(_remedies(case)),
+            moment=index,
+        )
+
+
+def _remedies(case: Case) -> Iterator[Remedy]:
+    if parameters := case.capture.surroundings.parameters:
+        size = 4 * parameters[0]
+        yield Remedy(f"the model has {parameters[0]:,} parameters, {human(size)} in float32, and {human(3 * size)} with Adam's two slots: compare")
+    else:
+        yield Remedy("count the model: parameters x 4 bytes, three times that with Adam; what is left is kept by something else")
+    yield Remedy("look for what lives between steps: results kept in lists without `.numpy()`, models built in a loop, a dataset held as a constant")
