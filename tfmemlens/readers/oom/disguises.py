@@ -27,16 +27,6 @@ HOST = LineRule(
     "failed to alloc 2147483648 bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY",
     needs="failed to alloc",
 )
-ASYNC = LineRule(
-    r"cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
-    "gpu_async_0 cuMemAllocAsync failed to allocate 8589934592 bytes: CUDA error: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
-    needs="cuMemAllocAsync failed",
-)
-ASYNC_FREE = LineRule(
-    r"Free memory/Total memory: (?P<free>\d+)/(?P<total>\d+)",
-    "Reported by CUDA: Free memory/Total memory: 1048576/8589934592",
-    needs="Free memory/Total memory",
-)
 COPY = LineRule(
     rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run (?P<op>\w+)",
     "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized.",
@@ -83,8 +73,6 @@ class Disguise:
     size: Size | None = None
     device: str | None = None
     op: str | None = None
-    free: Size | None = None
-    total: Size | None = None
     in_python: bool = False
     soft: bool = False
     """Says only that memory is scarce: no failure by itself."""
@@ -112,10 +100,6 @@ class DisguiseFamily:
             return Disguise(RequestKind.DRIVER, line, "driver", Size.exactly(int(found["bytes"])))
         if found := PINNED.search(text) or HOST.search(text):
             return Disguise(RequestKind.HOST, line, "host", Size.exactly(int(found["bytes"])))
-        if found := ASYNC.search(text):
-            return Disguise(RequestKind.DRIVER, line, "cuda_malloc_async", Size.exactly(int(found["bytes"])))
-        if found := ASYNC_FREE.search(text):
-            return self._free(found["free"], found["total"])
         if found := COPY.search(text):
             return Disguise(RequestKind.COPY, line, "copy", device=found["device"], op=found["op"])
         return self._words(text, line)
@@ -136,11 +120,4 @@ class DisguiseFamily:
             return Disguise(RequestKind.HOST, line, "killed")
         if CUDA_ERROR.search(text):
             return Disguise(RequestKind.DRIVER, line, "driver")
-        return None
-
-    def _free(self, free: str, total: str) -> Disguise | None:
-        if self.finished:
-            last = self.finished.pop()
-            last.free, last.total = Size.exactly(int(free)), Size.exactly(int(total))
-            return last
         return None

@@ -58,7 +58,7 @@ POOL = LineRule(
     "Total size in pool: 600.00MiB memory_limit_: 600.00MiB available size: 0B curr_region_allocation_bytes_: 1.00GiB",
     needs="memory_limit_:",
 )
-STATS = LineRule(r"\bStats:\s*\Z", "Stats: ", needs="Stats:")
+STATS = LineRule(r"\bStats:\s*(?:\Z|(?=Limit:))", "Stats: ", needs="Stats:")
 STATS_VALUE = LineRule(
     rf"(?:\A|\s)(?P<name>Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock): +(?P<value>{SIZE}|\d+)\s*\Z",
     "Limit:                  7972893492",
@@ -68,6 +68,27 @@ STATS_VALUE = LineRule(
 )
 MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,100})\s*\Z", "*" * 88 + "_" * 12)
 EMPTY_MAP = LineRule(r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains")
+ASYNC = LineRule(
+    r"(?:(?P<name>\S+) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
+    "gpu_async_0 cuMemAllocAsync failed to allocate 8589934592 bytes: CUDA error: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
+    needs="cuMemAllocAsync failed",
+)
+ASYNC_FREE = LineRule(
+    r"Free memory/Total memory: (?P<free>\d+)/(?P<total>\d+)",
+    "Reported by CUDA: Free memory/Total memory: 1048576/8589934592",
+    needs="Free memory/Total memory",
+)
+HISTOGRAM = LineRule(
+    r"Histogram of current allocation",
+    "Histogram of current allocation: (allocation_size_in_bytes, nb_allocation_of_that_sizes), ...;",
+    needs="Histogram of current",
+)
+HISTOGRAM_ROW = LineRule(r"\A\s*(?P<size>\d+), (?P<count>\d+)\s*\Z", "262144, 280", needs=", ")
+ASYNC_POOL = LineRule(
+    r"CU_MEMPOOL_ATTR_(?P<what>RESERVED|USED)_MEM_(?P<when>CURRENT|HIGH): (?P<bytes>\d+)",
+    "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: 8388608",
+    needs="CU_MEMPOOL_ATTR",
+)
 BORING = LineRule(
     r"[Cc]urrent allocation summary follows|If the cause is memory fragmentation maybe the environment variable|Chunk State: *\Z",
     "Current allocation summary follows.",
@@ -109,6 +130,8 @@ class Dump:
     collapsed: Line | None = None
     era: Era = (FIRST, LAST)
     largest_free_line: Line | None = None
+    device_free: tuple[Size, Size, Line] | None = None
+    """Free and total memory of the whole device, as the driver says (cuda_malloc_async)."""
 
     def state(self) -> AllocatorState:
         """The allocator's figures, exact ones before printed ones."""
@@ -120,6 +143,19 @@ class Dump:
         for name in ("limit", "pool"):
             if name in self.figures and (values.get(name) is None or not _known(values[name])):
                 values[name], lines[name] = self.figures[name]
+        if "in_use" not in values and "used" in self.figures:
+            values["in_use"], lines["in_use"] = self.figures["used"]
+        if self.device_free and "limit" not in values:
+            values["limit"], lines["limit"] = self.device_free[1:]
+            values.setdefault("in_use", Size.exactly(self.device_free[1].bytes - self.device_free[0].bytes))
+            values.setdefault("pool", self.device_free[1])
+        if (
+            self.device_free
+            and (pool_now := values.get("pool"))
+            and (limit := values.get("limit"))
+            and pool_now.bytes + self.device_free[0].bytes < limit.bytes
+        ):
+            values["limit"], lines["limit"] = Size.exactly(pool_now.bytes + self.device_free[0].bytes), self.device_free[2]  # the rest of the device is taken
         in_use = self._in_use(values.get("in_use"))
         if in_use and "in_use" not in lines and self.total:
             lines["in_use"] = self.total[1]
@@ -221,7 +257,7 @@ class DumpFamily:
         self.dump: Dump | None = None
         self.finished: list[Dump] = []
         self.soft: list[tuple[Size, str, Line]] = []
-        self._in_stats = False
+        self._in_stats = self._in_histogram = False
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a dump."""
@@ -240,12 +276,36 @@ class DumpFamily:
             if found := rule.search(text):
                 self._take(rule, found.groupdict(), line)
                 return True
-        return self._tail(text, line)
+        return self._async(text, line) or self._tail(text, line)
+
+    def _async(self, text: str, line: Line) -> bool:
+        """The driver's own pool (`cuda_malloc_async`): no chunks, but a histogram and the pool's figures."""
+        if found := ASYNC.search(text):
+            self.finish()
+            dump = self._open(line)
+            dump.start, dump.allocator, dump.size = line, found["name"] or "cuda_malloc_async", Size.exactly(int(found["bytes"]))
+            self._seen(((2, 5), LAST))
+        elif found := ASYNC_FREE.search(text):
+            self._open(line).device_free = (Size.exactly(int(found["free"])), Size.exactly(int(found["total"])), line)
+        elif HISTOGRAM.search(text):
+            self._open(line)
+            self._in_histogram = True
+        elif self._in_histogram and self.dump and (found := HISTOGRAM_ROW.search(text)):
+            self.dump.classes.append(SizeClass(int(found["count"]), int(found["size"]), line))
+        elif self.dump and (found := ASYNC_POOL.search(text)):
+            self._in_histogram = False
+            if found["when"] == "CURRENT":
+                self.dump.figures["pool" if found["what"] == "RESERVED" else "used"] = (Size.exactly(int(found["bytes"])), line)
+        else:
+            return False
+        return True
 
     def _tail(self, text: str, line: Line) -> bool:
         if STATS.search(text):
             self._open(line).ended_chunks = True
             self._in_stats = True
+            if found := STATS_VALUE.search(text):
+                self._open(line).stats[found["name"]] = (figure(found["value"]), line)
             return True
         if self.dump and (MAP.search(text) or EMPTY_MAP.search(text)):
             self.dump.map_line = line
@@ -342,4 +402,4 @@ class DumpFamily:
         """Close the dump that is being read."""
         if self.dump:
             self.finished.append(self.dump)
-        self.dump, self._in_stats, self._largest = None, False, 0
+        self.dump, self._in_stats, self._in_histogram, self._largest = None, False, False, 0

@@ -211,9 +211,6 @@ def incident(draft: Draft) -> Incident:
     program = _best_program(draft)
     request = _request(draft, dump, program)
     state = dump.state() if dump else AllocatorState()
-    free = next((part for part in draft.disguises if part.free), None)
-    if free and dump is None:
-        state = AllocatorState(limit=free.total, free=free.free, pool=free.total, in_use=_used(free), lines=(("in_use", free.line), ("limit", free.line)))
     if program and program.capacity and state.limit is None:
         state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
     blocks = tuple(block.holders() for block in _distinct(draft.blocks))
@@ -241,10 +238,6 @@ def _distinct(blocks: list[Block]) -> list[Block]:
         if not any(known.device == block.device and known.allocator == block.allocator and nodes <= {node for node, _, _ in known.rows} for known in kept):
             kept.append(block)
     return kept
-
-
-def _used(part: Disguise) -> Size | None:
-    return Size.exactly(part.total.bytes - part.free.bytes) if part.total and part.free else None
 
 
 def _best_dump(draft: Draft) -> Dump | None:
