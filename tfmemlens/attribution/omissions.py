@@ -23,7 +23,9 @@ def _omissions(incident: Incident, books: Balance) -> Iterator[str]:
         yield "The dump has chunk sizes but no names: it cannot say which layer holds a chunk."
         if incident.chunks and not incident.chunks.complete:
             yield "Part of the chunk list is missing from this input, so sums over chunks are lower bounds."
-    if incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP) and not incident.compiler and books.limit is None:
+    if incident.request.kind is RequestKind.DUMP and incident.request.line is None and incident.chunks:
+        yield "A MemoryDump states neither the limit nor the request that failed; the log of the same run has both."
+    elif incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP) and not incident.compiler and books.limit is None:
         yield "No `Stats:` block or dump is in this input, so limit, free memory and fragmentation cannot be judged."
 
 

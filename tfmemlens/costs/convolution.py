@@ -28,7 +28,7 @@ def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
     if shape is None or len(shape) != 3 or any(size is None or size < 1 for size in shape):
         return None
     images, positions, patch = (size or 0 for size in shape)
-    kernels = _kernels(patch)
+    kernels = kernels_of(patch)
     if not kernels or positions < 2:
         return None
     return ColBuffer(images, positions, patch, _grids(positions), kernels)
@@ -39,10 +39,16 @@ def _grids(positions: int) -> tuple[tuple[int, int], ...]:
     return tuple(pair for pair in reversed(pairs) if pair[1] <= 8 * pair[0])[:4] or (pairs[-1],)
 
 
-def _kernels(patch: int) -> tuple[tuple[int, int, int], ...]:
+def kernels_of(patch: int) -> tuple[tuple[int, int, int], ...]:
     """Square kernels first, odd before even, channels that are usual before others."""
     options = [(side, side, patch // (side * side)) for side in range(1, 32) if patch % (side * side) == 0]
     return tuple(sorted(options, key=lambda option: _oddity(*option)))[:3]
+
+
+def volume_kernels_of(patch: int) -> tuple[tuple[int, int], ...]:
+    """Cubic kernels with that patch size as (side, channels), likeliest first."""
+    options = [(side, patch // side**3) for side in (3, 5, 7, 2, 4) if patch % side**3 == 0]
+    return tuple(sorted(options, key=lambda option: _oddity(option[0], option[0], option[1])))
 
 
 def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:

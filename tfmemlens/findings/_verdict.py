@@ -20,7 +20,9 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(_what(moment))
     if moment.request is None:
         return _sentence(best.headline)
-    return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
+    deeper = next((finding for finding in ours if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because), None)
+    why = f" ({deeper.because})" if deeper else ""
+    return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}{why}")
 
 
 def _what(moment: Moment) -> str:
@@ -33,7 +35,7 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.XLA:
         return f"An XLA program could not get {tensor_text(moment)} for its buffers"
     if failed.kind is RequestKind.PROGRAM:
-        return f"The compiled program {failed.executable} needs {tensor_text(moment)}"
+        return f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
         return f"A TPU program needs {tensor_text(moment)}"
     if failed.kind is RequestKind.HOST:

@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
             )
         more = (
             ()
-            if case.api.newest < (2, 1)
+            if case.api.newest < (2, 1) or "memory-dump" in case.capture.source.formats
             else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
         )
         yield Finding(

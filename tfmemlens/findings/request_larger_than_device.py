@@ -29,11 +29,12 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"
         state = moment.incident.state if moment.incident else None
+        one = "tensor" if moment.request.failed.shape is not None else "request"
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"one tensor of {human(need)}{where} is larger than {what}: it can never fit",
-            because=f"this one tensor of {human(need)} is larger than {what}",
+            headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
+            because=f"this one {one} of {human(need)} is larger than {what}",
             bytes=need,
             weight=1.0,
             evidence=(

@@ -9,7 +9,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, oom_log, xla_dump
+from tfmemlens.readers import inputs, memory_dump, oom_log, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -69,6 +69,7 @@ def merge(captures: list[Capture]) -> Capture:
     """Several captures as one: the failures of all, the first graph, all notes."""
     if len(captures) == 1:
         return captures[0]
+    captures = memory_dump.join(captures)
     first = captures[0]
     formats = tuple(dict.fromkeys(name for found in captures for name in found.source.formats))
     source = Source(

@@ -79,9 +79,7 @@ def read_text(opened: inputs.Opened, name: str = "") -> Capture:
     notes = tuple(_parse(program, opened, name))
     module = _MODULE.match(opened.name)
     incident = Incident(
-        FailedRequest(
-            RequestKind.PROGRAM, size=program.total, line=program.total_line, executable=_XLA_SUFFIX.sub("", module["name"] if module else opened.name)
-        ),
+        FailedRequest(RequestKind.PROGRAM, size=program.total, line=program.total_line, executable=_XLA_SUFFIX.sub("", module["name"]) if module else None),
         holders=(HolderBlock(None, None, AllocationTable.of(list(_rows(program)))),),
         compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total),
         fatal=False,
@@ -113,8 +111,13 @@ def _parse(program: _Program, opened: inputs.Opened, source: str) -> Iterator[Re
             program.alive.setdefault(found["name"], line)
         elif at_peak:
             at_peak = False
-    if not program.blocks or program.total is None:
-        yield ReadNote("the file is cut: its allocations or its total are missing")
+    if program.total is None:
+        program.total = sum((block.size for block in program.blocks), Size.exactly(0))
+        program.total_line = program.blocks[0].line if program.blocks else None
+    if not program.blocks:
+        yield ReadNote("the file is cut: its allocations are missing")
+    elif not program.alive and all(block.size.exact for block in program.blocks):
+        yield ReadNote("the file does not say which temporaries live at the same time, so the arena is one row")
 
 
 def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
@@ -131,6 +134,9 @@ def _rows(program: _Program) -> Iterator[Allocation]:
     for block in program.blocks:
         if block.purpose == "preallocated temp" and program.alive:
             yield from _arena(program, block)
+            continue
+        if block.purpose == "preallocated temp":
+            yield Allocation(None, block.size.bytes, op="arena", error_bytes=block.size.error_bytes, purpose=block.purpose, line=block.line)
             continue
         shape, dtype, _ = parse_hlo_shape((re.search(r"shape \|([^|]*)\|", block.flags) or ["", ""])[1])
         value = block.values[0] if block.values else None

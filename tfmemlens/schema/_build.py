@@ -1,0 +1,46 @@
+"""From the table of fields to a protobuf file descriptor."""
+
+from __future__ import annotations
+
+import re
+
+from google.protobuf import descriptor_pb2
+
+Field = descriptor_pb2.FieldDescriptorProto
+_SCALARS = {name: getattr(Field, f"TYPE_{name.upper()}") for name in "double float int64 uint64 int32 fixed64 fixed32 bool string bytes uint32".split()}
+_MAP = re.compile(r"map<(?P<key>\w+),(?P<value>[\w.]+)>")
+
+
+def file_of(table: str, package: str) -> descriptor_pb2.FileDescriptorProto:
+    """The descriptor of all messages in the table.
+
+    A line is `Message: number name type; …`; `*` behind a type repeats it, `map<key,value>` is a map, `A.B` is nested in `A`.
+    Everything has proto2's presence, so that "not there" differs from zero.
+    """
+    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
+    known: dict[str, descriptor_pb2.DescriptorProto] = {}
+    for line in table.strip().splitlines():
+        name, _, fields = line.partition(":")
+        outer, _, inner = name.strip().rpartition(".")
+        message = known[outer].nested_type.add(name=inner) if outer else file.message_type.add(name=inner)
+        known[name.strip()] = message
+        for field in filter(str.strip, fields.split(";")):
+            number, field_name, kind = field.split()
+            _add(message, int(number), field_name, kind, f"{package}.{name.strip()}", package)
+    return file
+
+
+def _add(message: descriptor_pb2.DescriptorProto, number: int, name: str, kind: str, path: str, package: str) -> None:
+    field = message.field.add(name=name, number=number, label=Field.LABEL_REPEATED if kind.endswith("*") else Field.LABEL_OPTIONAL)
+    if found := _MAP.fullmatch(kind):
+        entry = message.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
+        entry.options.map_entry = True
+        _add(entry, 1, "key", found["key"], "", package)
+        _add(entry, 2, "value", found["value"], "", package)
+        field.label, field.type, field.type_name = Field.LABEL_REPEATED, Field.TYPE_MESSAGE, f".{path}.{entry.name}"
+        return
+    plain = kind.rstrip("*")
+    if plain in _SCALARS:
+        field.type = _SCALARS[plain]
+    else:
+        field.type, field.type_name = Field.TYPE_MESSAGE, f".{package}.{plain}"
