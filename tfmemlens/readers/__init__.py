@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
@@ -33,9 +34,19 @@ def _read_one(source: inputs.Input, several: bool) -> Capture:
         head = opened.head()
         name = source.name if several else ""
         if not opened.size:
-            raise UnreadableInput(f"{source.path} is empty", "was the log flushed before the process died?")
-        if _binary(head):
-            return _read_binary(opened, head)
+            damaged = source.path != "-" and source.text is None and Path(source.path).stat().st_size > 0
+            problem = "is damaged: nothing of it can be unzipped" if damaged else "is empty"
+            raise UnreadableInput(
+                f"{source.path} {problem}", "copy the file again, in binary mode" if damaged else "was the log flushed before the process died?"
+            )
+        if source.text is None and _control_share(head) > 0.02:
+            if found := _read_binary(opened, head):
+                return found
+            if not inputs.speaks_of_memory(opened):
+                raise UnreadableInput(
+                    f"{opened.path} is binary, and none of the formats that tfmemlens knows",
+                    "it reads logs, MemoryDump, RunMetadata, tfevents and XSpace files",
+                )
         if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
             return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
         if xla_dump.sniff_text(head):
@@ -48,21 +59,20 @@ def _read_one(source: inputs.Input, several: bool) -> Capture:
         return replace(found, source=replace(found.source, by_bytes=True), notes=(*found.notes, note))
 
 
-def _binary(head: bytes) -> bool:
+def _control_share(head: bytes) -> float:
+    """How much of a text's first bytes no text has; a log with holes (a full disk leaves zeros) still is one."""
     if inputs.encoding_of(head).startswith("utf-16"):
-        return False
+        return 0.0
     sample = head[:4096]
-    return b"\x00" in sample or sum(byte < 9 for byte in sample) > 0.02 * len(sample)
+    return sum(byte < 9 or 13 < byte < 27 for byte in sample) / max(len(sample), 1)
 
 
-def _read_binary(opened: inputs.Opened, head: bytes) -> Capture:
+def _read_binary(opened: inputs.Opened, head: bytes) -> Capture | None:
     for module in discovery.plugins(sys.modules[__name__], "sniff_bytes", "read_file").values():
         if module.sniff_bytes(head, opened):
             found: Capture = module.read_file(opened)
             return found
-    raise UnreadableInput(
-        f"{opened.path} is binary, and none of the formats that tfmemlens knows", "it reads logs, MemoryDump, RunMetadata, tfevents and XSpace files"
-    )
+    return None
 
 
 def merge(captures: list[Capture]) -> Capture:

@@ -148,18 +148,19 @@ def open_input(source: Input) -> Opened:
 
 def _unzipped(file: BinaryIO) -> Iterator[bytes]:
     """A cut archive still gives what comes before the cut."""
-    import gzip
     import zlib
 
-    with file, gzip.open(file) as stream:
-        while True:
-            try:
-                piece = stream.read(1 << 20)
-            except (EOFError, OSError, zlib.error):
-                return
-            if not piece:
-                return
-            yield piece
+    decoder = zlib.decompressobj(wbits=31)
+    with file:
+        while raw := file.read(1 << 18):
+            while raw:
+                try:
+                    yield decoder.decompress(raw)
+                except zlib.error:
+                    return
+                raw = decoder.unused_data
+                if decoder.eof:  # archives may follow each other
+                    decoder = zlib.decompressobj(wbits=31)
 
 
 def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
@@ -182,6 +183,12 @@ def encoding_of(head: bytes) -> str:
     if len(head) > 8 and head[0:200:2].count(0) > 0.6 * len(head[0:200:2]):
         return "utf-16-be"
     return "utf-8-sig"
+
+
+def speaks_of_memory(opened: Opened) -> bool:
+    """Whether a file that looks binary still holds a log's words, as one does in which a full disk left zeros."""
+    piece = opened.all() if opened.size <= SMALL else opened.head(SMALL)
+    return any(word in piece for word in TAIL_LITERALS)
 
 
 def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:

@@ -320,6 +320,8 @@ class DumpFamily:
         found = CHUNK.search(text)
         if not found:
             return False
+        if int(found["size"]) >= 1 << 63:
+            return False  # no allocator ever had that much: the digits are damaged
         dump = self._open(line)
         if dump.ended_chunks and dump.sizes:  # the head of the next dump is missing
             self.finish()

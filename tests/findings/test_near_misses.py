@@ -1,0 +1,151 @@
+"""For each rule a log that triggers it, and one that differs in just what the rule is about and must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.findings.logs import CPU, dump, oom, report
+from tfmemlens import findings, pipeline
+from tfmemlens.model.report import Report
+
+LAYOUT = "450.00MiB from net/conv_1/BiasAdd-0-1-TransposeNCHWToNHWC-LayoutOptimizer"
+TPU = """Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.
+Total hbm usage >= 42.26G:
+    reserved        530.00M
+    program          41.74G
+  Largest program allocations in hbm:
+  1. Size: 32.00G
+     Operator: op_name="jit(f)/jit(main)/net/conv"
+     Shape: f32[8,1024,1024,1]{3,2,1,0:T(8,128)}
+     Unpadded size: UNPADDED
+     Extra memory due to padding: 31.00G (32.0x expansion)
+     XLA label: %fusion.1
+     Allocation type: HLO temp
+     ==========================
+"""
+XLA = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9031036208 bytes.\n"
+SOFT = (
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller indicates that this is not a failure, "
+    "but may mean that there could be performance gains if more memory were available.\n"
+)
+BUFFERS = (SAMPLES / "xla_dump" / "2.11-jit-step-buffer-assignment.txt").read_text(encoding="utf-8")
+FOUR_ROWS = ("100.00MiB from net/a/Relu", "100.00MiB from net/b/Relu", "100.00MiB from net/c/Relu", "100.00MiB from net/d/Relu")
+ATTENTION = "net/block_0/attention/MatMul"
+DROPOUT = "net/drop/dropout/random_uniform/RandomUniform"
+LAYOUT_FAILED = "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
+FAILED_AGAIN = "\nskipped a batch\n"
+
+CASES: dict[str, tuple[str, str]] = {
+    "activations-dominate": (report(*FOUR_ROWS), report(*(row.replace("net/", "gradients/net/").replace("Relu", "Relu_grad/ReluGrad") for row in FOUR_ROWS))),
+    "alarming-but-harmless": (LAYOUT_FAILED + oom("8,8"), LAYOUT_FAILED),
+    "allocator-snapshot": (dump(0, 400, 300, (40, 60)).split("\n", 1)[1].replace("Bin for", ""), dump(80, 400, 300, (40, 60))),
+    "allow-growth": ("config.gpu_options.allow_growth = True\n" + oom("8,8"), "config.gpu_options.visible_device_list = '0'\n" + oom("8,8")),
+    "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
+    "changed-batch": (oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"), oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3", "net/other/Conv2D")),
+    "chunk-slack": ((SAMPLES / "oom_log" / "1.13-lenet-keras.txt").read_text(encoding="utf-8"), dump(100, 400, 390)),
+    "compiled-program": (BUFFERS, XLA),
+    "convolution-workspace": (
+        "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize\nCUDNN_STATUS_ALLOC_FAILED\n",
+        "convolution algorithm 3 was chosen\n",
+    ),
+    "dense-embedding-gradient": (
+        oom("200000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
+        oom("2000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
+    ),
+    "dense-kernel-gradient": (oom("50176,4096", "gradients/fc1/MatMul_grad/MatMul_1"), oom("50176,4096", "fc1/MatMul")),
+    "device-held-by-others": (
+        "totalMemory: 10.92GiB freeMemory: 60.00MiB\nCreated TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 60 MB memory) -> "
+        "physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)\n" + oom("64,224,224,64"),
+        "totalMemory: 10.92GiB freeMemory: 10.75GiB\n" + oom("64,224,224,64"),
+    ),
+    "died-in-forward-pass": (
+        oom("8,64,64,32") + report(*FOUR_ROWS),
+        oom("8,64,64,32") + report(*FOUR_ROWS[:3], "10.00MiB from gradients/net/d/Relu_grad/ReluGrad"),
+    ),
+    "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
+    "failing-op-is-a-bystander": (dump(1, 4000, 3999) + oom("64"), dump(784, 4000, 3999) + oom("64,224,224,64")),
+    "failure-in-disguise": (
+        "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
+        "InternalError: Destination is not initialised.\n",
+    ),
+    "fragmented-free-memory": (dump(100, 400, 200, (60, 60, 80)), dump(100, 400, 320, (80,))),
+    "gradients-dominate": (
+        report(
+            "100.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from gradients/net/b/Conv2D_grad/Conv2DBackpropInput", "10.00MiB from net/a/Relu"
+        ),
+        report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
+    ),
+    "growth-between-steps": ("step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"), "step 1 loss 0.5\n" + oom("8,8,8,8")),
+    "host-memory": (oom("8,8", on=CPU, by="cpu"), oom("8,8")),
+    "im2col-buffer": (
+        oom("1,65536,576", "gradients/refine/Conv2D_grad/Conv2DBackpropFilter", on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc"),
+        oom("1,65536,576", "refine/Reshape", on=CPU, by="cpu"),
+    ),
+    "layout-optimizer-copies": (report(LAYOUT, *FOUR_ROWS), report(LAYOUT.replace("-0-1-TransposeNCHWToNHWC-LayoutOptimizer", ""), *FOUR_ROWS)),
+    "loop-state": (
+        report(*(f"{size}MiB from net/rnn/while/cell/MatMul" for size in ("16.00",) * 9), "10.00MiB from net/a/Relu"),
+        report("16.00MiB from net/rnn/cell/MatMul", "100.00MiB from net/a/Relu"),
+    ),
+    "many-small-allocations": (
+        report("10.00MiB from net/a/Relu", rest="900 nodes with 90.00MiB"),
+        report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),
+    ),
+    "memory-shortage": (dump(100, 400, 390), dump(100, 400, 200, (60, 60, 80))),
+    "one-tensor-dominates": (dump(512, 1000, 700) + oom("64,256,256,32"), dump(64, 1000, 990) + oom("8,256,256,32")),
+    "outside-the-report": (
+        dump(512, 1000, 700) + oom("64,256,256,32") + report("100.00MiB from net/a/Relu"),
+        dump(512, 1000, 700) + oom("64,256,256,32") + report("600.00MiB from net/a/Relu"),
+    ),
+    "pairwise-broadcast": (oom("2048,2048,32", "Sub"), oom("2048,1024,32", "Sub")),
+    "parameters-dominate": (
+        report("100.00MiB from net/fc/kernel/Adam", "100.00MiB from net/fc/kernel/Adam_1", "100.00MiB from net/fc/kernel/Assign", "10.00MiB from net/a/Relu"),
+        report("10.00MiB from net/fc/kernel/Adam", "100.00MiB from net/a/Relu"),
+    ),
+    "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
+    "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
+    "request-larger-than-device": (dump(4096, 2000, 10) + oom("1024,1024,1024"), dump(1024, 2000, 1500) + oom("1024,1024,256")),
+    "several-ranks": (
+        "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
+        "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
+    ),
+    "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
+    "stale-graphs": (oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"), oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul")),
+    "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
+    "vocabulary-logits": (oom("2048,40000", "language_model/logits/MatMul"), oom("2048,4000", "language_model/logits/MatMul")),
+    "whole-set-in-one-batch": (oom("10000,28,28,32"), oom("128,28,28,32")),
+    "xla-arena-too-large": (XLA, BUFFERS),
+}
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text + "\n")
+
+
+def test_every_rule_has_its_case() -> None:
+    assert sorted(CASES) == sorted(findings.rules())
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_the_rule_fires(rule: str) -> None:
+    found = [finding for finding in explained(CASES[rule][0]).findings if finding.rule == rule]
+    assert found, explained(CASES[rule][0]).verdict
+    for finding in found:
+        assert finding.headline == finding.headline.strip().rstrip(".")
+        assert finding.evidence or finding.remedies
+        assert all(remedy.saves_bytes is None or remedy.certainty for remedy in finding.remedies), "a saving must say how sure it is"
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_the_rule_stays_silent_on_the_near_miss(rule: str) -> None:
+    assert rule not in {finding.rule for finding in explained(CASES[rule][1]).findings}
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_evidence_quotes_lines_of_the_input(rule: str) -> None:
+    text = CASES[rule][0]
+    lines = (text + "\n").split("\n")
+    for finding in explained(text).findings:
+        for proof in finding.evidence:
+            if proof.line:
+                assert " ".join(proof.line.text.split())[:40] in " ".join(lines[proof.line.number - 1].split()), finding.rule

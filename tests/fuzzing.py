@@ -1,0 +1,61 @@
+"""Random damage to real logs, and text of their vocabulary that never was a log."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+SAMPLES = Path(__file__).parent.parent / "sample_traces" / "oom_log"
+WORDS = (
+    "OOM when allocating tensor with shape[", "64,28,28,128]", " and type float on ", "/job:localhost/replica:0/task:0/device:GPU:0", " by allocator GPU_0_bfc",
+    "\n\t [[{{node a/b_1/Conv2D}}]]", "\nCurrent usage from device: ", ", allocator: GPU_0_bfc\n", "  450.14MiB from a/b/c\n", "  Remaining 4 nodes with 1.2KiB\n",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)", "\nStats: \n", "Limit: 99\n", "InUse: 100\n", "Chunk at 0x1 of size 256\n",
+    "Free at 7f next 18446744073709551615 of size 99999999999999999999\n", "1 Chunks of size 0 totalling 0B\n", "Sum Total of in-use chunks: 1.00GiB\n", "\x1b[31m", "\r", "\x00", "‮", "😀",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes.\n", "Peak buffers:\n\tBuffer 1:\n\t\tSize: 3.15GiB\n", "  1. Size: 32.00G\n     Unpadded size: 1.00G\n",
+    "Total hbm usage >= 42.26G:\n", "Dst tensor is not initialized.", "[1,0]<stderr>:", "> ", "-1", "0", "999999999999", "[[", "]]", "(0) Resource exhausted: ", "2 root error(s) found.\n", "\n",
+)  # fmt: skip
+
+
+def bodies() -> list[str]:
+    """All sample logs as text."""
+    found = []
+    for path in sorted(SAMPLES.glob("*.txt*")):
+        raw = path.read_bytes()
+        found.append((gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8", "replace"))
+    return found
+
+
+def soup(rng: random.Random) -> str:
+    """Words of the vocabulary in random order."""
+    return "".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 60)))
+
+
+def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
+    """A piece of a real log after a few accidents."""
+    lines = body.split("\n")
+    if len(lines) > most_lines:
+        start = rng.randrange(len(lines) - most_lines)
+        lines = lines[start : start + most_lines]
+    for _ in range(rng.randrange(1, 6)):
+        accident, at = rng.randrange(9), rng.randrange(len(lines))
+        if accident == 0:
+            del lines[at : at + rng.randrange(1, 20)]
+        elif accident == 1:
+            lines[at:at] = lines[at : at + 5] * rng.randrange(1, 4)
+        elif accident == 2:
+            lines[at] = "".join(letter for letter in lines[at] if rng.random() > 0.1)
+        elif accident == 3:
+            lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
+        elif accident == 4:
+            lines.insert(at, soup(rng))
+        elif accident == 5:
+            lines[at] = lines[at] + lines[(at + 1) % len(lines)]
+        elif accident == 6:
+            rng.shuffle(lines)
+        elif accident == 7:
+            lines = [line for line in lines if rng.random() > 0.3]
+        else:
+            lines[at] = "".join(chr(rng.randrange(1, 0x2FFF)) if rng.random() < 0.05 else letter for letter in lines[at])
+        lines = lines or [""]
+    return "\n".join(lines)

@@ -1,0 +1,156 @@
+"""Whatever a user names or pipes is read, or refused in one clear sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.errors import UnreadableInput
+
+LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
+TEXT = LOG.read_text(encoding="utf-8")
+COMMAND = [sys.executable, "-m", "tfmemlens"]
+
+
+def shape_of(*sources: object) -> object:
+    request = pipeline.explain([str(source) for source in sources]).case.moments[0].request
+    assert request
+    return request.failed.shape
+
+
+def run(*args: str, data: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*COMMAND, *args], input=data, capture_output=True, timeout=120, cwd=ROOT, env={**os.environ, **env}, check=False)
+
+
+def test_a_gzipped_log(tmp_path: Path) -> None:
+    file = tmp_path / "log.gz"
+    file.write_bytes(gzip.compress(TEXT.encode()))
+    assert shape_of(file) == (1, 65536, 576)
+
+
+def test_a_cut_gzip_gives_what_comes_before_the_cut(tmp_path: Path) -> None:
+    whole = gzip.compress((TEXT + "".join(f"line {number * 7919 % 10007}\n" for number in range(50000))).encode())
+    file = tmp_path / "log.gz"
+    file.write_bytes(whole[: len(whole) // 2])
+    assert shape_of(file) == (1, 65536, 576)
+
+
+def test_a_notebook(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "source": "fit()", "outputs": [{"output_type": "error", "traceback": TEXT.split("\n")}]}]
+    file = tmp_path / "train.ipynb"
+    file.write_text(json.dumps({"cells": cells, "nbformat": 4}), encoding="utf-8")
+    assert shape_of(file) == (1, 65536, 576)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "latin-1"])
+def test_an_encoding(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "log.txt"
+    file.write_bytes(TEXT.encode(encoding, "replace"))
+    assert shape_of(file) == (1, 65536, 576)
+
+
+def test_a_directory_and_a_glob_of_rank_logs(tmp_path: Path) -> None:
+    for rank in range(3):
+        (tmp_path / f"rank-{rank}.txt").write_text(f"starting\n{TEXT}" if rank == 1 else "starting\nstep 1\n", encoding="utf-8")
+    assert shape_of(tmp_path) == shape_of(tmp_path / "rank-*.txt") == (1, 65536, 576)
+
+
+def test_one_unreadable_file_among_many_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 40)
+    report = pipeline.explain(tmp_path)
+    assert report.case.moments
+    assert any("b.bin" in note.text for note in report.case.capture.notes)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(range(256)) * 16, b"\x1f\x8bnot gzip at all"])
+def test_nothing_readable_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(content)
+    try:
+        assert not pipeline.explain(file).case.moments
+    except UnreadableInput as problem:
+        assert "\n" not in problem.sentence
+
+
+def test_a_missing_path_says_so() -> None:
+    with pytest.raises(UnreadableInput, match="does not exist"):
+        pipeline.explain("no/such/train.log")
+
+
+def test_pasted_text_needs_no_file() -> None:
+    assert shape_of("OOM when allocating tensor with shape[1,65536,576] and type float on /device:GPU:0 by allocator GPU_0_bfc") == (1, 65536, 576)
+
+
+def test_a_big_log_keeps_its_failure_wherever_it_stands(tmp_path: Path) -> None:
+    """Above 16 MiB only the surroundings of failures are parsed."""
+    filler = "step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n" * 400_000
+    for place, text in {"end": filler + TEXT, "start": TEXT + filler, "middle": filler + TEXT + filler}.items():
+        file = tmp_path / f"{place}.log"
+        file.write_text(text, encoding="utf-8")
+        assert shape_of(file) == (1, 65536, 576), place
+
+
+def test_a_big_pipe(tmp_path: Path) -> None:
+    data = b"step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n" * 400_000 + TEXT.encode()
+    done = run("explain", "-", data=data)
+    assert done.returncode == 0
+    assert b"[1,65536,576]" in done.stdout
+
+
+def test_exit_statuses() -> None:
+    assert run("explain", str(LOG)).returncode == 0
+    assert run("explain", "-", data=b"epoch 1 loss 0.3\n").returncode == 1
+    assert run("explain", "no-such-file").returncode == 2
+    assert run("explain", "--input-shape", "2xbig", str(LOG)).returncode == 2
+    assert run("nonsense").returncode == 2
+
+
+def test_errors_are_one_line_with_a_hint_and_no_traceback() -> None:
+    done = run("explain", "no-such-file")
+    assert b"Traceback" not in done.stderr
+    assert b"hint: " in done.stderr
+    assert not done.stdout
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    process = subprocess.Popen([*COMMAND, "explain", str(LOG), "--top", "50"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    assert process.stdout and process.stderr
+    process.stdout.readline()
+    process.stdout.close()
+    complaint = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=60)
+    assert b"Traceback" not in complaint
+
+
+def test_ascii_only_terminals_get_ascii() -> None:
+    done = run("explain", str(LOG), PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+
+
+def test_colour_is_asked_for_or_absent() -> None:
+    assert b"\x1b[" not in run("explain", str(LOG), NO_COLOR="1").stdout
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    forced = subprocess.run([*COMMAND, "explain", str(LOG)], capture_output=True, cwd=ROOT, env={**env, "FORCE_COLOR": "1"}, check=False)
+    assert b"\x1b[" in forced.stdout
+
+
+def test_the_catalogue_and_a_page_of_it() -> None:
+    assert b"fragmented-free-memory" in run("rules").stdout
+    assert b"contiguous" in run("rules", "fragmented-free-memory").stdout
+    assert run("rules", "no-such-rule").returncode == 2
+
+
+def test_completion_and_version() -> None:
+    assert b"tfmemlens" in run("completion", "bash").stdout
+    assert run("--version").returncode == 0
