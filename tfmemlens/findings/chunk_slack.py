@@ -19,7 +19,7 @@ from tfmemlens.units import human, human_size, percent
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         books = moment.balance
-        if books.waste and books.in_use and books.waste.bytes >= 0.05 * books.in_use.bytes:
+        if books.waste and books.in_use and books.in_use.bytes and books.waste.bytes >= 0.05 * books.in_use.bytes:
             share = books.waste.bytes / books.in_use.bytes
             yield Finding(
                 severity=Severity.FACTOR if share >= 0.15 else Severity.NOTE,
