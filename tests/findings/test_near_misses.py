@@ -33,6 +33,9 @@ BUFFERS = (SAMPLES / "xla_dump" / "2.11-jit-step-buffer-assignment.txt").read_te
 FOUR_ROWS = ("100.00MiB from net/a/Relu", "100.00MiB from net/b/Relu", "100.00MiB from net/c/Relu", "100.00MiB from net/d/Relu")
 ATTENTION = "net/block_0/attention/MatMul"
 DROPOUT = "net/drop/dropout/random_uniform/RandomUniform"
+FOUR_EQUAL = (
+    dump(32, 200, 160).replace("1 Chunks of size 167772160", "5 Chunks of size 33554432").replace("InUse at 7f0000000000 of size 167772160 next 1\n", "")
+)
 LAYOUT_FAILED = "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
 FAILED_AGAIN = "\nskipped a batch\n"
 
@@ -64,6 +67,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("8,64,64,32") + report(*FOUR_ROWS[:3], "10.00MiB from gradients/net/d/Relu_grad/ReluGrad"),
     ),
     "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
+    "equal-chunks": (
+        FOUR_EQUAL + oom("64,256,256,2"),
+        FOUR_EQUAL.replace("32.00MiB (rounded to 33554432)", "16.00MiB (rounded to 16777216)") + oom("64,256,256,1"),
+    ),
     "failing-op-is-a-bystander": (dump(1, 4000, 3999) + oom("64"), dump(784, 4000, 3999) + oom("64,224,224,64")),
     "failure-in-disguise": (
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",

@@ -80,7 +80,7 @@ def has_backward(moment: Moment) -> bool:
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of the device."""
-    if moment.balance.limit:
+    if moment.balance.limit and moment.balance.limit.bytes:
         return moment.balance.limit
     if case.capture.hints.limit_bytes:
         return Size.exactly(case.capture.hints.limit_bytes)
