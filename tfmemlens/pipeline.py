@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.report import Report
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import inputs
+
+if TYPE_CHECKING:
+    import pandas
 
 Input = str | PathLike[str]
 
@@ -23,6 +29,21 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
     return readers.read(inputs.resolve(source), hints)
 
 
-def report(found: Capture) -> Report:
-    """The report on a capture, wherever it came from: a log, a trace, a prediction."""
-    return findings.examine(attribution.attribute(found))
+def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
+    """The traced steps of the sources, without failures; only devices whose name contains `device`."""
+    found = capture(source, hints)
+    kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
+    return replace(found, timelines=kept, incidents=() if kept else found.incidents)
+
+
+def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
+    """Every allocation of these timelines, with its layer, kind and phase, as a DataFrame: bytes, and microseconds of the trace's clock."""
+    import pandas
+
+    frames = [attribution.frame(timeline) for timeline in found]
+    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+
+def report(found: Capture, at: str | None = None) -> Report:
+    """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another moment than the peak."""
+    return findings.examine(attribution.attribute(found, at))

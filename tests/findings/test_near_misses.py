@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import SAMPLES
+from tests.findings import test_timeline_rules
 from tests.findings.logs import CPU, dump, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
@@ -130,7 +131,7 @@ def explained(text: str) -> Report:
 
 
 def test_every_rule_has_its_case() -> None:
-    assert sorted(CASES) == sorted(findings.rules())
+    assert sorted({**CASES, **test_timeline_rules.CASES}) == sorted(findings.rules())
 
 
 @pytest.mark.parametrize("rule", CASES)

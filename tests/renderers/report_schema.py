@@ -58,7 +58,7 @@ REPORT = exactly(
             allocator=TEXT,
             bytes=BYTES,
             baseline_bytes=BYTES,
-            baseline_confidence=TEXT,
+            baseline_confidence={"type": ["number", "null"]},
             time_micros={"type": ["number", "null"]},
             limit_bytes=BYTES,
         )

@@ -17,7 +17,12 @@ from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.renderers import json_document
 
-INPUTS = sorted(path for folder in ("oom_log", "memory_dump", "xla_dump") for path in (SAMPLES / folder).glob("*") if path.suffix in (".txt", ".gz", ".pb"))
+INPUTS = sorted(
+    path
+    for folder in ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace")
+    for path in (SAMPLES / folder).glob("*")
+    if path.suffix in (".txt", ".gz", ".pb")
+)
 
 
 def document(path: Path) -> dict[str, Any]:
@@ -34,6 +39,10 @@ def test_the_contract_holds(sample: Path) -> None:
     assert sum(layer["total_bytes"] for layer in found["layers"]) == total
     for layer in found["layers"]:
         assert sum(layer["kinds"].values()) == layer["total_bytes"]
+    for peak in found["peaks"]:
+        assert peak["baseline_bytes"] <= peak["bytes"]
+    if found["peaks"] and not found["incidents"]:
+        assert total == max(peak["bytes"] for peak in found["peaks"])
     for incident in found["incidents"]:
         request, holders = incident["request"], incident["holders"]
         assert request["tensor_bytes"] in (None, tensor_bytes(tuple(request["shape"] or ()), request["dtype"]))

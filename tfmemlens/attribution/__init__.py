@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfmemlens.attribution.balance import balance, holders, rounded_request
 from tfmemlens.attribution.frontend import api_of
 from tfmemlens.attribution.omissions import omissions
@@ -10,12 +12,36 @@ from tfmemlens.attribution.tensors import name_tensors
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.incident import Incident
+from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pandas
 
 
-def attribute(capture: Capture) -> Case:
-    """The case: one moment for each failure, in the order of the capture."""
-    moments = tuple(_failure(capture, incident) for incident in capture.incidents)
-    return Case(capture, moments, api_of(capture))
+def frame(timeline: Timeline) -> pandas.DataFrame:
+    """All allocations of a timeline with layer, kind and phase."""
+    from tfmemlens.attribution.timelines import owner_at
+
+    rows = timeline.table.to_frame()
+    owners = [owner_at(timeline, row) for row in range(len(timeline.table))]
+    for name in ("layer", "kind", "phase"):
+        rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
+    return rows
+
+
+def attribute(capture: Capture, at: str | None = None) -> Case:
+    """The case: one moment for each failure, in the order of the capture, then the peak of each timeline, the largest first."""
+    moments = [_failure(capture, incident) for incident in capture.incidents]
+    layers: tuple[LayerSummary, ...] = ()
+    if capture.timelines:
+        from tfmemlens.attribution.layers import summaries
+        from tfmemlens.attribution.timelines import index_of, moment_at
+
+        peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
+        layers = summaries(capture.timelines[0], peaks[0].attribution)
+        moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
+    return Case(capture, tuple(moments), api_of(capture), layers)
 
 
 def _failure(capture: Capture, incident: Incident) -> Moment:

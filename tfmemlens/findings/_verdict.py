@@ -6,6 +6,7 @@ from tfmemlens.findings._rows import place, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import human
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -19,7 +20,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     if best is None:
         return _sentence(_what(moment))
     if moment.request is None:
-        return _sentence(best.headline)
+        return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
     deeper = next((finding for finding in ours if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because), None)
     why = f" ({deeper.because})" if deeper else ""
     return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}{why}")
@@ -28,7 +29,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None:
-        return "The peak of this step"
+        return f"This step's peak is {human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)
     at = f" at {where}" if where else ""

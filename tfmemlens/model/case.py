@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tfmemlens.model.attribution import Attribution, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import NOTHING, FailedRequest, Incident
+from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
@@ -92,6 +94,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseSpan:
+    """When a phase of the step ran, by its first and last node (microseconds)."""
+
+    name: str
+    start_micros: float
+    end_micros: float
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """One moment to explain: a failed request with what was held then, or the peak of a step."""
 
@@ -103,6 +114,10 @@ class Moment:
     request: Request | None = None
     timeline: Timeline | None = None
     peak_micros: float | None = None
+    phases: tuple[PhaseSpan, ...] = ()
+    """Forward, backward and update on the time axis of a traced step."""
+    ended: Mapping[str, float] = field(default_factory=dict)
+    """When each node of a traced step ended last (microseconds)."""
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""
 
@@ -155,3 +170,5 @@ class Case:
     capture: Capture
     moments: tuple[Moment, ...]
     api: Api = Api()
+    layers: tuple[LayerSummary, ...] = ()
+    """The model as a trace shows it, empty for a log."""

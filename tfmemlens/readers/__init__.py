@@ -49,8 +49,10 @@ def _read_one(source: inputs.Input, several: bool) -> Capture:
                 )
         if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
             return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
-        if xla_dump.sniff_text(head):
-            return xla_dump.read_text(opened, name)
+        for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
+            if module.sniff_text(head):
+                told: Capture = module.read_text(opened, name)
+                return told
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)
         if whole:

@@ -9,7 +9,8 @@ from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers._layout import bar, columns, paragraph, shorten, stacked_bar, styled
+from tfmemlens.renderers import _timeline
+from tfmemlens.renderers._layout import bar, columns, display_width, paragraph, shorten, stacked_bar, styled
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 from tfmemlens.units import human, human_size, percent
 
@@ -71,7 +72,18 @@ def _verdict(report: Report, view: View) -> list[str]:
 def _moment(report: Report, index: int, view: View) -> list[str]:
     moment = report.case.moments[index]
     head = [] if not view.all_moments else ["", "─" * view.width, styled(f"failure {index + 1} of {len(report.case.moments)}", "bold", view.color)]
-    return head + _request(moment, view) + _balance(moment, view) + _where(moment, view) + _findings(report, index, view) + _left_out(moment, view)
+    when = _timeline.curve(moment, view)
+    layers = _timeline.model(report.case, view) if moment.timeline else []
+    return (
+        head
+        + _request(moment, view)
+        + (_heading("when", view) + when if when else [])
+        + _balance(moment, view)
+        + _where(moment, view)
+        + (_heading("the model", view) + layers if layers else [])
+        + _findings(report, index, view)
+        + _left_out(moment, view)
+    )
 
 
 def _request(moment: Moment, view: View) -> list[str]:
@@ -203,7 +215,7 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
             )
         )
     rest = groups[view.top :]
-    lines = [shorten(line, view.width) for line in columns(rows, frozenset({1, 2}))]
+    lines = [line if display_width(line) <= view.width else line[: view.width - 1] + "…" for line in columns(rows, frozenset({1, 2}))]
     return lines + ([f"  … {len(rest)} more with {human(sum(group.total_bytes for group in rest))}"] if rest else [])
 
 
@@ -215,6 +227,7 @@ def _tensors(moment: Moment, view: View) -> list[str]:
     )
     lines = _heading("the largest allocations", view)
     ambiguous: set[int] = set()
+    origin = moment.timeline.events[0][0] if moment.timeline and moment.timeline.curve else 0.0
     for row, owner, naming in [entry for entry in entries if entry[0].node][: view.top]:
         size = ("about " if row.error_bytes else "") + human(row.size_bytes)
         lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
@@ -230,8 +243,9 @@ def _tensors(moment: Moment, view: View) -> list[str]:
             tensor = f"= {naming.best.tensor}{slack}{others}, "
         elif row.shape is not None:
             tensor = f"{TensorType(row.shape, row.dtype)}, "
+        lived = _timeline.lifetime(row.start_micros, row.end_micros, origin)
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
-        lines += paragraph(f"{tensor}{owner.kind.value}{phase}", view.width, " " * 20, " " * 19)
+        lines += paragraph(f"{tensor}{owner.kind.value}{phase}{lived}", view.width, " " * 20, " " * 19)
     return lines
 
 

@@ -1,0 +1,51 @@
+"""`tfmemlens profile`: pages, other moments, tables, errors."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens.cli.main import main
+
+TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*"))
+LENET = "sample_traces/run_metadata/1.15-lenet.pb"
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: f"{path.parent.name}-{path.name.split('.pb')[0]}")
+def test_profile_reads_well(trace: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(trace.relative_to(SAMPLES.parent))]) == 0
+    golden(f"profile/{trace.parent.name}/{trace.name.split('.pb')[0]}.txt", capsys.readouterr().out)
+
+
+def test_another_moment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", LENET, "--at", "1ms"]) == 0
+    by_time = capsys.readouterr().out
+    assert main(["profile", LENET, "--at", "conv1/Relu"]) == 0
+    by_node = capsys.readouterr().out
+    assert "conv1/Relu" in by_node
+    assert by_time != by_node
+
+
+def test_the_table_as_csv(tmp_path: Path) -> None:
+    target = tmp_path / "rows.csv"
+    assert main(["profile", LENET, "--csv", str(target)]) == 0
+    rows = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 30
+    assert {row["layer"] for row in rows} >= {"conv1", "conv2", "fc1"}
+
+
+@pytest.mark.parametrize("arguments", [["--at", "yesterday"], ["--at", "1.2.3ms"], ["--csv", "/no/such/folder/x.csv"]])
+def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", LENET, *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert "Traceback" not in complaint
+    assert "hint: " in complaint
+
+
+def test_a_device_that_is_not_there_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", LENET, "--device", "GPU:7"]) == 1
+    assert capsys.readouterr().out

@@ -1,0 +1,60 @@
+"""Profiler traces against the allocator's own peak, whole, damaged and without memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.schema import parse
+
+TRACES = sorted((SAMPLES / "xspace").glob("*.xplane.pb*"))
+
+
+def raw_of(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".xplane")[0])
+def test_the_peak_is_the_allocators_own_to_the_byte(trace: Path) -> None:
+    truth = json.loads(trace.with_name(trace.name.split(".xplane")[0] + ".truth.json").read_text(encoding="utf-8"))
+    timeline = pipeline.capture(trace).timelines[0]
+    assert timeline.peak_bytes == truth.get("max_in_use_bytes", timeline.peak_bytes)
+    assert timeline.baseline_confidence == 1.0
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".xplane")[0])
+def test_every_event_agrees_with_the_allocators_own_total(trace: Path) -> None:
+    """The curve passes through each figure that BFC wrote into its events."""
+    timeline = pipeline.capture(trace).timelines[0]
+    space = parse("XSpace", raw_of(trace))
+    stated = set()
+    for plane in space.planes:
+        names = {key: data.name for key, data in plane.stat_metadata.items()}
+        for line in plane.lines:
+            for event in line.events:
+                stated |= {stat.int64_value or stat.uint64_value for stat in event.stats if names.get(stat.metadata_id) == "bytes_allocated"}
+    assert stated <= {*timeline.curve, timeline.baseline_bytes}
+
+
+def test_a_cut_file_shows_what_could_be_read(tmp_path: Path) -> None:
+    raw = raw_of(SAMPLES / "xspace" / "2.11-eager.xplane.pb.gz")
+    file = tmp_path / "cut.xplane.pb"
+    file.write_bytes(raw[: len(raw) * 2 // 3])
+    found = pipeline.capture(file)
+    assert found.timelines or found.notes
+    assert any("cut" in note.text for note in found.notes)
+
+
+def test_a_trace_without_memory_events_says_how_to_get_them(tmp_path: Path) -> None:
+    space = parse("XSpace", raw_of(SAMPLES / "xspace" / "2.11-function.xplane.pb"))
+    for plane in space.planes:
+        for line in plane.lines:
+            del line.events[:]
+    file = tmp_path / "empty.xplane.pb"
+    file.write_bytes(space.SerializeToString())
+    assert any("no memory events" in note.text for note in pipeline.capture(file).notes)

@@ -1,0 +1,63 @@
+"""The model's layers with their parameters, as the variables of a trace or a graph show them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from tfmemlens.attribution.names import owner_of
+from tfmemlens.model.attribution import Attribution, Kind, Phase
+from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.tensor import TensorType, tensor_bytes
+from tfmemlens.model.timeline import Timeline
+
+
+def summaries(timeline: Timeline, peak: Attribution) -> tuple[LayerSummary, ...]:
+    """A line for each layer that has weights or outputs, in the order in which the step ran them."""
+    shapes: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    weights: dict[str, int] = defaultdict(int)
+    slots: dict[str, int] = defaultdict(int)
+    seen: set[str] = set()
+    for row, owner in zip(peak.table, peak.owners, strict=True):
+        size = row.requested_bytes if row.requested_bytes is not None else tensor_bytes(row.shape, row.dtype)
+        if owner.layer is None or size is None or row.node in seen or row.start_micros is not None:
+            continue
+        seen.add(row.node or "")
+        if owner.kind is Kind.PARAMETER and row.shape is not None:
+            shapes[owner.layer].append(tuple(part or 0 for part in row.shape))
+            weights[owner.layer] += size
+        elif owner.kind is Kind.OPTIMIZER_SLOT:
+            slots[owner.layer] += size
+    outputs, order = _outputs(timeline)
+    layers = [*order, *(layer for layer in weights if layer not in order)]
+    return tuple(
+        LayerSummary(layer, sum(map(math.prod, shapes[layer])), weights[layer], slots[layer], formula(shapes[layer]), tuple(outputs.get(layer, ())))
+        for layer in layers
+        if weights[layer] or outputs.get(layer)
+    )
+
+
+def formula(shapes: list[tuple[int, ...]]) -> str:
+    """`(5*5*1+1)*32` for a kernel [5,5,1,32] with a bias [32]; sums of products otherwise."""
+    kernels = sorted((shape for shape in shapes if len(shape) >= 2), key=math.prod, reverse=True)
+    vectors = [shape[0] for shape in shapes if len(shape) == 1]
+    if len(kernels) == 1 and len(vectors) == 1 and vectors[0] == kernels[0][-1]:
+        return f"({'*'.join(map(str, kernels[0][:-1]))}+1)*{kernels[0][-1]}"
+    parts = ["*".join(map(str, shape)) for shape in kernels]
+    parts += [f"{vectors.count(size)}*{size}" if vectors.count(size) > 1 else str(size) for size in dict.fromkeys(vectors)]
+    return "+".join(parts)
+
+
+def _outputs(timeline: Timeline) -> tuple[dict[str, list[TensorType]], list[str]]:
+    """Distinct outputs of each layer's forward ops, largest first; layers in the order of their first op."""
+    found: dict[str, dict[TensorType, int]] = defaultdict(dict)
+    order: dict[str, None] = {}
+    table = timeline.table
+    for node, op, shape, dtype in zip(table.node, table.op, table.shape, table.dtype, strict=True):
+        if shape is None or node is None:
+            continue
+        owner = owner_of(node, op)
+        if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
+            order.setdefault(owner.layer)
+            found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
+    return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(order)

@@ -1,0 +1,181 @@
+"""Who is alive at one instant of a timeline, with what stood before the step, so that the rows add up to all that was in use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tfmemlens.attribution.names import owner_of
+from tfmemlens.errors import UsageError
+from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.case import Balance, Moment, PhaseSpan
+from tfmemlens.model.graph import Graph, split_reference
+from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.units import Size, round_up
+
+_UPDATE = re.compile(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
+_BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
+BEFORE = "in use before the step"
+_HANDLES = ("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst")
+_THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch")
+
+
+def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
+    """The moment after the event with this index, the peak by default."""
+    index = timeline.peak_index if index is None else index
+    rows = [(allocation, _owner(allocation)) for allocation in _alive(timeline, index)]
+    rows += _standing(timeline, capture.graph)
+    table = AllocationTable.of([allocation for allocation, _ in rows])
+    total = table.total_bytes
+    limit = timeline.limit_bytes or capture.hints.limit_bytes
+    books = Balance(
+        limit=Size.exactly(limit) if limit else None,
+        in_use=Size.exactly(total),
+        peak=Size.exactly(timeline.peak_bytes),
+        free=Size.exactly(max(limit - total, 0)) if limit else None,
+        listed=Size.exactly(total),
+    )
+    micros = timeline.events[0][index] if index >= 0 else None
+    return Moment(
+        Attribution(table, [owner for _, owner in rows]),
+        books,
+        timeline=timeline,
+        peak_micros=micros,
+        phases=phases(timeline),
+        ended=_ended(timeline),
+        omissions=tuple(_omissions(timeline)),
+    )
+
+
+def index_of(timeline: Timeline, at: str) -> int:
+    """The event that `--at` means: `12.5ms` after the first allocation, or the last allocation of a node. Raises UsageError."""
+    if found := re.fullmatch(r"\s*([\d.]+)\s*(us|µs|ms|s)\s*", at):
+        try:
+            micros = float(found[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[found[2]]
+        except ValueError:
+            raise UsageError(f"{at} is no time", "times look like 12.5ms, 800us or 1.2s") from None
+        return timeline.index_at((timeline.events[0][0] if timeline.curve else 0) + micros)
+    rows = {row for row, node in enumerate(timeline.table.node) if node == at}
+    found_at = [index for index, (change, row) in enumerate(zip(timeline.events[1], timeline.events[2], strict=True)) if row in rows and change >= 0]
+    if not found_at:
+        raise UsageError(f"no node {at!r} allocates anything on {timeline.allocator}", "give a time such as 12.5ms, or the full name of a node of the table")
+    return found_at[-1]
+
+
+def owner_at(timeline: Timeline, row: int) -> Owner:
+    """The owner of one row of the timeline's table."""
+    return _owner(timeline.table[row])
+
+
+def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
+    return (timeline.table[row] for row in timeline.alive_after(index))
+
+
+def _owner(row: Allocation) -> Owner:
+    if row.node is None:
+        return NOBODY
+    owner = owner_of(row.node, row.op)
+    if row.purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
+        return replace(owner, kind=Kind.WORKSPACE)
+    return owner
+
+
+def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
+    """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
+    known = [_named(timeline.standing[row], graph) for row in range(len(timeline.standing))]
+    names = {allocation.node for allocation, _ in known}
+    if graph is not None:
+        known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
+    left = timeline.baseline_bytes
+    kept = []
+    for allocation, owner in sorted(known, key=lambda pair: -pair[0].size_bytes):
+        if 0 < allocation.size_bytes <= left:
+            kept.append((allocation, owner))
+            left -= allocation.size_bytes
+    if left:
+        rest = Allocation(None, left, device=timeline.device, allocator=timeline.allocator, purpose=BEFORE)
+        kept.append((rest, NOBODY))
+    return kept
+
+
+def _named(row: Allocation, graph: Graph | None) -> tuple[Allocation, Owner]:
+    """The buffer under the name of the variable or constant that owns it rather than of its first reader."""
+    source = _source(row.node or "", graph)
+    op = graph.nodes[source].op if graph and source in graph.nodes else row.op
+    owner = owner_of(source, op)
+    if op in ("Const", "HostConst"):
+        owner = replace(owner, kind=Kind.CONSTANT)
+    elif owner.kind is Kind.ACTIVATION:
+        owner = replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE)
+    return replace(row, node=source, op=op), owner
+
+
+def _source(name: str, graph: Graph | None) -> str:
+    """Where a value comes from, through the ops that only pass it on."""
+    for _ in range(8):
+        node = graph.nodes.get(name) if graph else None
+        if node is None or node.op in _HANDLES or node.op not in _THROUGH or not node.inputs:
+            return name
+        name = split_reference(node.inputs[0])[0]
+    return name
+
+
+def _handles(graph: Graph) -> Iterable[str]:
+    """Resource variables, slots among them: they appear in no output, but the graph has their shapes."""
+    return (node.name for node in graph if node.op == "VarHandleOp")
+
+
+def _handle(name: str, timeline: Timeline, graph: Graph) -> tuple[Allocation, Owner]:
+    from tfmemlens.model.tensor import tensor_bytes
+
+    attributes = graph.nodes[name].attributes
+    shape, dtype = attributes.get("shape"), attributes.get("dtype")
+    size = tensor_bytes(shape if isinstance(shape, tuple) else None, str(dtype)) or 0
+    owner = owner_of(name, "VarHandleOp")
+    row = Allocation(
+        name, round_up(size) if size else 0, "VarHandleOp", timeline.device, timeline.allocator, size,
+        shape=shape if isinstance(shape, tuple) else None, dtype=str(dtype) if dtype else None, purpose=PERSISTENT,
+    )  # fmt: skip
+    return row, owner
+
+
+def _ended(timeline: Timeline) -> dict[str, float]:
+    ran = timeline.executions
+    return dict(zip(ran.node, ran.end_micros, strict=True))
+
+
+def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
+    """Forward, backward and update, each from its first allocation to the next phase's; one step after another is not told apart."""
+    table = timeline.table
+    noticeable = max(table.size_bytes, default=0) // 100
+    found: dict[str, list[float]] = {}
+    for node, size, start, end in zip(table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True):
+        if node is None or start is None:
+            continue
+        end = start if end is None else end
+        name = "update" if _UPDATE.search(node) else "backward" if _BACKWARD.search(node) else "forward" if "/" in node else ""
+        if name == "backward" and size < noticeable:
+            continue  # shapes and counters of the gradient graph are made before the forward pass
+        if name:
+            span = found.setdefault(name, [start, end])
+            span[0], span[1] = min(span[0], start), max(span[1], end)
+    if "backward" in found and "forward" in found:
+        found["forward"][1] = min(found["forward"][1], found["backward"][0])
+    if "backward" in found and "update" in found:
+        found["backward"][1] = max(min(found["backward"][1], found["update"][0]), found["backward"][0])
+    return tuple(PhaseSpan(name, *found[name]) for name in ("forward", "backward", "update") if name in found)
+
+
+def _omissions(timeline: Timeline) -> Iterable[str]:
+    if timeline.baseline_source is BaselineSource.ALLOCATOR:
+        share = f"{timeline.baseline_confidence:.0%}" if timeline.baseline_confidence is not None else "?"
+        yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
+        if (timeline.baseline_confidence or 0) < 0.25:
+            yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
+    elif timeline.baseline_source is BaselineSource.STANDING:
+        yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
+    elif timeline.baseline_source is BaselineSource.UNKNOWN:
+        yield "What was in use before the step is not known: all figures start at 0."

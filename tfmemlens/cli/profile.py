@@ -1,0 +1,50 @@
+"""Say who is alive at the peak of a traced step, in your layers, exactly."""
+
+from __future__ import annotations
+
+import argparse
+
+from tfmemlens import pipeline
+from tfmemlens.cli import _options
+from tfmemlens.errors import UsageError
+from tfmemlens.model.timeline import Timeline
+
+EXAMPLES = """examples:
+  tfmemlens profile run_metadata.pb
+  tfmemlens profile logdir/plugins/profile            # the TF2 profiler's folder
+  tfmemlens profile trace.pb --by kind --top 20
+  tfmemlens profile trace.pb --at 12.5ms              # another moment than the peak; a node's name works, too
+  tfmemlens profile trace.pb --csv allocations.csv
+exit status: 0 shown, 1 no timeline found, 2 unreadable or usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", nargs="+", help="RunMetadata, StepStats, XSpace or tfevents files, or a folder with some")
+    parser.add_argument("--at", metavar="TIME|NODE", help="this moment instead of the peak: `12.5ms` after the first allocation, or when a node allocates")
+    parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    parser.add_argument("--csv", metavar="FILE", help="write every allocation of the step as CSV")
+    parser.add_argument("--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)")
+    _options.add_hints(parser)
+    _options.add_view(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
+    report = pipeline.report(captured, at=args.at)
+    if args.csv or args.parquet:
+        _write(captured.timelines, args)
+    _options.show(report, args)
+    return 0 if captured.timelines else 1
+
+
+def _write(timelines: tuple[Timeline, ...], args: argparse.Namespace) -> None:
+    frame = pipeline.allocations(timelines)
+    try:
+        if args.csv:
+            frame.to_csv(args.csv, index=False)
+        if args.parquet:
+            frame.to_parquet(args.parquet, index=False)
+    except ImportError:
+        raise UsageError("writing Parquet needs a package that is not installed", "pip install pyarrow, or use --csv") from None
+    except OSError as error:
+        raise UsageError(f"the table cannot be written: {error.strerror or error}", "check the folder and its permissions") from None

@@ -1,0 +1,62 @@
+"""Tensors that wait: born in the forward pass, needed again only late in the backward pass.
+
+What it means: an activation that is alive at the peak is kept because some op still has to read it, usually the gradient of the op that
+made or consumed it. The longer the wait, the more it pays to compute the tensor again instead.
+When it fires: at the peak of a traced step there are forward tensors whose next reader is a gradient op that runs after the peak, and they hold
+at least a fifth of all that is in use. Readers are known only with partition graphs (`output_partition_graphs=True`).
+What to do: recompute these tensors in backward (gradient checkpointing), beginning with the largest that waits longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import _levers
+from tfmemlens.findings._rows import Row, held, of_kind, total
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.graph import Graph
+from tfmemlens.units import human, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    graph = case.capture.graph
+    for index, moment in enumerate(case.moments):
+        if moment.timeline is None or graph is None or moment.peak_micros is None:
+            continue
+        waiting = [(row, reader) for row in of_kind(moment, Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE) if (reader := _late_reader(row, moment, graph))]
+        size = total([row for row, _ in waiting])
+        if size < 0.2 * held(moment):
+            continue
+        remedy = _levers.recompute(moment, case.api)
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"{human(size)}, {percent(size, held(moment))} of the peak, waits for gradient ops that run later",
+            because=f"{percent(size, held(moment))} of it are forward tensors that wait for their gradient ops",
+            bytes=size,
+            weight=size / max(held(moment), 1),
+            evidence=tuple(
+                Evidence(f"{row.allocation.node}: {human(row.allocation.total_bytes)} kept{_span(row, moment)} for {reader}") for row, reader in waiting[:4]
+            ),
+            remedies=(remedy,) if remedy else (),
+            moment=index,
+        )
+
+
+def _late_reader(row: Row, moment: Moment, graph: Graph) -> str | None:
+    """The gradient op that reads the tensor last, if it had not run at the peak."""
+    assert moment.timeline
+    ran = moment.ended
+    readers = [name for name, _, _ in graph.consumers.get(row.allocation.node or "", ())]
+    late = [(ran[name], name) for name in readers if ran.get(name, 0) > (moment.peak_micros or 0)]
+    found = max(late, default=None)
+    return found[1] if found and row.owner.phase is Phase.FORWARD and ("grad" in found[1]) else None
+
+
+def _span(row: Row, moment: Moment) -> str:
+    start, end = row.allocation.start_micros, row.allocation.end_micros
+    if start is None or end is None or moment.timeline is None:
+        return ""
+    origin = moment.timeline.events[0][0]
+    return f" from {(start - origin) / 1000:.1f} ms to {(end - origin) / 1000:.1f} ms"

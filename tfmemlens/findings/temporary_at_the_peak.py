@@ -1,0 +1,48 @@
+"""The peak belongs to scratch memory that lives for one op only.
+
+What it means: while a kernel runs it may take a workspace (im2col buffer, cuDNN or oneDNN scratch) that is freed when the kernel returns. Where
+such a workspace is alive at the peak, the peak is as high as it is because of that one op, and not because of what the model keeps.
+When it fires: at the peak of a traced step, temporaries of running ops hold at least a quarter of all that is in use.
+What to do: make that op's scratch smaller (its resolution, kernel or channels; another algorithm), or keep two such ops from running at
+the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import held, of_kind, row_name, total
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human, percent
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        scratch = of_kind(moment, Kind.WORKSPACE)
+        whole = held(moment)
+        if moment.timeline is None or not scratch or total(scratch) < 0.25 * whole:
+            continue
+        largest = scratch[0]
+        where = largest.owner.layer or row_name(largest)
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{human(total(scratch))}, {percent(total(scratch), whole)} of the peak, is scratch memory of ops that run just then, most of it in {where}",
+            because=f"{percent(total(scratch), whole)} of it is scratch memory of ops that run just then, most in {where}",
+            bytes=total(scratch),
+            weight=0.9 * total(scratch) / whole,
+            evidence=tuple(Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}") for row in scratch[:3]),
+            remedies=(
+                Remedy(
+                    f"without {row_name(largest)}'s scratch the peak is lower, until the next one",
+                    saves_bytes=largest.allocation.total_bytes,
+                    certainty=Certainty.BOUND,
+                ),
+                Remedy(
+                    "on the CPU let oneDNN compute convolutions (TF_ENABLE_ONEDNN_OPTS=1); on a GPU cap cuDNN's scratch",
+                    "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512",
+                ),
+            ),
+            moment=index,
+        )

@@ -1,0 +1,62 @@
+"""Two convolution gradients run at the same time, each with its own workspace.
+
+What it means: the gradients for the filter and for the input of one convolution do not depend on each other, so TensorFlow's executor runs
+them side by side on two threads. Both workspaces are alive at once.
+When it fires: at a moment where scratch memory of two or more convolution gradients is alive; or two of them fail in one log.
+What to do: run ops one after another (inter_op_parallelism_threads=1): the peak falls by the smaller of the two, and the step takes longer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings._rows import failures, of_kind
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.units import MIB, human
+
+_GRADIENT = re.compile(r"Backprop(?:Filter|Input)")
+_ONE_AT_A_TIME = "config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1)   # TF2: tf.config.threading.set_inter_op_parallelism_threads(1)"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        if moment.timeline is not None:
+            yield from _alive(moment, index)
+    yield from _failing(case)
+
+
+def _alive(moment: Moment, index: int) -> Iterator[Finding]:
+    found = [row for row in of_kind(moment, Kind.WORKSPACE) if _GRADIENT.search(row.allocation.node or "") and row.allocation.total_bytes >= MIB]
+    if len({row.allocation.node for row in found}) >= 2:
+        pairs: list[tuple[str, int, Line | None]] = [(row.allocation.node or "", row.allocation.total_bytes, None) for row in found]
+        yield _finding(pairs, index, Certainty.BOUND)
+
+
+def _failing(case: Case) -> Iterator[Finding]:
+    """Two ops that failed for lack of a workspace were both running."""
+    pairs: dict[str, tuple[int, Line | None]] = {}
+    for _, moment in failures(case):
+        request = moment.request
+        if request and request.owner.kind is Kind.WORKSPACE and request.failed.node and _GRADIENT.search(request.failed.node):
+            pairs.setdefault(request.failed.node, (request.failed.tensor_bytes or 0, request.failed.line))
+    layers = {re.split(r"_grad/", node)[0] for node in pairs}
+    if len(pairs) >= 2 and len(layers) < len(pairs):
+        yield _finding([(node, size, line) for node, (size, line) in pairs.items()], 0, Certainty.BOUND)
+
+
+def _finding(pairs: list[tuple[str, int, Line | None]], index: int, certainty: Certainty) -> Finding:
+    pairs = sorted(pairs, key=lambda pair: -pair[1])
+    smaller = sum(size for _, size, _ in pairs[1:])
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=f"{len(pairs)} convolution gradients hold their workspaces at the same time: {' and '.join(human(size) for _, size, _ in pairs[:2])}",
+        bytes=sum(size for _, size, _ in pairs),
+        weight=0.6,
+        evidence=tuple(Evidence(f"{node}: {human(size)}", line) for node, size, line in pairs[:3]),
+        remedies=(Remedy("run ops one after another, so that only one workspace lives at a time (the step takes longer)", _ONE_AT_A_TIME, smaller, certainty),),
+        moment=index,
+    )

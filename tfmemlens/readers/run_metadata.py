@@ -1,0 +1,178 @@
+"""RunMetadata and bare StepStats of a traced step (`RunOptions.FULL_TRACE`), binary or as text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers import graph, step_stats
+from tfmemlens.readers.inputs import Opened
+
+_DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
+HOW_TO_TRACE = "trace one step with `tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)`, or record it with tf.profiler (TF2)"
+
+
+def sniff_bytes(head: bytes, opened: Opened) -> bool:
+    """Whether the first nested field ends in a device's name: RunMetadata > StepStats > DeviceStepStats > device."""
+    del opened
+    return _depth(head) in (2, 3) or _starts_with_graphs(head)
+
+
+def _depth(head: bytes) -> int:
+    """How many messages are nested before a device's name; 0 if there is none."""
+    at = 0
+    for depth in range(1, 4):
+        if head[at : at + 1] != b"\x0a":
+            return 0
+        length, at = varint(head, at + 1)
+        if depth >= 2 and length < 200 and _DEVICE.match(head[at : at + length]):
+            return depth
+    return 0
+
+
+def _starts_with_graphs(head: bytes) -> bool:
+    """A trace_export without step stats begins with partition graphs (field 3), then a GraphDef's first node with its name."""
+    if head[:1] not in (b"\x1a", b"\x22"):
+        return False
+    _, at = varint(head, 1)
+    if head[at : at + 1] != b"\x0a":
+        return False
+    _, at = varint(head, at + 1)
+    return head[at : at + 1] == b"\x0a"
+
+
+def varint(raw: bytes, at: int) -> tuple[int, int]:
+    """A base-128 number of the wire format, and where the next byte is."""
+    value = shift = 0
+    while at < len(raw) and shift < 63:
+        byte = raw[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            break
+    return value, at
+
+
+def sniff_text(head: bytes) -> bool:
+    """Whether a text is a RunMetadata or StepStats in protobuf's text format."""
+    return bool(re.match(rb"\s*(?:step_stats|dev_stats|partition_graphs|cost_graph) ?\{", head))
+
+
+def read_file(opened: Opened) -> Capture:
+    """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
+    raw = opened.all()
+    name = "StepStats" if _depth(raw[: 1 << 16]) == 2 else "RunMetadata"
+    found, notes = parse_prefix(name, raw, depth=2 if name == "RunMetadata" else 1)
+    if found is None:
+        raise UnreadableInput(f"{opened.path} looks like a {name}, and none of it can be read", "copy the file again, in binary mode")
+    return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes)
+
+
+def read_text(opened: Opened, name: str = "") -> Capture:
+    """The same from protobuf's text format. Raises UnreadableInput."""
+    del name
+    from google.protobuf import text_format
+
+    from tfmemlens.schema import message
+
+    text = opened.all().decode("utf-8", "replace")
+    kind = "StepStats" if re.match(r"\s*dev_stats", text) else "RunMetadata"
+    found, notes = message(kind)(), []
+    try:
+        text_format.Parse(text, found, allow_unknown_field=True)
+    except text_format.ParseError as error:
+        found, kept = _parse_what_closes(text, kind)
+        if found is None:
+            raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {error}", "copy the file again") from None
+        notes.append(ReadNote(f"the text is cut or damaged ({error}); {kept} of its first entries are shown"))
+    return capture_of(found if kind == "RunMetadata" else _wrapped(found), opened.path, notes)
+
+
+def _parse_what_closes(text: str, kind: str) -> tuple[Any, int]:
+    """The node_stats before the damage: entries end where their brace closes."""
+    from google.protobuf import text_format
+
+    from tfmemlens.schema import message
+
+    indent = "    " if kind == "RunMetadata" else "  "
+    ends = [found.end() for found in re.finditer(rf"^{indent}\}}$", text, re.MULTILINE)]
+    closing = "\n  }\n}\n" if kind == "RunMetadata" else "\n}\n"
+    low, high, best = 0, len(ends), None
+    while low < high:  # the damage is somewhere: what parses before it
+        middle = (low + high + 1) // 2
+        candidate = message(kind)()
+        try:
+            text_format.Parse(text[: ends[middle - 1]] + closing, candidate, allow_unknown_field=True)
+            low, best = middle, candidate
+        except text_format.ParseError:
+            high = middle - 1
+    return best, low
+
+
+def _wrapped(stats: Any) -> Any:
+    from tfmemlens.schema import message
+
+    metadata = message("RunMetadata")()
+    metadata.step_stats.CopyFrom(stats)
+    return metadata
+
+
+def parse_prefix(name: str, raw: bytes, depth: int) -> tuple[Any, list[ReadNote]]:
+    """The message, or as much of it as stands before the damage: messages are cut open to this depth."""
+    from google.protobuf.message import DecodeError
+
+    from tfmemlens.schema import parse
+
+    try:
+        return parse(name, raw), []
+    except DecodeError:
+        pass
+    repaired = _cut(raw, depth)
+    try:
+        found = parse(name, repaired)
+    except DecodeError:
+        return None, []
+    return found, [ReadNote(f"the file is cut or damaged: only {len(repaired):,} of its {len(raw):,} bytes could be read")]
+
+
+def _cut(raw: bytes, depth: int) -> bytes:
+    """The whole fields at the start; the first that is not whole is cut in turn, down to node_stats, and gets its new length."""
+    at = 0
+    while at < len(raw):
+        tag_end = at
+        tag, tag_end = varint(raw, at)
+        if tag & 7 != 2:
+            break
+        length, body = varint(raw, tag_end)
+        if body + length <= len(raw):
+            at = body + length
+            continue
+        if depth > 0:
+            inner = _cut(raw[body:], depth - 1)
+            return raw[:tag_end] + _encoded(len(inner)) + inner
+        break
+    return raw[:at]
+
+
+def _encoded(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None) -> Capture:
+    """The capture of a RunMetadata message, TensorFlow's own or ours."""
+    found = tuple(step_stats.timelines(metadata.step_stats))
+    graphs = [*metadata.partition_graphs, *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs)]
+    notes = list(notes or [])
+    if not found:
+        traced = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
+        what = f"it lists {traced:,} node executions, but no allocation of any" if traced else "it holds graphs, but no step statistics"
+        notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
+    return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=graph.of_graph_defs(graphs) if graphs else None, notes=tuple(notes))
