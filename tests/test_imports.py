@@ -22,7 +22,7 @@ ALLOWED = {
     "findings": BASE | {"costs", "discovery"},
     "renderers": BASE | {"costs", "discovery"},
     "estimation": BASE | {"costs"},
-    "pipeline": BASE | {"readers", "attribution", "findings"},
+    "pipeline": BASE | {"readers", "attribution", "findings", "renderers"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

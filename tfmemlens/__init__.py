@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "explain"]
+__all__ = ["__version__", "explain", "read"]
 
 if TYPE_CHECKING:
     from tfmemlens.api import explain
+    from tfmemlens.trace import read
 
 
 def __getattr__(name: str) -> object:
     """The API, imported when first used: `import tfmemlens` itself stays cheap."""
+    if name == "read":
+        from tfmemlens.trace import read
+
+        return read
     if name in __all__:
         from tfmemlens import api
 

@@ -15,6 +15,7 @@ from tfmemlens.readers import inputs
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 Input = str | PathLike[str]
 
@@ -34,6 +35,33 @@ def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: s
     found = capture(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
+
+
+def of_run_metadata(message: object) -> Capture:
+    """The capture of a RunMetadata object that is in memory already, TensorFlow's or ours."""
+    from tfmemlens.readers import run_metadata
+
+    return run_metadata.capture_of(message, "RunMetadata")
+
+
+def plot(found: Capture, by: str = "kind", at: str | None = None) -> Figure:
+    """The step with the highest peak as a matplotlib figure."""
+    from tfmemlens.attribution.series import stacked
+    from tfmemlens.renderers import plot as picture
+
+    highest = replace(found, timelines=(max(found.timelines, key=lambda timeline: timeline.peak_bytes),), incidents=())
+    return picture.figure(report(highest, at), stacked(highest.timelines[0], by), by)
+
+
+def export(found: Capture, form: str) -> str:
+    """The capture in another viewer's format: `chrome-trace` or `speedscope`."""
+    from tfmemlens.attribution.series import stacked
+    from tfmemlens.renderers import chrome_trace, speedscope
+
+    if form == "speedscope":
+        return speedscope.render(report(found))
+    ordered = replace(found, timelines=tuple(sorted(found.timelines, key=lambda timeline: -timeline.peak_bytes)))
+    return chrome_trace.render(report(ordered), stacked(ordered.timelines[0]))
 
 
 def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:

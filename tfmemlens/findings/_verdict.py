@@ -6,19 +6,24 @@ from tfmemlens.findings._rows import place, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human
+from tfmemlens.units import human, percent
+
+_TRACES = {"run-metadata", "xspace", "tfevents"}
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
     """One sentence that stands alone."""
     if not case.moments:
         soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
-        return _sentence((soft or findings[0]).headline) if findings else "No sign that memory ran out was found."
+        nothing = "No memory figures are in this trace." if _TRACES & set(case.capture.source.formats) else "No sign that memory ran out was found."
+        return _sentence((soft or findings[0]).headline) if findings else nothing
     moment = case.moments[0]
     ours = [finding for finding in findings if finding.moment == 0]
     best = next((finding for finding in ours if finding.severity is not Severity.NOTE), None)
     if best is None:
-        return _sentence(_what(moment))
+        largest = moment.attribution.by("kind")[0] if moment.request is None and len(moment.attribution.table) else None
+        mostly = f", {percent(largest.total_bytes, moment.attribution.table.total_bytes)} of it {largest.name}" if largest else ""
+        return _sentence(f"{_what(moment)}{mostly}")
     if moment.request is None:
         return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
     deeper = next((finding for finding in ours if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because), None)

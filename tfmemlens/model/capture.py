@@ -72,6 +72,10 @@ class Hints:
     input_shape: tuple[int | None, ...] | None = None
     batch: int | None = None
     limit_bytes: int | None = None
+    tag: str | None = None
+    """Which of several traced steps is wanted, by the tag it was written with."""
+    step: int | None = None
+    """The same by the step's number."""
 
 
 @dataclass(frozen=True, slots=True)

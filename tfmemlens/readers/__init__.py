@@ -18,7 +18,7 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     captures = []
     for source in sources:
         try:
-            captures.append(_read_one(source, several=len(sources) > 1))
+            captures.append(_read_one(source, several=len(sources) > 1, hints=hints))
         except UnreadableInput as problem:
             if len(sources) == 1:
                 raise
@@ -28,7 +28,7 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     return replace(merge(xla_dump.complete(captures)), hints=hints)
 
 
-def _read_one(source: inputs.Input, several: bool) -> Capture:
+def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
     opened = inputs.open_input(source)
     with opened.file:
         head = opened.head()
@@ -40,7 +40,7 @@ def _read_one(source: inputs.Input, several: bool) -> Capture:
                 f"{source.path} {problem}", "copy the file again, in binary mode" if damaged else "was the log flushed before the process died?"
             )
         if source.text is None and _control_share(head) > 0.02:
-            if found := _read_binary(opened, head):
+            if found := _read_binary(opened, head, hints):
                 return found
             if not inputs.speaks_of_memory(opened):
                 raise UnreadableInput(
@@ -69,10 +69,10 @@ def _control_share(head: bytes) -> float:
     return sum(byte < 9 or 13 < byte < 27 for byte in sample) / max(len(sample), 1)
 
 
-def _read_binary(opened: inputs.Opened, head: bytes) -> Capture | None:
+def _read_binary(opened: inputs.Opened, head: bytes, hints: Hints) -> Capture | None:
     for module in discovery.plugins(sys.modules[__name__], "sniff_bytes", "read_file").values():
         if module.sniff_bytes(head, opened):
-            found: Capture = module.read_file(opened)
+            found: Capture = module.read_file(opened, hints)
             return found
     return None
 

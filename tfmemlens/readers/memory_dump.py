@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.incident import AllocatorState, ChunkMap, FailedRequest, Incident, RequestKind
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.inputs import Opened
@@ -29,8 +29,9 @@ def sniff_bytes(head: bytes, opened: Opened) -> bool:
     return name.isascii() and name.decode("ascii").isprintable() and rest in (bytes([_BIN]), bytes([_CHUNK]))
 
 
-def read_file(opened: Opened) -> Capture:
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The state of the allocator at the failure. Raises UnreadableInput."""
+    del hints
     from google.protobuf.message import DecodeError
 
     from tfmemlens.schema import message

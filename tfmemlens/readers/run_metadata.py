@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import graph, step_stats
 from tfmemlens.readers.inputs import Opened
@@ -61,8 +61,9 @@ def sniff_text(head: bytes) -> bool:
     return bool(re.match(rb"\s*(?:step_stats|dev_stats|partition_graphs|cost_graph) ?\{", head))
 
 
-def read_file(opened: Opened) -> Capture:
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
+    del hints
     raw = opened.all()
     name = "StepStats" if _depth(raw[: 1 << 16]) == 2 else "RunMetadata"
     found, notes = parse_prefix(name, raw, depth=2 if name == "RunMetadata" else 1)

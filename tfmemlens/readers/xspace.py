@@ -13,7 +13,7 @@ from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import OUTPUT, TEMPORARY
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, Timeline
@@ -39,8 +39,9 @@ def sniff_bytes(head: bytes, opened: Opened) -> bool:
     return 0 < length < 200 and head[at : at + length].startswith(_PLANES)
 
 
-def read_file(opened: Opened) -> Capture:
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator that tells its events. Raises UnreadableInput."""
+    del hints
     space, notes = parse_prefix("XSpace", opened.all(), depth=2)
     if space is None:
         raise UnreadableInput(f"{opened.path} looks like an XSpace, and none of it can be read", "copy the file again, in binary mode")

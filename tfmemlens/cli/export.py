@@ -1,0 +1,40 @@
+"""Write a traced step or a failure for other viewers: Perfetto, chrome://tracing, speedscope."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tfmemlens import pipeline
+from tfmemlens.cli import _options
+from tfmemlens.errors import UnreadableInput, UsageError
+
+EXAMPLES = """examples:
+  tfmemlens export run_metadata.pb --format chrome-trace -o memory.json   # open in ui.perfetto.dev
+  tfmemlens export train.log --format speedscope -o memory.speedscope.json  # open in www.speedscope.app
+exit status: 0 written, 2 unreadable or usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", nargs="+", help="a traced step, or for speedscope also a log")
+    parser.add_argument("--format", choices=("chrome-trace", "speedscope"), required=True)
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)")
+    _options.add_hints(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    captured = pipeline.capture(args.input, _options.hints(args))
+    if args.format == "chrome-trace" and not captured.timelines:
+        raise UnreadableInput(
+            "chrome-trace needs a time axis, and this input has none", "give a RunMetadata, XSpace or tfevents file, or use --format speedscope"
+        )
+    text = pipeline.export(captured, args.format)
+    if args.output == "-":
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(args.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{args.output} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+    return 0

@@ -1,0 +1,16 @@
+"""A timeline cut into columns: what each kind or layer holds over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StackedSeries:
+    """Bytes by group at evenly spaced moments; `bytes_by_group[name][column]` is the most it held in that column's instant of the highest total."""
+
+    micros: Sequence[float]
+    """Microseconds after the first allocation."""
+    bytes_by_group: dict[str, Sequence[int]]
+    """Groups from the largest to the smallest, `baseline` first."""
