@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "tfmemlens"
-BASE = {"model", "units", "errors"}
+BASE = {"model", "units", "errors", "collector"}
 ALLOWED = {
     "units": set(),
     "errors": set(),
+    "collector": set(),
     "model": {"units", "errors"},
     "discovery": set(),
     "costs": BASE,

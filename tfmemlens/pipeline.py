@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
+from tfmemlens.collector import uncollected
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.report import Report
 from tfmemlens.model.timeline import Timeline
@@ -25,6 +26,7 @@ def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:
     return report(capture(source, hints))
 
 
+@uncollected
 def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
     """What the readers find in a path, several paths, or a text that is no path."""
     return readers.read(inputs.resolve(source), hints)
@@ -72,6 +74,7 @@ def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
+@uncollected
 def report(found: Capture, at: str | None = None) -> Report:
     """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another moment than the peak."""
     return findings.examine(attribution.attribute(found, at))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.model.attribution import Attribution, Kind, Phase
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import TensorType, tensor_bytes
 from tfmemlens.model.timeline import Timeline
+
+_MANY = 20_000
 
 
 def summaries(timeline: Timeline, peak: Attribution) -> tuple[LayerSummary, ...]:
@@ -53,11 +56,27 @@ def _outputs(timeline: Timeline) -> tuple[dict[str, list[TensorType]], list[str]
     found: dict[str, dict[TensorType, int]] = defaultdict(dict)
     order: dict[str, None] = {}
     table = timeline.table
-    for node, op, shape, dtype in zip(table.node, table.op, table.shape, table.dtype, strict=True):
-        if shape is None or node is None:
+    for row in _representatives(timeline):
+        shape, dtype = table.shape[row], table.dtype[row]
+        if shape is None:
             continue
-        owner = owner_of(node, op)
+        owner = owner_of(table.node[row] or "", table.op[row])
         if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
             order.setdefault(owner.layer)
             found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
     return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(order)
+
+
+def _representatives(timeline: Timeline) -> Iterable[int]:
+    """Rows that stand for all: in a long trace, of nodes that only a last number tells apart (`cell/mul_17`) the first of each size are enough."""
+    if len(timeline.table) <= _MANY:
+        yield from range(len(timeline.table))
+        return
+    seen: dict[tuple[str, int], int] = defaultdict(int)
+    for row, (node, size) in enumerate(zip(timeline.table.node, timeline.table.size_bytes, strict=True)):
+        if node is None or "gradients/" in node:
+            continue
+        family = node.rstrip("0123456789"), size
+        seen[family] += 1
+        if seen[family] <= 16:
+            yield row

@@ -22,6 +22,10 @@ LAYOUT_OLD = rf"LayoutOptimizer(?:{_LAYOUT}|PermVec)(?:{_FORMATS})?(?:-(?P<x>.+?
 _LAYOUT_OTHER = r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer|(?P<shared>PermConst\w+)-LayoutOptimizer"
 _UNIQUE = re.compile(r"_\d+\Z")
 _RULE = r"[A-Z][A-Za-z0-9]+"
+_WRAPPED = re.compile(
+    r"ptimizer|ConstantFolding|AutoMixed|Recompute|swap_|scoped_allocator|AutoParallel|Call|Func/|replica_|cluster_|xla_run|__|\A_|edge_|/_|while|oop"
+)
+"""What a name must hold for the costly steps to find anything; most names are plain."""
 
 
 @dataclass(slots=True)
@@ -44,13 +48,16 @@ def owner_of(name: str, op: str | None = None) -> Owner:
     if jax_names.is_jax(name):
         return jax_names.owner_of(name, op)
     reading = _Reading(_bare(name), op=op)
-    for step in (_grappler, _functions, _transfers, _loops, _gradients, _functions, _optimizer):
+    wrapped = _WRAPPED.search(reading.rest) or op in words.TRANSFER_OPS
+    for step in _STEPS if wrapped else (_gradients, _optimizer):
         step(reading)
     return _settle(reading)
 
 
 def _bare(name: str) -> str:
     """Without ports, control marks and the wrapping of messages: `{{node X}}`, `^X`, `X:0`, `X:MatMul`."""
+    if "{" not in name and ":" not in name:
+        return name.strip().removeprefix("^")
     name = re.sub(r"\{\{function_node [^}]*\}\}|\{\{node (\S+?)\}\}", r"\1", name).strip().removeprefix("^")
     return re.sub(r":\w+\Z", "", name)
 
@@ -217,6 +224,9 @@ def _op_of(path: str) -> str | None:
     """The op type of a last part that still bears its default name: `MatMul_1` is MatMul."""
     last = _UNIQUE.sub("", path.rpartition("/")[2])
     return last if last in words.OPS else words.FUNCTION_OPS.get(last)
+
+
+_STEPS = (_grappler, _functions, _transfers, _loops, _gradients, _functions, _optimizer)
 
 
 def _settle(reading: _Reading) -> Owner:

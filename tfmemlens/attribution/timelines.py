@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tfmemlens.attribution.names import owner_of
@@ -18,6 +18,7 @@ from tfmemlens.units import Size, round_up
 
 _UPDATE = re.compile(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
 _BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
+_NAMED = 2000
 BEFORE = "in use before the step"
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst")
 _THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch")
@@ -45,7 +46,7 @@ def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) ->
         timeline=timeline,
         peak_micros=micros,
         phases=phases(timeline),
-        ended=_ended(timeline),
+        ended=_ended(timeline) if capture.graph else {},
         omissions=tuple(_omissions(timeline)),
     )
 
@@ -85,7 +86,7 @@ def _owner(row: Allocation) -> Owner:
 
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    known = [_named(timeline.standing[row], graph) for row in range(len(timeline.standing))]
+    known = [_named(timeline.standing[row], graph) for row in _largest(timeline.standing.size_bytes)]
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
@@ -99,6 +100,13 @@ def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation,
         rest = Allocation(None, left, device=timeline.device, allocator=timeline.allocator, purpose=BEFORE)
         kept.append((rest, NOBODY))
     return kept
+
+
+def _largest(sizes: Sequence[int]) -> Iterable[int]:
+    """The rows worth a name: a graph may hold tens of thousands of scalars, which stay together in the rest."""
+    if len(sizes) <= _NAMED:
+        return range(len(sizes))
+    return sorted(sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)[:_NAMED])
 
 
 def _named(row: Allocation, graph: Graph | None) -> tuple[Allocation, Owner]:
@@ -155,18 +163,27 @@ def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
     for node, size, start, end in zip(table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True):
         if node is None or start is None:
             continue
-        end = start if end is None else end
-        name = "update" if _UPDATE.search(node) else "backward" if _BACKWARD.search(node) else "forward" if "/" in node else ""
-        if name == "backward" and size < noticeable:
+        name = _phase(node)
+        if not name or (name == "backward" and size < noticeable):
             continue  # shapes and counters of the gradient graph are made before the forward pass
-        if name:
-            span = found.setdefault(name, [start, end])
-            span[0], span[1] = min(span[0], start), max(span[1], end)
+        span = found.setdefault(name, [start, start])
+        if start < span[0]:
+            span[0] = start
+        if (start if end is None else end) > span[1]:
+            span[1] = start if end is None else end
     if "backward" in found and "forward" in found:
         found["forward"][1] = min(found["forward"][1], found["backward"][0])
     if "backward" in found and "update" in found:
         found["backward"][1] = max(min(found["backward"][1], found["update"][0]), found["backward"][0])
     return tuple(PhaseSpan(name, *found[name]) for name in ("forward", "backward", "update") if name in found)
+
+
+def _phase(node: str) -> str:
+    if ("pdate" in node or "Apply" in node or "Adam" in node) and _UPDATE.search(node):
+        return "update"
+    if "gradient" in node and _BACKWARD.search(node):
+        return "backward"
+    return "forward" if "/" in node else ""
 
 
 def _omissions(timeline: Timeline) -> Iterable[str]:

@@ -24,8 +24,8 @@ class Row(NamedTuple):
 def rows(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> list[Row]:
     """The rows for which the test holds, largest first."""
     namings = moment.namings or (None,) * len(moment.attribution.table)
-    found = [Row(*parts) for parts in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True)]
-    return sorted(filter(test, found), key=lambda row: -row.allocation.total_bytes)
+    found = (Row(allocation, owner, namings[index]) for allocation, owner, index in moment.attribution.ranked)
+    return list(filter(test, found))
 
 
 def total(found: list[Row]) -> int:

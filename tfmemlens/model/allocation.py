@@ -86,7 +86,11 @@ class AllocationTable:
         return len(self.size_bytes)
 
     def __getitem__(self, index: int) -> Allocation:
-        return Allocation(**{name: getattr(self, name)[index] for name in _COLUMNS})
+        return Allocation(
+            self.node[index], self.size_bytes[index], self.op[index], self.device[index], self.allocator[index], self.requested_bytes[index],
+            self.start_micros[index], self.end_micros[index], self.shape[index], self.dtype[index], self.count[index], self.error_bytes[index],
+            self.purpose[index], self.line[index],
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Allocation]:
         return map(Allocation, *(getattr(self, name) for name in _COLUMNS))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from tfmemlens.errors import BooksDoNotBalance
-from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.allocation import Allocation, AllocationTable
 
 
 class Kind(str, Enum):
@@ -71,7 +72,7 @@ class Group:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attribution:
     """An owner for each row of a table. It refuses to exist unless every row has one and the totals balance."""
 
@@ -83,6 +84,12 @@ class Attribution:
             raise BooksDoNotBalance(f"{len(self.table)} allocations but {len(self.owners)} owners")
         if sum(group.total_bytes for group in self.by("kind")) != self.table.total_bytes:
             raise BooksDoNotBalance("the kinds do not add up to the whole")
+
+    @cached_property
+    def ranked(self) -> Sequence[tuple[Allocation, Owner, int]]:
+        """The rows with their owners and indices, largest first."""
+        rows = zip(self.table, self.owners, range(len(self.table)), strict=True)
+        return sorted(rows, key=lambda row: -row[0].total_bytes)
 
     def by(self, key: str) -> tuple[Group, ...]:
         """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or `node`, largest first."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 from tfmemlens.model.allocation import AllocationTable
 
@@ -57,11 +58,24 @@ class Timeline:
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:
         """All changes in order of time: time, change in bytes, row. At one instant allocations come before frees, so that no peak is missed."""
         table = self.table
-        changes = [(start, 0, row) for row, start in enumerate(table.start_micros) if start is not None]
-        changes += [(end, 1, row) for row, end in enumerate(table.end_micros) if end is not None]
-        changes.sort()
         sizes = table.size_bytes
-        return [time for time, _, _ in changes], [-sizes[row] if kind else sizes[row] for _, kind, row in changes], [row for _, _, row in changes]
+        rows = [row for row, start in enumerate(table.start_micros) if start is not None]
+        ends = [row for row, end in enumerate(table.end_micros) if end is not None]
+        times: list[Any] = [table.start_micros[row] for row in rows] + [table.end_micros[row] for row in ends]
+        changes = [sizes[row] for row in rows] + [-sizes[row] for row in ends]
+        rows += ends
+        order = sorted(range(len(times)), key=times.__getitem__)  # stable: allocations stay before frees
+        return [times[at] for at in order], [changes[at] for at in order], [rows[at] for at in order]
+
+    def standing_on(self, baseline_bytes: int, confidence: float | None, source: BaselineSource) -> Timeline:
+        """The same allocations on another baseline; their order is not worked out again."""
+        found = replace(self, baseline_bytes=baseline_bytes, baseline_confidence=confidence, baseline_source=source)
+        if "events" in self.__dict__:
+            found.__dict__["events"] = self.events
+        if "curve" in self.__dict__:
+            shift = baseline_bytes - self.baseline_bytes
+            found.__dict__["curve"] = [size + shift for size in self.curve]
+        return found
 
     @cached_property
     def curve(self) -> Sequence[int]:

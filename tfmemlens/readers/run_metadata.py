@@ -64,9 +64,8 @@ def sniff_text(head: bytes) -> bool:
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
     del hints
-    raw = opened.all()
-    name = "StepStats" if _depth(raw[: 1 << 16]) == 2 else "RunMetadata"
-    found, notes = parse_prefix(name, raw, depth=2 if name == "RunMetadata" else 1)
+    name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
+    found, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
     if found is None:
         raise UnreadableInput(f"{opened.path} looks like a {name}, and none of it can be read", "copy the file again, in binary mode")
     return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes)

@@ -2,86 +2,28 @@
 
 Each node execution lists, for every allocator it touched, records of (time, +bytes or -bytes), including frees long after the node ended.
 `allocator_bytes_in_use` is the allocator's own total when the kernel returned: it fixes the baseline that the step stands on.
+
+Sizes and times are read at once, they make the curve; names, types and shapes of a row when somebody looks at it.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from functools import cached_property
+from operator import sub
 from typing import Any
 
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
+from tfmemlens.model.late import Derived, Late
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
-
-
-@dataclass
-class Columns:
-    """An AllocationTable in the making."""
-
-    node: list[str | None] = field(default_factory=list)
-    size_bytes: list[int] = field(default_factory=list)
-    op: list[str | None] = field(default_factory=list)
-    requested_bytes: list[int | None] = field(default_factory=list)
-    start_micros: list[float | None] = field(default_factory=list)
-    end_micros: list[float | None] = field(default_factory=list)
-    shape: list[Any] = field(default_factory=list)
-    dtype: list[str | None] = field(default_factory=list)
-    purpose: list[str | None] = field(default_factory=list)
-
-    def add(self, node: str | None, size: int, op: str | None, start: float | None, purpose: str | None) -> int:
-        """A new row; its index."""
-        self.node.append(node)
-        self.size_bytes.append(size)
-        self.op.append(op)
-        self.requested_bytes.append(None)
-        self.start_micros.append(start)
-        self.end_micros.append(None)
-        self.shape.append(None)
-        self.dtype.append(None)
-        self.purpose.append(purpose)
-        return len(self.node) - 1
-
-    def table(self, device: str, allocator: str) -> AllocationTable:
-        """The table, every row on this device and allocator."""
-        rows = len(self.node)
-        return AllocationTable(
-            self.node, self.size_bytes, self.op, [device] * rows, [allocator] * rows, self.requested_bytes, self.start_micros, self.end_micros,
-            self.shape, self.dtype, [1] * rows, [0] * rows, self.purpose, [None] * rows,
-        )  # fmt: skip
-
-
-@dataclass
-class _Buffer:
-    """A buffer that an output points to."""
-
-    node: str
-    op: str | None
-    size: int
-    requested: int
-    shape: Any
-    dtype: str | None
-
-
-@dataclass
-class _Lane:
-    """One allocator of one device while its records are gathered."""
-
-    columns: Columns = field(default_factory=Columns)
-    samples: list[tuple[int, int]] = field(default_factory=list)
-    """(time, the allocator's bytes in use then)."""
-    own: set[int] = field(default_factory=set)
-    """Ids of the buffers that the step itself allocated."""
-    buffers: dict[int, _Buffer] = field(default_factory=dict)
-    """Every buffer that an output points to, by its first (best) node."""
-    strays: int = 0
 
 
 def keeps_memory(device: str) -> bool:
@@ -94,73 +36,172 @@ def timelines(step_stats: Any) -> Iterator[Timeline]:
     found: list[Timeline] = []
     for device in step_stats.dev_stats:
         if keeps_memory(device.device) or not any(keeps_memory(other.device) for other in step_stats.dev_stats):
-            found += _of_device(device.device, device.node_stats)
+            found += _of_device(device.device, list(device.node_stats))
     yield from sorted(found, key=lambda timeline: -timeline.peak_bytes)
 
 
-def _of_device(device: str, nodes: Iterable[Any]) -> Iterator[Timeline]:
-    lanes: dict[str, _Lane] = defaultdict(_Lane)
-    ran: tuple[list[str], list[float], list[float]] = ([], [], [])
+def _of_device(device: str, nodes: list[Any]) -> Iterator[Timeline]:
+    lanes: dict[str, _Lane] = {}
     for node in nodes:
-        start = node.all_start_micros
-        name = node.node_name
-        ran[0].append(name)
-        ran[1].append(start)
-        ran[2].append(start + node.all_end_rel_micros)
-        if node.memory:
-            op = op_of(node.timeline_label)
-            for memory in node.memory:
-                _records(lanes[memory.allocator_name], name, op, memory, start + node.all_end_rel_micros)
-        if node.output:
-            _outputs(lanes, name, node)
-    for allocator, lane in lanes.items():
-        if lane.columns.node:
-            yield _timeline(device, allocator, lane, Executions(*ran))
+        memories = node.memory
+        if memories:  # most nodes allocate nothing, and an iterator for each would cost more than the rest
+            for memory in memories:
+                name = memory.allocator_name
+                if name not in lanes:
+                    lanes[name] = _Lane(device, name, nodes)
+                lanes[name].record(node, memory)
+    for lane in lanes.values():
+        if lane.size_bytes:
+            yield _timeline(lane)
 
 
-def _records(lane: _Lane, node: str, op: str | None, memory: Any, ended: int) -> None:
-    """A row for each allocation; a free ends the oldest live row of its size."""
-    columns = lane.columns
-    alive: dict[int, deque[int]] = {}
-    for record in memory.allocation_records:
-        size, time = record.alloc_bytes, record.alloc_micros
-        if size > 0:
-            alive.setdefault(size, deque()).append(columns.add(node, size, op, time, None))
-        elif size < 0:
-            waiting = alive.get(-size)
-            if not waiting:
-                lane.strays += 1
+@dataclass
+class _Lane:
+    """One allocator of one device: a row for each allocation, with the node execution that made it."""
+
+    device: str
+    allocator: str
+    nodes: list[Any]
+    """All node executions of the device."""
+    made_by: list[Any] = field(default_factory=list)
+    size_bytes: list[int] = field(default_factory=list)
+    start_micros: list[float | None] = field(default_factory=list)
+    end_micros: list[float | None] = field(default_factory=list)
+    sampled: list[int] = field(default_factory=list)
+    """The allocator's bytes in use …"""
+    sampled_micros: list[int] = field(default_factory=list)
+    """… at these times."""
+    _outputs: dict[int, Any] = field(default_factory=dict)
+    """The output that describes a row, for the rows of the nodes that were looked at."""
+    _matched: set[int] = field(default_factory=set)
+
+    def record(self, node: Any, memory: Any) -> None:
+        """Take one execution's use of this allocator."""
+        if in_use := memory.allocator_bytes_in_use:
+            self.sampled.append(in_use)
+            self.sampled_micros.append(node.all_start_micros + node.all_end_rel_micros)
+        records = [(record.alloc_bytes, record.alloc_micros) for record in memory.allocation_records]
+        if len(records) == 2 and records[0][0] == -records[1][0] > 0:
+            self._add(node, *records[0], records[1][1])
+        elif len(records) == 1 and records[0][0] > 0:
+            self._add(node, *records[0], None)
+        elif records:
+            self._pair(node, records)
+
+    def _add(self, node: Any, size: int, start: int, end: int | None) -> None:
+        self.made_by.append(node)
+        self.size_bytes.append(size)
+        self.start_micros.append(start)
+        self.end_micros.append(end)
+
+    def _pair(self, node: Any, records: list[tuple[int, int]]) -> None:
+        """A row for each allocation; a free ends the oldest live row of its size."""
+        alive: dict[int, deque[int]] = {}
+        for size, time in records:
+            if size > 0:
+                alive.setdefault(size, deque()).append(len(self.size_bytes))
+                self._add(node, size, time, None)
+            elif size < 0 and (waiting := alive.get(-size)):
+                self.end_micros[waiting.popleft()] = time
+
+    def output_of(self, row: int) -> Any:
+        """The output (TensorDescription) that a row holds, None for a temporary and for what a node keeps to itself."""
+        first = row
+        while first and self.made_by[first - 1] is self.made_by[row]:
+            first -= 1
+        if first not in self._matched:
+            self._matched.add(first)
+            self._match(first)
+        return self._outputs.get(row)
+
+    def _match(self, first: int) -> None:
+        """Give the rows of one execution, which starts at row `first`, their outputs by size."""
+        node = self.made_by[first]
+        last = first
+        while last + 1 < len(self.made_by) and self.made_by[last + 1] is node:
+            last += 1
+        for output in node.output:
+            description = output.tensor_description
+            where = description.allocation_description
+            if where.allocator_name != self.allocator or not (where.ptr or where.allocation_id):
                 continue
-            row = waiting.popleft()
-            columns.end_micros[row] = time
-            if time <= ended:
-                columns.purpose[row] = TEMPORARY
-    if memory.allocator_bytes_in_use > 0:
-        lane.samples.append((ended, memory.allocator_bytes_in_use))
+            for row in range(last, first - 1, -1):
+                if row not in self._outputs and self.size_bytes[row] == where.allocated_bytes:
+                    self._outputs[row] = description
+                    break
+
+    def table(self) -> AllocationTable:
+        """The allocations; only sizes and times are at hand, the rest is looked up."""
+        rows = len(self.size_bytes)
+        return AllocationTable(
+            Late(lambda: [node.node_name for node in self.made_by]),
+            self.size_bytes,
+            Derived(rows, lambda row: op_of(self.made_by[row].timeline_label)),
+            [self.device] * rows,
+            [self.allocator] * rows,
+            Derived(rows, lambda row: found.allocation_description.requested_bytes if (found := self.output_of(row)) else None),
+            self.start_micros,
+            self.end_micros,
+            Derived(rows, lambda row: _shape(self.output_of(row))),
+            Derived(rows, lambda row: numpy_dtype_of_enum(found.dtype) if (found := self.output_of(row)) else None),
+            [1] * rows,
+            [0] * rows,
+            Derived(rows, self._purpose),
+            [None] * rows,
+        )
+
+    def _purpose(self, row: int) -> str | None:
+        if self.output_of(row):
+            return OUTPUT
+        end, node = self.end_micros[row], self.made_by[row]
+        return TEMPORARY if end is not None and end <= node.all_start_micros + node.all_end_rel_micros else None
+
+    @cached_property
+    def standing(self) -> AllocationTable:
+        """Buffers that outputs point to and that the step did not allocate, each by the first node that showed it."""
+        own, found = set[int](), dict[int, tuple[Any, Any]]()
+        row, rows = 0, len(self.made_by)
+        for node in self.nodes:
+            sizes = []
+            while row < rows and self.made_by[row] is node:
+                sizes.append(self.size_bytes[row])
+                row += 1
+            outputs = node.output
+            for description in [output.tensor_description for output in outputs] if outputs else ():
+                where = description.allocation_description
+                key = where.ptr or where.allocation_id  # ids of plain malloc count anew in every wrapper
+                if sizes and where.allocated_bytes in sizes:
+                    own.add(key)
+                elif key not in found:
+                    found[key] = node, description
+        foreign = (pair for key, pair in found.items() if key and key not in own)
+        return self._standing_table([pair for pair in foreign if pair[1].allocation_description.allocator_name == self.allocator])
+
+    def _standing_table(self, found: list[tuple[Any, Any]]) -> AllocationTable:
+        rows = len(found)
+        where = [description.allocation_description for _, description in found]
+        return AllocationTable(
+            Derived(rows, lambda row: found[row][0].node_name),
+            [each.allocated_bytes or each.requested_bytes for each in where],
+            Derived(rows, lambda row: op_of(found[row][0].timeline_label)),
+            [self.device] * rows,
+            [self.allocator] * rows,
+            Derived(rows, lambda row: where[row].requested_bytes),
+            [None] * rows,
+            [None] * rows,
+            Derived(rows, lambda row: _shape(found[row][1])),
+            Derived(rows, lambda row: numpy_dtype_of_enum(found[row][1].dtype)),
+            [1] * rows,
+            [0] * rows,
+            [PERSISTENT] * rows,
+            [None] * rows,
+        )
 
 
-def _outputs(lanes: dict[str, _Lane], name: str, node: Any) -> None:
-    """Shapes for this node's own allocations; buffers that it only points to belong to others."""
-    for output in node.output:
-        description = output.tensor_description
-        where = description.allocation_description
-        key = where.ptr or where.allocation_id  # ids of plain malloc count anew in every wrapper
-        if not key:
-            continue
-        lane = lanes[where.allocator_name]
-        shape = None if description.shape.unknown_rank else tuple(dim.size for dim in description.shape.dim)
-        dtype = numpy_dtype_of_enum(description.dtype)
-        columns = lane.columns
-        for row in range(len(columns.node) - 1, max(len(columns.node) - 1 - 16, -1), -1):
-            if columns.node[row] != name:
-                break
-            if columns.size_bytes[row] == where.allocated_bytes and columns.shape[row] is None:
-                columns.shape[row], columns.dtype[row], columns.requested_bytes[row] = shape, dtype, where.requested_bytes
-                columns.purpose[row] = OUTPUT
-                lane.own.add(key)
-                break
-        if key not in lane.own and key not in lane.buffers:
-            lane.buffers[key] = _Buffer(name, op_of(node.timeline_label), where.allocated_bytes or where.requested_bytes, where.requested_bytes, shape, dtype)
+def _shape(description: Any) -> tuple[int, ...] | None:
+    if description is None or description.shape.unknown_rank:
+        return None
+    return tuple(dim.size for dim in description.shape.dim)
 
 
 def op_of(label: str) -> str | None:
@@ -170,29 +211,31 @@ def op_of(label: str) -> str | None:
     return label[at + 3 : end] if at >= 0 and end > at else None
 
 
-def _timeline(device: str, allocator: str, lane: _Lane, executions: Executions) -> Timeline:
-    table = lane.columns.table(device, allocator)
-    standing = Columns()
-    for key, buffer in lane.buffers.items():
-        if key not in lane.own:
-            row = standing.add(buffer.node, buffer.size, buffer.op, None, PERSISTENT)
-            standing.shape[row], standing.dtype[row], standing.requested_bytes[row] = buffer.shape, buffer.dtype, buffer.requested
-    stands = standing.table(device, allocator)
-    baseline, share = _baseline(table, lane.samples)
+def _timeline(lane: _Lane) -> Timeline:
+    ran = Executions(
+        Late(lambda: [node.node_name for node in lane.nodes]),
+        Late(lambda: [node.all_start_micros for node in lane.nodes]),
+        Late(lambda: [node.all_start_micros + node.all_end_rel_micros for node in lane.nodes]),
+    )
+    standing = AllocationTable(**{name: _column(lane, name) for name in AllocationTable.__dataclass_fields__})
+    timeline = Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)
+    baseline, share = _baseline(timeline, lane.sampled_micros, lane.sampled)
     if baseline is None:
-        return Timeline(device, allocator, table, stands, stands.total_bytes, None, BaselineSource.STANDING, executions=executions)
-    return Timeline(device, allocator, table, stands, baseline, share, BaselineSource.ALLOCATOR, executions=executions)
+        return timeline.standing_on(lane.standing.total_bytes, None, BaselineSource.STANDING)
+    return timeline.standing_on(baseline, share, BaselineSource.ALLOCATOR)
 
 
-def _baseline(table: AllocationTable, samples: list[tuple[int, int]]) -> tuple[int | None, float | None]:
+def _column(lane: _Lane, name: str) -> Sequence[Any]:
+    return Late(lambda: getattr(lane.standing, name))
+
+
+def _baseline(timeline: Timeline, micros: list[int], in_use: list[int]) -> tuple[int | None, float | None]:
     """The most frequent difference between the allocator's figure and the step's own sum, and its share of the samples."""
-    if not samples:
+    if not in_use:
         return None, None
-    changes = [(time, size) for time, size in zip(table.start_micros, table.size_bytes, strict=True) if time is not None]
-    changes += [(time, -size) for time, size in zip(table.end_micros, table.size_bytes, strict=True) if time is not None]
-    changes.sort()
-    times = [time for time, _ in changes]
-    sums = list(accumulate((size for _, size in changes), initial=0))
-    votes = Counter(in_use - sums[bisect_right(times, time)] for time, in_use in samples)
+    times, curve = timeline.events[0], timeline.curve
+    start = timeline.baseline_bytes
+    after = [curve[index - 1] if (index := bisect_right(times, time)) else start for time in micros]
+    votes = Counter(map(sub, in_use, after))
     baseline, count = votes.most_common(1)[0]
-    return baseline, count / len(samples)
+    return baseline, count / len(in_use)

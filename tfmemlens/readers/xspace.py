@@ -17,9 +17,9 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.readers.columns import Columns
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.run_metadata import parse_prefix, varint
-from tfmemlens.readers.step_stats import Columns
 
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 HOW = "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with tf.profiler.experimental.start/stop around a few steps"

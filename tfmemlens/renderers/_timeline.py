@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import pairwise
+
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.renderers._layout import columns, shorten
@@ -20,16 +23,9 @@ def curve(moment: Moment, view: View) -> list[str]:
     start, end = times[0], times[-1]
     width = view.width - 4
     span = max(end - start, 1)
-    highest = [0] * width
-    last, column = timeline.baseline_bytes, 0
-    for time, value in zip(times, values, strict=True):
-        here = min(int((time - start) / span * width), width - 1)
-        for between in range(column, here + 1):
-            highest[between] = max(highest[between], last)
-        highest[here] = max(highest[here], value)
-        last, column = value, here
-    for between in range(column, width):
-        highest[between] = max(highest[between], last)
+    edges = [bisect_left(times, start + span * column / width) for column in range(width)] + [len(times)]
+    before = [timeline.baseline_bytes, *values]
+    highest = [max(before[first : last + 1]) for first, last in pairwise(edges)]
     top = max(max(highest), 1)
     drawn = "".join(_STEPS[-(-8 * value // top)] for value in highest)
     marked = moment.peak_micros if moment.peak_micros is not None else start
