@@ -12,7 +12,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import TensorType, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 
-_MANY = 20_000
+_MANY = 5_000
 
 
 def summaries(timeline: Timeline, peak: Attribution) -> tuple[LayerSummary, ...]:
