@@ -1,8 +1,9 @@
 """Message by message the fields that tfmemlens reads: numbers, names and types as in TensorFlow 2.21's `.proto` files.
 
 Sources: core/framework/{step_stats,tensor_description,allocation_description,cost_graph,graph,node_def,attr_value,tensor_shape,tensor,function,
-op_def,versions,summary,graph_debug_info}.proto, core/protobuf/{bfc_memory_map,config,meta_graph,saved_model}.proto, core/util/event.proto,
-tsl/profiler/protobuf/xplane.proto, core/profiler/tfprof_log.proto. The numbers have not changed since TensorFlow 1.4.
+op_def,versions,summary,graph_debug_info}.proto, core/protobuf/{bfc_memory_map,config,meta_graph,saved_model,saved_object_graph}.proto, core/util/event.proto,
+tsl/profiler/protobuf/xplane.proto, core/profiler/tfprof_log.proto; Keras' saved_metadata.proto
+(`SavedObject` there, here `SavedMetadataObject`). The numbers have not changed since TensorFlow 1.4.
 """
 
 FIELDS = """
@@ -44,11 +45,17 @@ VersionDef: 1 producer int32; 2 min_consumer int32; 3 bad_consumers int32*
 GraphDebugInfo: 1 files string*; 2 traces map<string,GraphDebugInfo.StackTrace>; 4 frames_by_id map<fixed64,GraphDebugInfo.FileLineCol>; 5 name_to_trace_id map<string,fixed64>; 6 traces_by_id map<fixed64,GraphDebugInfo.StackTrace>
 GraphDebugInfo.FileLineCol: 1 file_index int32; 2 line int32; 3 col int32; 4 func string; 5 code string
 GraphDebugInfo.StackTrace: 1 file_line_cols GraphDebugInfo.FileLineCol*; 2 frame_id fixed64*
-MetaGraphDef: 1 meta_info_def MetaGraphDef.MetaInfoDef; 2 graph_def GraphDef; 5 signature_def map<string,SignatureDef>
+MetaGraphDef: 1 meta_info_def MetaGraphDef.MetaInfoDef; 2 graph_def GraphDef; 5 signature_def map<string,SignatureDef>; 7 object_graph_def SavedObjectGraph
 MetaGraphDef.MetaInfoDef: 1 meta_graph_version string; 4 tags string*; 5 tensorflow_version string; 6 tensorflow_git_version string
 SignatureDef: 1 inputs map<string,TensorInfo>; 2 outputs map<string,TensorInfo>; 3 method_name string
 TensorInfo: 1 name string; 2 dtype int32; 3 tensor_shape TensorShapeProto
 SavedModel: 1 saved_model_schema_version int64; 2 meta_graphs MetaGraphDef*
+SavedObjectGraph: 1 nodes SavedObject*
+SavedObject: 4 user_object SavedUserObject; 7 variable SavedVariable
+SavedUserObject: 1 identifier string; 3 metadata string
+SavedVariable: 1 dtype int32; 2 shape TensorShapeProto; 3 trainable bool; 6 name string
+SavedMetadata: 1 nodes SavedMetadataObject*
+SavedMetadataObject: 2 node_id int32; 3 node_path string; 4 identifier string; 5 metadata string
 Event: 1 wall_time double; 2 step int64; 3 file_version string; 4 graph_def bytes; 5 summary Summary; 8 tagged_run_metadata TaggedRunMetadata; 9 meta_graph_def bytes
 TaggedRunMetadata: 1 tag string; 2 run_metadata bytes
 Summary: 1 value Summary.Value*

@@ -1,0 +1,32 @@
+"""What each layer makes and owns, from its configuration and what it reads. Confirmed against Keras's own `count_params()` and shapes in tests/costs."""
+
+from __future__ import annotations
+
+from tfmemlens.costs.layers import attention, convolution, core, merging, normalization, operations, pooling, recurrent
+from tfmemlens.costs.layers._kit import Asked, Rule, Told, Unknown, compute_dtype, policy, variable_dtype
+
+__all__ = ["Asked", "Told", "Unknown", "compute_dtype", "describe", "policy", "variable_dtype"]
+
+RULES: dict[str, Rule] = {
+    **core.RULES,
+    **convolution.RULES,
+    **pooling.RULES,
+    **normalization.RULES,
+    **recurrent.RULES,
+    **attention.RULES,
+    **merging.RULES,
+}
+
+
+def describe(asked: Asked) -> Told:
+    """Outputs, weights and formula of one call. Raises Unknown with the reason, whatever the configuration holds."""
+    if operations.is_operation(asked):
+        rule: Rule = operations.rule
+    elif asked.spec.class_name in RULES:
+        rule = RULES[asked.spec.class_name]
+    else:
+        raise Unknown(f"{asked.spec.class_name} is not one of Keras's own layers")
+    try:
+        return rule(asked)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as problem:
+        raise Unknown(f"its configuration is not understood ({type(problem).__name__}: {problem})") from None

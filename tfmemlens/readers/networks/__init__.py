@@ -1,0 +1,37 @@
+"""Models as Keras saved them, read without TensorFlow: one format a module, `sniff` and `read`; the content decides."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tfmemlens import discovery
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.network import Network
+
+HINT = "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or module:function"
+
+
+def read(path: str | os.PathLike[str]) -> Network:
+    """The model in a file or folder. Raises UnreadableInput."""
+    where = Path(path)
+    try:
+        head = b"" if where.is_dir() else _head(where)
+    except OSError as error:
+        raise UnreadableInput(f"{where} cannot be read: {error.strerror or error}", HINT) from None
+    if not where.is_dir() and not head:
+        raise UnreadableInput(f"{where} is empty", "was it written to the end?")
+    for module in discovery.plugins(sys.modules[__name__], "sniff", "read").values():
+        if module.sniff(where, head):
+            try:
+                network: Network = module.read(where)
+            except RecursionError:
+                raise UnreadableInput(f"{where} nests models too deep to be one", HINT) from None
+            return network
+    raise UnreadableInput(f"{where} is no model that tfmemlens knows", HINT)
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4096)

@@ -1,0 +1,57 @@
+"""`model.save("model.h5")`: the architecture is the attribute `model_config` of the file; a file of weights alone gives only these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tfmemlens.errors import MissingExtra, UnreadableInput
+from tfmemlens.model.network import LayerSpec, Network, WeightSpec
+from tfmemlens.readers.networks._documents import network_of_text
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_AGAIN = "copy it again, in binary mode, or give `model.to_json()`"
+
+
+def sniff(_path: Path, head: bytes) -> bool:
+    """HDF5's signature."""
+    return head.startswith(_SIGNATURE)
+
+
+def read(path: Path) -> Network:
+    """The model, or its weights alone. Raises UnreadableInput, and MissingExtra without h5py."""
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtra("reading an H5 file needs the package h5py", "pip install h5py, or give `model.to_json()`") from None
+    try:
+        with h5py.File(path, "r") as file:
+            config = file.attrs.get("model_config")
+            if config is not None:
+                named = {"keras_version": file.attrs.get("keras_version"), "training_config": file.attrs.get("training_config")}
+                return network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()})
+            return _weights_alone(file, str(path))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+        raise UnreadableInput(f"{path} is a damaged H5 file: {problem}", _AGAIN) from None
+
+
+def _text(value: Any) -> str | None:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else None
+
+
+def _weights_alone(file: Any, path: str) -> Network:
+    import h5py
+
+    found: dict[str, list[WeightSpec]] = {}
+
+    def visit(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and "optimizer" not in name:
+            parts = name.removeprefix("model_weights/").split("/")
+            spec = WeightSpec(parts[-1].partition(":")[0], tuple(item.shape), str(item.dtype))
+            found.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
+
+    file.visititems(visit)
+    if not found:
+        raise UnreadableInput(f"{path} is an H5 file without a Keras model", "save it with model.save('model.h5'), or give `model.to_json()`")
+    layers = tuple(LayerSpec(name, "Weights", weights=tuple(specs), problem="the file holds weights only") for name, specs in found.items())
+    return Network(layers, name="weights", dialect="variables", path=path)
