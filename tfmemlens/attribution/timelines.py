@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tfmemlens.attribution.curves import of_curve
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
@@ -170,12 +171,13 @@ def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
 
 
 def _omissions(timeline: Timeline) -> Iterable[str]:
+    yield from of_curve(timeline)
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
         share = f"{timeline.baseline_confidence:.0%}" if timeline.baseline_confidence is not None else "?"
         yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
         if (timeline.baseline_confidence or 0) < 0.25:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
-    elif timeline.baseline_source is BaselineSource.STANDING:
+    elif timeline.baseline_source is BaselineSource.STANDING and not timeline.curve_source.is_bound:
         yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
     elif timeline.baseline_source is BaselineSource.UNKNOWN:
         yield "What was in use before the step is not known: all figures start at 0."

@@ -16,7 +16,7 @@ from tfmemlens.model.allocation import OUTPUT, TEMPORARY
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
-from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.run_metadata import parse_prefix, varint
 from tfmemlens.readers.step_stats import Columns
@@ -119,10 +119,13 @@ def _timeline(plane: str, allocator: str, events: list[Event]) -> Timeline:
     device = plane if ":" in allocator or not allocator.startswith("GPU_") else f"/device:GPU:{allocator.split('_')[1]}"
     table = columns.table(device, allocator)
     if not votes:
-        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN)
+        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS)
     baseline, count = votes.most_common(1)[0]
     share = count / sum(votes.values())
-    return Timeline(device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS)
+    return Timeline(
+        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS,
+        curve_source=CurveSource.EVENTS,
+    )  # fmt: skip
 
 
 def _purpose(facts: dict[str, Any]) -> str | None:
