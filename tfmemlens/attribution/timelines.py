@@ -86,7 +86,8 @@ def _owner(row: Allocation) -> Owner:
 
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    known = [_named(timeline.standing[row], graph) for row in range(len(timeline.standing))]
+    named = (row for row in timeline.standing if row.dtype != "resource")  # a handle of 64 bytes is not its variable
+    known = [_named(row, graph) for row in named]
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]

@@ -75,7 +75,7 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
                 micros = line.timestamp_ns / 1e3 + event.offset_ps / 1e6
                 lanes.setdefault(str(facts.get("allocator_name", "")), []).append((micros, kind, facts))
     for allocator, events in lanes.items():
-        yield _timeline(plane.name, allocator, sorted(events, key=lambda event: event[0]))
+        yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event[0]))
 
 
 def _value(stat: Any, names: dict[int, str]) -> Any:
@@ -89,7 +89,8 @@ def _value(stat: Any, names: dict[int, str]) -> Any:
     return None
 
 
-def _timeline(plane: str, allocator: str, events: list[Event]) -> Timeline:
+def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
+    """The timeline of one allocator's events, which are in order of time."""
     columns, alive = Columns(), dict[Any, int]()
     votes: Counter[int] = Counter()
     running = 0
@@ -124,7 +125,7 @@ def _timeline(plane: str, allocator: str, events: list[Event]) -> Timeline:
     share = count / sum(votes.values())
     return Timeline(
         device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS,
-        curve_source=CurveSource.EVENTS,
+        limit_bytes=limit, curve_source=CurveSource.EVENTS,
     )  # fmt: skip
 
 
