@@ -1,4 +1,4 @@
-"""Rerun the successful runs of trace_samples.txt: trace.py [NAME...]. Environments come from $TFMEMLENS_ENVS, see environments.sh."""
+"""Rerun the successful runs of trace_samples.txt: trace.py [[KIND/]NAME...]. Environments come from $TFMEMLENS_ENVS, see environments.sh."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ GZIP_ABOVE_BYTES = 100_000
 def main(wanted):
     for line in open(os.path.join(HERE, "trace_samples.txt")):
         parts = [part.strip() for part in line.split("|")]
-        if len(parts) == 5 and not line.startswith("#") and (not wanted or parts[1] in wanted):
+        if len(parts) == 5 and not line.startswith("#") and (not wanted or {parts[1], "/".join(parts[:2])} & set(wanted)):
             record(*parts[:4])
 
 
@@ -64,7 +64,7 @@ def keep(source, target):
     for old in (target, target + ".gz"):
         if os.path.exists(old):
             os.remove(old)
-    if os.path.getsize(source) > GZIP_ABOVE_BYTES and not source.endswith(".json"):
+    if os.path.getsize(source) > GZIP_ABOVE_BYTES and not source.endswith(".truth.json"):
         with open(source, "rb") as raw, gzip.GzipFile(target + ".gz", "wb", 9, mtime=0) as out:
             out.write(raw.read())
     else:

@@ -12,7 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.schema import parse
 
-TRACES = sorted((SAMPLES / "xspace").glob("*.xplane.pb*"))
+TRACES = sorted(path for path in (SAMPLES / "xspace").glob("*.xplane.pb*") if "no-memory" not in path.name)
 
 
 def raw_of(path: Path) -> bytes:
@@ -58,3 +58,9 @@ def test_a_trace_without_memory_events_says_how_to_get_them(tmp_path: Path) -> N
     file = tmp_path / "empty.xplane.pb"
     file.write_bytes(space.SerializeToString())
     assert any("no memory events" in note.text for note in pipeline.capture(file).notes)
+
+
+def test_malloc_has_no_memory_events() -> None:
+    found = pipeline.capture(SAMPLES / "xspace" / "2.21-no-memory-events.xplane.pb")
+    assert not found.timelines
+    assert "TF_CPU_ALLOCATOR_USE_BFC" in found.notes[0].text

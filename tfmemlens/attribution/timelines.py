@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from tfmemlens.attribution.curves import of_curve
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
@@ -86,7 +87,8 @@ def _owner(row: Allocation) -> Owner:
 
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    known = [_named(timeline.standing[row], graph) for row in _largest(timeline.standing.size_bytes)]
+    named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
+    known = [_named(row, graph) for row in named if row.dtype != "resource"]  # a handle of 64 bytes is not its variable
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
@@ -187,12 +189,13 @@ def _phase(node: str) -> str:
 
 
 def _omissions(timeline: Timeline) -> Iterable[str]:
+    yield from of_curve(timeline)
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
         share = f"{timeline.baseline_confidence:.0%}" if timeline.baseline_confidence is not None else "?"
         yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
         if (timeline.baseline_confidence or 0) < 0.25:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
-    elif timeline.baseline_source is BaselineSource.STANDING:
+    elif timeline.baseline_source is BaselineSource.STANDING and not timeline.curve_source.is_bound:
         yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
     elif timeline.baseline_source is BaselineSource.UNKNOWN:
         yield "What was in use before the step is not known: all figures start at 0."

@@ -8,7 +8,7 @@ from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human, percent
 
-_TRACES = {"run-metadata", "xspace", "tfevents"}
+_TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory"}
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -34,7 +34,8 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None:
-        return f"This step's peak is {human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
+        bound = "at least " if moment.timeline and moment.timeline.curve_source.is_bound else ""
+        return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)
     at = f" at {where}" if where else ""

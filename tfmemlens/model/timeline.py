@@ -27,6 +27,28 @@ class BaselineSource(str, Enum):
     __str__ = str.__str__
 
 
+class CurveSource(str, Enum):
+    """How it is known what was alive when."""
+
+    RECORDS = "allocation records"
+    """Every allocation and every free of the step was recorded: exact."""
+    EVENTS = "allocator events"
+    """The allocator itself told each of them: exact."""
+    LOG = "log lines"
+    """Each allocation and each free is a line of a log: exact in order, without a clock."""
+    LIVENESS = "liveness of outputs"
+    """An output lives from its producer to its last reader; scratch memory is not seen: a lower bound."""
+    COUNTERS = "counters"
+    """Sums that somebody else formed, without names."""
+
+    __str__ = str.__str__
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the true peak may be higher."""
+        return self in (CurveSource.LIVENESS, CurveSource.COUNTERS)
+
+
 @dataclass(frozen=True, slots=True)
 class Executions:
     """The nodes that ran, as columns: when each began and ended (microseconds). They tell the phases of the step."""
@@ -53,6 +75,9 @@ class Timeline:
     limit_bytes: int | None = None
     predicted: bool = False
     executions: Executions = Executions()
+    curve_source: CurveSource = CurveSource.RECORDS
+    ordinal: bool = False
+    """Whether times are places in an order (line numbers of a log) instead of microseconds."""
 
     @cached_property
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:

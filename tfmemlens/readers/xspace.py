@@ -16,7 +16,7 @@ from tfmemlens.model.allocation import OUTPUT, TEMPORARY
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
-from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.columns import Columns
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.run_metadata import parse_prefix, varint
@@ -75,7 +75,7 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
                 micros = line.timestamp_ns / 1e3 + event.offset_ps / 1e6
                 lanes.setdefault(str(facts.get("allocator_name", "")), []).append((micros, kind, facts))
     for allocator, events in lanes.items():
-        yield _timeline(plane.name, allocator, sorted(events, key=lambda event: event[0]))
+        yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event[0]))
 
 
 def _value(stat: Any, names: dict[int, str]) -> Any:
@@ -89,7 +89,8 @@ def _value(stat: Any, names: dict[int, str]) -> Any:
     return None
 
 
-def _timeline(plane: str, allocator: str, events: list[Event]) -> Timeline:
+def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
+    """The timeline of one allocator's events, which are in order of time."""
     columns, alive = Columns(), dict[Any, int]()
     votes: Counter[int] = Counter()
     running = 0
@@ -119,10 +120,13 @@ def _timeline(plane: str, allocator: str, events: list[Event]) -> Timeline:
     device = plane if ":" in allocator or not allocator.startswith("GPU_") else f"/device:GPU:{allocator.split('_')[1]}"
     table = columns.table(device, allocator)
     if not votes:
-        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN)
+        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS)
     baseline, count = votes.most_common(1)[0]
     share = count / sum(votes.values())
-    return Timeline(device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS)
+    return Timeline(
+        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS,
+        limit_bytes=limit, curve_source=CurveSource.EVENTS,
+    )  # fmt: skip
 
 
 def _purpose(facts: dict[str, Any]) -> str | None:

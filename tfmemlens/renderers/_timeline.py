@@ -30,7 +30,9 @@ def curve(moment: Moment, view: View) -> list[str]:
     drawn = "".join(_STEPS[-(-8 * value // top)] for value in highest)
     marked = moment.peak_micros if moment.peak_micros is not None else start
     at = min(int((marked - start) / span * width), width - 1)
-    legend = f"{human(timeline.baseline_bytes)} before the step, peak {human(timeline.peak_bytes)} at {millis(marked - start)} of {millis(end - start)}"
+    when = f"at line {marked:,.0f} of {end:,.0f}" if timeline.ordinal else f"at {millis(marked - start)} of {millis(end - start)}"
+    bound = "at least " if timeline.curve_source.is_bound else ""
+    legend = f"{human(timeline.baseline_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [f"  {drawn}", f"  {' ' * at}▲", f"  {legend}", *_phases(moment, start, span, width)]
 
 
@@ -49,10 +51,12 @@ def millis(micros: float) -> str:
     return f"{micros / 1000:,.1f} ms" if micros < 1e6 else f"{micros / 1e6:,.2f} s"
 
 
-def lifetime(start: float | None, end: float | None, origin: float) -> str:
-    """When a tensor was born and died, from the step's first allocation on."""
+def lifetime(start: float | None, end: float | None, origin: float, ordinal: bool = False) -> str:
+    """When a tensor was born and died, from the step's first allocation on; in a log without a clock, between which lines."""
     if start is None:
         return ""
+    if ordinal:
+        return f", from line {start:,.0f} to {f'line {end:,.0f}' if end is not None else 'the end'}"
     return f", from {millis(start - origin)} to {millis(end - origin) if end is not None else 'the end'}"
 
 

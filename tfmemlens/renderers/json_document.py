@@ -104,7 +104,11 @@ def _peak(moment: Moment) -> dict[str, Any]:
         "bytes": moment.attribution.table.total_bytes,
         "baseline_bytes": timeline.baseline_bytes,
         "baseline_confidence": timeline.baseline_confidence,
-        "time_micros": moment.peak_micros,
+        "baseline_source": str(timeline.baseline_source),
+        "curve_source": "prediction" if timeline.predicted else str(timeline.curve_source),
+        "lower_bound": timeline.curve_source.is_bound,
+        "time_micros": None if timeline.ordinal else moment.peak_micros,
+        "time_line": moment.peak_micros if timeline.ordinal else None,
         "limit_bytes": timeline.limit_bytes,
     }
 

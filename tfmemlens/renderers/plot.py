@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
 from tfmemlens.model.series import StackedSeries
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.renderers._layout import shorten
 from tfmemlens.units import GIB, KIB, MIB
 
@@ -36,9 +37,15 @@ def _unit(largest: int) -> tuple[int, str]:
     return (GIB, "GiB") if largest >= GIB else (MIB, "MiB") if largest >= MIB else (KIB, "KiB")
 
 
+def _axis(timeline: Timeline) -> tuple[float, str]:
+    """What a unit of the axis is, and its label."""
+    return (1.0, "lines of the log after the first allocation") if timeline.ordinal else (1000.0, "milliseconds after the first allocation")
+
+
 def _curve(axes: Any, moment: Moment, series: StackedSeries, key: str, unit: int, name: str) -> None:
     assert moment.timeline
-    times = [micros / 1000 for micros in series.micros]
+    scale, label = _axis(moment.timeline)
+    times = [micros / scale for micros in series.micros]
     groups = list(series.bytes_by_group)
     axes.stackplot(
         times,
@@ -49,16 +56,16 @@ def _curve(axes: Any, moment: Moment, series: StackedSeries, key: str, unit: int
     )
     origin = moment.timeline.events[0][0] if moment.timeline.curve else 0.0
     if moment.peak_micros is not None:
-        here = (moment.peak_micros - origin) / 1000
+        here = (moment.peak_micros - origin) / scale
         total = moment.attribution.table.total_bytes / unit
         axes.plot([here], [total], "v", color="black", markersize=8)
         axes.annotate(f"{total:,.2f} {name}", (here, total), xytext=(6, 4), textcoords="offset points", fontsize=9)
     if moment.timeline.limit_bytes:
         axes.axhline(moment.timeline.limit_bytes / unit, color="black", linestyle="--", linewidth=1, label="limit")
     for phase in moment.phases:
-        axes.axvline((phase.start_micros - origin) / 1000, color="black", linewidth=0.6, linestyle=":")
-        axes.annotate(phase.name, ((phase.start_micros - origin) / 1000, 0), xytext=(3, 3), textcoords="offset points", fontsize=8)
-    axes.set(xlabel="milliseconds after the first allocation", ylabel=f"in use ({name})", title=f"What was in use, by {key}")
+        axes.axvline((phase.start_micros - origin) / scale, color="black", linewidth=0.6, linestyle=":")
+        axes.annotate(phase.name, ((phase.start_micros - origin) / scale, 0), xytext=(3, 3), textcoords="offset points", fontsize=8)
+    axes.set(xlabel=label, ylabel=f"in use ({name})", title=f"What was in use, by {key}")
     axes.set_ylim(0, moment.timeline.peak_bytes / unit * 1.12)
     axes.margins(x=0)
     axes.legend(loc="upper right", fontsize=8, framealpha=0.9)
@@ -77,11 +84,12 @@ def _lives(axes: Any, moment: Moment, unit: int, name: str) -> None:
     if not times:
         return
     origin, last = times[0], times[-1]
+    scale, label = _axis(moment.timeline)
     table = moment.timeline.table
     rows = sorted(range(len(table)), key=lambda row: -table.size_bytes[row])[:10][::-1]
     for place, row in enumerate(rows):
         start, end = table.start_micros[row] or origin, table.end_micros[row]
-        axes.barh(place, ((end if end is not None else last) - start) / 1000, left=(start - origin) / 1000, color=_BLIND_SAFE[2])
+        axes.barh(place, ((end if end is not None else last) - start) / scale, left=(start - origin) / scale, color=_BLIND_SAFE[2])
     axes.set_yticks(range(len(rows)), [f"{shorten(table.node[row] or '?', 40)}  {table.size_bytes[row] / unit:,.2f} {name}" for row in rows], fontsize=8)
-    axes.set(xlabel="milliseconds after the first allocation", title="The lives of the largest tensors")
-    axes.set_xlim(0, max((last - origin) / 1000, 1e-3))
+    axes.set(xlabel=label, title="The lives of the largest tensors")
+    axes.set_xlim(0, max((last - origin) / scale, 1e-3))

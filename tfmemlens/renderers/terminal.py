@@ -243,7 +243,7 @@ def _tensors(moment: Moment, view: View) -> list[str]:
             tensor = f"= {naming.best.tensor}{slack}{others}, "
         elif row.shape is not None:
             tensor = f"{TensorType(row.shape, row.dtype)}, "
-        lived = _timeline.lifetime(row.start_micros, row.end_micros, origin)
+        lived = _timeline.lifetime(row.start_micros, row.end_micros, origin, bool(moment.timeline and moment.timeline.ordinal))
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
         lines += paragraph(f"{tensor}{owner.kind.value}{phase}{lived}", view.width, " " * 20, " " * 19)
     return lines

@@ -1,0 +1,24 @@
+"""How a timeline's curve was got, and what that leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+
+
+def of_curve(timeline: Timeline) -> Iterator[str]:
+    """Sentences for curves that are not the allocator's own, or have no clock; nothing for the exact ones."""
+    if timeline.predicted:
+        return
+    if timeline.curve_source is CurveSource.LIVENESS:
+        yield (
+            "The curve comes from the outputs' liveness, not from allocation records: an output counts from the end of its op to the end of its "
+            "last reader. Scratch memory inside ops is missing, so the true peak is higher: read this one as a lower bound."
+        )
+        if timeline.baseline_source is BaselineSource.STANDING:
+            yield "What was in use before the step is the sum of the variables and constants that it read: a lower bound, too."
+    elif timeline.curve_source is CurveSource.COUNTERS:
+        yield "The curve is a counter that somebody else summed up: it has no names, and the true peak may be higher."
+    if timeline.ordinal:
+        yield "The log has no clock: the axis counts its lines, so it shows the order of allocations, not how long each lived."
