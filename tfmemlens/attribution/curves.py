@@ -24,5 +24,7 @@ def of_curve(timeline: Timeline) -> Iterator[str]:
             yield "What was in use before the step is the sum of the variables and constants that it read: a lower bound, too."
     elif timeline.curve_source is CurveSource.COUNTERS:
         yield "The curve is a counter that somebody else summed up: it has no names, and the true peak may be higher."
+    if timeline.curve_source is CurveSource.LOG and not timeline.ordinal:
+        yield "Times are the stamps of the log's lines, which logging itself slows down; the order is that of the lines."
     if timeline.ordinal:
         yield "The log has no clock: the axis counts its lines, so it shows the order of allocations, not how long each lived."
