@@ -54,6 +54,13 @@ def numpy_dtype_of_enum(value: int) -> str | None:
     return DATA_TYPES.get(value - 100 if value > 100 else value)
 
 
+def enum_of(name: str) -> int:
+    """The DataType enum value of TensorFlow's name: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101, 0 for names we do not know."""
+    plain = numpy_dtype(name)
+    number = next((number for number, known in DATA_TYPES.items() if known == plain), 0)
+    return number + 100 if number and name.endswith("_REF") else number
+
+
 def tensor_bytes(shape: Sequence[int | None] | None, dtype: str | None) -> int | None:
     """Bytes of shape x dtype; None when a dimension, the rank or the element's size is unknown."""
     item = ITEM_BYTES.get(dtype or "")
@@ -76,6 +83,13 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{format_shape(self.shape)} {self.dtype or 'of unknown type'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(TensorType):
+    """The type of a constant, with its values where they are few whole numbers: an axis, a permutation, paddings."""
+
+    values: tuple[int, ...] | None = None
 
 
 def format_shape(shape: Sequence[int | None] | None) -> str:

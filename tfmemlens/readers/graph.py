@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tfmemlens.model.graph import Graph, Node
-from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
+from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
+
+SOURCE = "_tfmemlens_source"
+"""The attribute in which our exporter writes the user's line of code."""
+_PACKAGED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy")
+_WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
 class Attributes(Mapping[str, object]):
@@ -47,11 +55,27 @@ def _value(name: str, raw: Any) -> object:
     if name == "func":
         return raw.name
     if name == "tensor":
-        return TensorType(shape_of(raw.tensor_shape), numpy_dtype_of_enum(raw.dtype))
+        return constant_of(raw)
     if name == "list":
         return tuple(_value(part, each) for part in ("s", "i", "f", "b", "type", "shape", "tensor", "func") for each in getattr(raw, part))
     found: object = raw
     return found
+
+
+def constant_of(raw: Any) -> Constant:
+    """A TensorProto's type, and its values if they are whole numbers and at most 64: axes, permutations and shapes, not weights."""
+    shape, dtype = shape_of(raw.tensor_shape), numpy_dtype_of_enum(raw.dtype)
+    count = math.prod(size or 0 for size in shape) if shape is not None else 0
+    if dtype not in _WHOLE or count > 64:
+        return Constant(shape, dtype)
+    letter, listed = _WHOLE[dtype]
+    if raw.tensor_content:
+        size = struct.calcsize(letter)
+        found = struct.unpack(f"<{len(raw.tensor_content) // size}{letter}", raw.tensor_content[: len(raw.tensor_content) // size * size])
+    else:
+        found = tuple(getattr(raw, listed))
+    found = (*found, *found[-1:] * (count - len(found))) if found else (0,) * count
+    return Constant(shape, dtype, found[:count])
 
 
 def shape_of(raw: Any) -> tuple[int | None, ...] | None:
@@ -61,20 +85,44 @@ def shape_of(raw: Any) -> tuple[int | None, ...] | None:
     return tuple(dim.size if dim.size >= 0 else None for dim in raw.dim)
 
 
-def of_graph_defs(graphs: Iterable[Any]) -> Graph:
-    """One Graph of several GraphDefs (partitions of one step); a name that stands in two keeps its first node."""
+def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None = None) -> Graph:
+    """One Graph of several GraphDefs (partitions of one step); a name that stands in two keeps its first node. `debug` is a GraphDebugInfo."""
     nodes: dict[str, Node] = {}
     functions: dict[str, Graph] = {}
     for graph in graphs:
+        lines = _source_lines(debug if debug is not None else graph.debug_info if _has(graph, "debug_info") else None)
         for raw in graph.node:
-            nodes.setdefault(raw.name, _node(raw))
+            nodes.setdefault(raw.name, _node(raw, lines.get(f"{raw.name}@") or lines.get(raw.name)))
         for function in graph.library.function:
-            functions.setdefault(function.signature.name, Graph({raw.name: _node(raw) for raw in function.node_def}))
-    return Graph(nodes, functions)
+            name = function.signature.name
+            functions.setdefault(name, Graph({raw.name: _node(raw, lines.get(f"{raw.name}@{name}")) for raw in function.node_def}))
+    return Graph(nodes, functions, producer)
 
 
-def _node(raw: Any) -> Node:
-    return Node(raw.name, raw.op, tuple(raw.input), raw.device, Attributes(raw.attr), _outputs(raw))
+def _has(message: Any, field: str) -> bool:
+    """Whether a message has the field and it is set; TensorFlow's own messages of old versions may not know it."""
+    return field in message.DESCRIPTOR.fields_by_name and bool(message.HasField(field))
+
+
+def _node(raw: Any, source: str | None = None) -> Node:
+    own = raw.attr[SOURCE].s.decode("utf-8", "replace") if SOURCE in raw.attr else None
+    return Node(raw.name, raw.op, tuple(raw.input), raw.device, Attributes(raw.attr), _outputs(raw), own or source)
+
+
+def _source_lines(debug: Any) -> dict[str, str]:
+    """From a GraphDebugInfo the innermost line that is not inside a package, by `node@function` or by node: `train.py:12`."""
+    if debug is None:
+        return {}
+    traces = [(name, debug.traces[name]) for name in debug.traces]
+    traces += [(name, debug.traces_by_id[number]) for name, number in debug.name_to_trace_id.items() if number in debug.traces_by_id]
+    found = {}
+    for name, trace in traces:
+        frames = [*trace.file_line_cols, *(debug.frames_by_id[number] for number in trace.frame_id if number in debug.frames_by_id)]
+        places = [(debug.files[frame.file_index], frame.line) for frame in frames if 0 <= frame.file_index < len(debug.files)]
+        own = [(file, line) for file, line in places if not _PACKAGED.search(file)]
+        if own:
+            found[name] = f"{own[-1][0]}:{own[-1][1]}"
+    return found
 
 
 def _outputs(raw: Any) -> tuple[TensorType, ...]:

@@ -7,13 +7,18 @@ protobuf skips what it does not know, so files of any TensorFlow parse.
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+
+from tfmemlens.model.tensor import enum_of
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
+_TYPE_NAME = re.compile(r"(?<=[:\[,\s])DT_[A-Z0-9_]+\b")
+"""Data types are spelled in the text format (`type: DT_FLOAT`); the table keeps them as numbers."""
 PACKAGE = "tfmemlens_schema"
 
 
@@ -36,6 +41,14 @@ def parse(name: str, raw: bytes) -> Any:
     found: Message = message(name)()
     found.ParseFromString(raw)
     return found
+
+
+def parse_text(name: str, text: str) -> Any:
+    """The message in protobuf's text format; fields that the table leaves out are skipped. Raises google.protobuf.text_format.ParseError."""
+    from google.protobuf import text_format
+
+    found: Message = message(name)()
+    return text_format.Parse(_TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True)
 
 
 @lru_cache(maxsize=1)
