@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
 
-FOLDERS = ("run_metadata", "xspace", "chrome_trace", "memory_profile")
+FOLDERS = ("run_metadata", "xspace", "chrome_trace", "memory_profile", "tfprof", "log_memory")
 TRACES = sorted(path for folder in FOLDERS for path in (SAMPLES / folder).iterdir() if not path.name.endswith(".truth.json"))
 LENET = "sample_traces/run_metadata/1.15-lenet.pb"
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.model.allocation import TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+
+_MISSING = "Scratch memory inside ops is missing, so the true peak is higher"
+_SUMMED = "Scratch memory counts with one figure for the whole of its op, chunks and late frees are missing, so the true peak is higher"
 
 
 def of_curve(timeline: Timeline) -> Iterator[str]:
@@ -14,11 +18,13 @@ def of_curve(timeline: Timeline) -> Iterator[str]:
     if timeline.curve_source is CurveSource.LIVENESS:
         yield (
             "The curve comes from the outputs' liveness, not from allocation records: an output counts from the end of its op to the end of its "
-            "last reader. Scratch memory inside ops is missing, so the true peak is higher: read this one as a lower bound."
+            f"last reader. {_SUMMED if TEMPORARY in timeline.table.purpose else _MISSING}: read this one as a lower bound."
         )
         if timeline.baseline_source is BaselineSource.STANDING:
             yield "What was in use before the step is the sum of the variables and constants that it read: a lower bound, too."
     elif timeline.curve_source is CurveSource.COUNTERS:
         yield "The curve is a counter that somebody else summed up: it has no names, and the true peak may be higher."
+    if timeline.curve_source is CurveSource.LOG and not timeline.ordinal:
+        yield "Times are the stamps of the log's lines, which logging itself slows down; the order is that of the lines."
     if timeline.ordinal:
         yield "The log has no clock: the axis counts its lines, so it shows the order of allocations, not how long each lived."

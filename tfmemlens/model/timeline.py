@@ -22,6 +22,8 @@ class BaselineSource(str, Enum):
     """Each event carries the allocator's figure."""
     STANDING = "standing tensors"
     """The sum of variables and constants that the step touched: a lower bound."""
+    LOG = "log"
+    """Every allocation since the process began is in the log."""
     UNKNOWN = "unknown"
 
     __str__ = str.__str__

@@ -51,7 +51,7 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
             return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
         for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
             if module.sniff_text(head):
-                told: Capture = module.read_text(opened, name)
+                told: Capture = module.read_text(opened, name, hints)
                 return told
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
@@ -49,9 +49,9 @@ def sniff_text(head: bytes) -> bool:
     return json_events.start_of(head) >= 0
 
 
-def read_text(opened: Opened, name: str = "") -> Capture:
+def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
     """The timelines that the outputs' liveness gives, else those of the counters, else a note on what to record. Raises UnreadableInput."""
-    del name
+    del name, hints
     trace, notes = _Trace(), []
     for event in json_events.events(opened):
         if isinstance(event, str):

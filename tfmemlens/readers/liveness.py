@@ -27,7 +27,7 @@ class Output:
     """`node`, or `node:1` for its second output, as inputs spell it."""
     allocator: str
     size: int
-    requested: int
+    requested: int | None
     buffer: int = 0
     """The allocation's id, 0 where there is none."""
     address: int = 0

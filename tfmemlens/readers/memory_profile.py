@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import DATA_TYPES, numpy_dtype
 from tfmemlens.model.timeline import Timeline
@@ -26,9 +26,9 @@ def sniff_text(head: bytes) -> bool:
     return bool(_START.match(head))
 
 
-def read_text(opened: Opened, name: str = "") -> Capture:
+def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator. Raises UnreadableInput."""
-    del name
+    del name, hints
     try:
         found = json.loads(opened.all())["memoryProfilePerAllocator"]
         timelines = [_timeline(allocator, profile) for allocator, profile in found.items()]

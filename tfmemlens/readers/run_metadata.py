@@ -71,9 +71,9 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes)
 
 
-def read_text(opened: Opened, name: str = "") -> Capture:
+def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
     """The same from protobuf's text format. Raises UnreadableInput."""
-    del name
+    del name, hints
     from google.protobuf import text_format
 
     from tfmemlens.schema import message

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers import inputs
@@ -73,8 +73,9 @@ def sniff_text(head: bytes) -> bool:
     return start.startswith(b"BufferAssignment:") or (start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in head)
 
 
-def read_text(opened: inputs.Opened, name: str = "") -> Capture:
+def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
     """The program as one account of memory, no failure."""
+    del hints
     program = _Program()
     notes = tuple(_parse(program, opened, name))
     module = _MODULE.match(opened.name)

@@ -70,9 +70,10 @@ XStat: 1 metadata_id int64; 2 double_value double; 3 uint64_value uint64; 4 int6
 XEventMetadata: 1 id int64; 2 name string; 3 metadata bytes; 4 display_name string; 5 stats XStat*
 XStatMetadata: 1 id int64; 2 name string; 3 description string
 ProfileProto: 1 nodes map<int64,ProfileNode>; 2 has_trace bool; 3 steps int64*; 4 id_to_string map<int64,string>; 5 miss_accelerator_stream bool
-ProfileNode: 1 name string; 2 inputs map<int32,int64>; 3 outputs map<int32,int64>; 5 op_types string*; 6 canonical_device string; 7 host_device string; 9 op string; 12 execs map<int64,ExecProfile>; 13 id int64; 15 output_shapes map<int32,Tuple>; 16 input_shapes map<int32,Tuple>
-ExecProfile: 1 run_count int64; 2 all_start_micros int64; 3 latest_end_micros int64; 6 devices string*; 7 memory_execs ExecMemory*; 11 allocations AllocationRecord*
+ProfileNode: 1 name string; 2 inputs map<int32,int64>; 3 outputs map<int32,int64>; 5 op_types string*; 6 canonical_device string; 7 host_device string; 9 op string; 11 attrs map<string,AttrValue>; 12 execs map<int64,ExecProfile>; 13 id int64; 14 src_output_index map<int64,int32>; 15 output_shapes map<int32,Tuple>; 16 input_shapes map<int32,Tuple>
+ExecProfile: 1 run_count int64; 2 all_start_micros int64; 3 latest_end_micros int64; 4 accelerator_execs map<string,ExecTime>; 5 cpu_execs map<string,ExecTime>; 6 devices string*; 7 memory_execs ExecMemory*; 11 allocations AllocationRecord*
 ExecMemory: 1 memory_micros int64; 2 host_temp_bytes int64; 3 host_persistent_bytes int64; 4 accelerator_temp_bytes int64; 5 accelerator_persistent_bytes int64; 6 requested_bytes int64; 7 peak_bytes int64; 8 residual_bytes int64; 9 output_bytes int64; 10 allocator_bytes_in_use int64; 11 output_memory map<int32,Memory>
+ExecTime: 1 times Tuple*
 Tuple: 1 int64_values int64*
 Memory: 1 bytes int64; 2 ptr uint64
 """
