@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfmemlens.attribution.balance import balance, holders, rounded_request
@@ -35,9 +36,12 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     moments = [_failure(capture, incident) for incident in capture.incidents]
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
+        from tfmemlens.attribution.consumers import graph_of
         from tfmemlens.attribution.layers import summaries
         from tfmemlens.attribution.timelines import index_of, moment_at
 
+        if capture.graph is None:
+            capture = replace(capture, graph=graph_of(capture.timelines[0]))
         peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
         layers = summaries(capture.timelines[0], peaks[0].attribution)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from tfmemlens.attribution.consumers import kept_for
 from tfmemlens.attribution.curves import of_curve
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.errors import UsageError
@@ -39,15 +40,18 @@ def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) ->
         peak=Size.exactly(timeline.peak_bytes),
         free=Size.exactly(max(limit - total, 0)) if limit else None,
         listed=Size.exactly(total),
+        waste=Size.exactly(sum(row.size_bytes - row.requested_bytes for row in table if row.requested_bytes)) if any(table.requested_bytes) else None,
     )
     micros = timeline.events[0][index] if index >= 0 else None
+    ended = _ended(timeline) if capture.graph else {}
     return Moment(
         Attribution(table, [owner for _, owner in rows]),
         books,
         timeline=timeline,
         peak_micros=micros,
         phases=phases(timeline),
-        ended=_ended(timeline) if capture.graph else {},
+        ended=ended,
+        kept_for=tuple(kept_for(table, capture.graph, timeline)),
         omissions=tuple(_omissions(timeline)),
     )
 

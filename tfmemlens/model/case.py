@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -118,6 +118,8 @@ class Moment:
     """Forward, backward and update on the time axis of a traced step."""
     ended: Mapping[str, float] = field(default_factory=dict)
     """When each node of a traced step ended last (microseconds)."""
+    kept_for: Sequence[str | None] = ()
+    """For each row of a traced step the op that read it last before it was freed; None where nothing tells."""
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""
 

@@ -58,6 +58,8 @@ class Executions:
     node: Sequence[str] = ()
     start_micros: Sequence[float] = ()
     end_micros: Sequence[float] = ()
+    label: Sequence[str] = ()
+    """What the trace says of each: `[bfc 2.0MB] conv = Conv2D(x, w)`."""
 
 
 @dataclass(frozen=True)

@@ -125,9 +125,9 @@ def sniff_text(head: bytes) -> bool:
     return any(pattern.match(head) for _, pattern in _TEXT)
 
 
-def read_text(opened: Opened, name: str = "") -> Capture:
+def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
     """The same from protobuf's text format. Raises UnreadableInput."""
-    del name
+    del name, hints
     from google.protobuf import text_format
 
     from tfmemlens.schema import parse_text

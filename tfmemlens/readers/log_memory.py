@@ -21,7 +21,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers import inputs, oom_log
-from tfmemlens.readers.step_stats import Columns
+from tfmemlens.readers.columns import Columns
 
 MARK = b"__LOG_MEMORY__"
 _KIND = re.compile(r"__LOG_MEMORY__\s+MemoryLog(\w+)\s*\{")

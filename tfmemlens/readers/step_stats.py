@@ -216,6 +216,7 @@ def _timeline(lane: _Lane) -> Timeline:
         Late(lambda: [node.node_name for node in lane.nodes]),
         Late(lambda: [node.all_start_micros for node in lane.nodes]),
         Late(lambda: [node.all_start_micros + node.all_end_rel_micros for node in lane.nodes]),
+        Derived(len(lane.nodes), lambda index: lane.nodes[index].timeline_label),
     )
     standing = AllocationTable(**{name: _column(lane, name) for name in AllocationTable.__dataclass_fields__})
     timeline = Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)

@@ -120,7 +120,8 @@ def _group(group: Any, key: str) -> dict[str, Any]:
 def _allocations(moment: Moment) -> list[dict[str, Any]]:
     namings = moment.namings or (None,) * len(moment.attribution.table)
     rows = []
-    for row, owner, naming in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True):
+    kept_for = moment.kept_for or (None,) * len(moment.attribution.table)
+    for row, owner, naming, reader in zip(moment.attribution.table, moment.attribution.owners, namings, kept_for, strict=True):
         tensor = naming.best.tensor if naming else None
         shape = row.shape if row.shape is not None else tensor.shape if tensor else None
         rows.append(
@@ -136,6 +137,9 @@ def _allocations(moment: Moment) -> list[dict[str, Any]]:
                 "dtype": row.dtype or (tensor.dtype if tensor else None),
                 "precision": row.precision,
                 "error_bytes": row.error_bytes * row.count,
+                "start_micros": row.start_micros,
+                "end_micros": row.end_micros,
+                "kept_for": reader,
                 "ambiguous_shapes": [list(each.tensor.shape or ()) for each in naming.candidates[1:]] if naming else [],
             }
         )

@@ -221,14 +221,11 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
 
 def _tensors(moment: Moment, view: View) -> list[str]:
     """The largest rows, each with the tensor behind its figure."""
-    entries = sorted(
-        zip(moment.attribution.table, moment.attribution.owners, moment.namings or [None] * len(moment.attribution.table), strict=True),
-        key=lambda entry: -entry[0].total_bytes,
-    )
     lines = _heading("the largest allocations", view)
     ambiguous: set[int] = set()
     origin = moment.timeline.events[0][0] if moment.timeline and moment.timeline.curve else 0.0
-    for row, owner, naming in [entry for entry in entries if entry[0].node][: view.top]:
+    for row, owner, index in [entry for entry in moment.attribution.ranked if entry[0].node][: view.top]:
+        naming = moment.namings[index] if moment.namings else None
         size = ("about " if row.error_bytes else "") + human(row.size_bytes)
         lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
         tensor = ""
@@ -244,6 +241,8 @@ def _tensors(moment: Moment, view: View) -> list[str]:
         elif row.shape is not None:
             tensor = f"{TensorType(row.shape, row.dtype)}, "
         lived = _timeline.lifetime(row.start_micros, row.end_micros, origin, bool(moment.timeline and moment.timeline.ordinal))
+        if moment.kept_for and moment.kept_for[index] and lived:
+            lived += f" for {moment.kept_for[index]}"
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
         lines += paragraph(f"{tensor}{owner.kind.value}{phase}{lived}", view.width, " " * 20, " " * 19)
     return lines
