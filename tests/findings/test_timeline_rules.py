@@ -22,6 +22,10 @@ CASES: dict[str, tuple[Capture, Capture]] = {
         capture(timeline(row(FILTER, 30, 4, 6, scratch=True), row(INPUT, 20, 5, 7, scratch=True))),
         capture(timeline(row(FILTER, 30, 4, 6, scratch=True), row(INPUT, 20, 6.5, 7, scratch=True))),
     ),
+    "host-device-copies": (
+        capture(timeline(row("edge_12_net/a/Relu", 20, 0, 9), row("net/b/Relu", 80, 0, 9))),
+        capture(timeline(row("edge_12_net/a/Relu", 5, 0, 9), row("net/b/Relu", 95, 0, 9))),
+    ),
     "kept-for-backward": (
         capture(timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 8, 9))), edges=EDGE),
         capture(timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 2, 2.5))), edges=EDGE),

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings._rows import held, of_kind, row_name, total
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import human, percent
 
 
@@ -36,8 +38,8 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 Remedy(
                     f"without {row_name(largest)}'s scratch the peak is lower, until the next one",
-                    saves_bytes=largest.allocation.total_bytes,
-                    certainty=Certainty.BOUND,
+                    saves_bytes=moment.timeline.peak_bytes - _peak_without(moment.timeline, largest.allocation),
+                    certainty=Certainty.EXACT,
                 ),
                 Remedy(
                     "on the CPU let oneDNN compute convolutions (TF_ENABLE_ONEDNN_OPTS=1); on a GPU cap cuDNN's scratch",
@@ -46,3 +48,8 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _peak_without(timeline: Timeline, scratch: Allocation) -> int:
+    table = timeline.table
+    return timeline.peak_without(lambda row: (table.start_micros[row], table.size_bytes[row]) == (scratch.start_micros, scratch.size_bytes))

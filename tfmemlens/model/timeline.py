@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -136,6 +136,15 @@ class Timeline:
             else:
                 born.pop(row, None)
         return list(born)
+
+    def peak_without(self, gone: Callable[[int], bool]) -> int:
+        """The peak of the same step without the rows for which this holds, everything else as it was."""
+        live = highest = self.baseline_bytes
+        for change, row in zip(self.events[1], self.events[2], strict=True):
+            if not gone(row):
+                live += change
+                highest = max(highest, live)
+        return highest
 
     def index_at(self, micros: float) -> int:
         """The last event at or before a time; -1 before the first."""
