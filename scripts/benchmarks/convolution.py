@@ -45,8 +45,10 @@ def numbers(text: str) -> list[int]:
 
 def transposed(shape: str, kernel: str, stride: int, padding: str = "same", **more: Any) -> Spec:
     sizes, taps = numbers(shape), numbers(kernel)
-    out = [sizes[0], *(side * stride + (max(tap - stride, 0) if padding == "valid" else 0) for side, tap in zip(sizes[1:3], taps, strict=False)), taps[-1]]
-    return {"kind": "transposed", "input": sizes, "kernel": [*taps, sizes[-1]], "padding": padding, "strides": [stride] * 2, "output": out, **more}
+    rank = len(sizes) - 2
+    out = [side * stride + (max(tap - stride, 0) if padding == "valid" else 0) for side, tap in zip(sizes[1:-1], taps, strict=False)]
+    spec = {"kind": "transposed", "input": sizes, "kernel": [*taps, sizes[-1]], "padding": padding, "strides": [stride] * rank}
+    return {**spec, "output": [sizes[0], *out, taps[-1]], **more}
 
 
 def depthwise(shape: str, kernel: str, padding: str = "same", **more: Any) -> Spec:
@@ -75,6 +77,7 @@ BACKWARD = [
 OTHERS = [
     transposed("8x32x32x16", "4x4x8", 2), transposed("4x64x64x64", "2x2x32", 2), transposed("2x16x16x128", "5x5x64", 2, "valid"),
     transposed("1x64x64x64", "4x4x32", 2), transposed("2x8x8x4", "3x3x4", 1), transposed("4x30x20x8", "16x16x3", 8),
+    transposed("2x10x12x14x16", "2x2x2x8", 2), transposed("1x24x24x24x32", "4x4x4x16", 2), conv("4x32x32x12", "3x3x16", dilations=[2, 2]),
     depthwise("4x32x32x12", "3x3x2", threads=1), depthwise("4x32x32x12", "3x3x1", threads=1), depthwise("2x64x64x32", "5x5x1", threads=1),
     depthwise("8x32x32x12", "3x3x2", threads=2), depthwise("8x64x64x3", "3x3x3", threads=2, strides=[2, 2]), depthwise("4x40x40x1", "7x7x4", threads=2),
     conv3d("2x16x32x32x8", "3x3x3x16"), conv3d("1x32x32x32x8", "1x1x1x8"), conv3d("2x32x32x32x32", "1x1x1x256"), conv3d("2x32x64x64x16", "3x3x3x16"),

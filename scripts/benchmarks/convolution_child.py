@@ -46,7 +46,7 @@ def ops(spec):
     xi, wi = tf1.identity(x), tf1.identity(w)
     if spec["kind"] == "transposed":
         out = spec["output"]
-        y = tf1.nn.conv2d_transpose(xi, wi, out, strides, padding)
+        y = (tf1.nn.conv2d_transpose if rank == 2 else tf1.nn.conv3d_transpose)(xi, wi, out, strides, padding)
     elif spec["kind"] == "depthwise":
         y = tf1.nn.depthwise_conv2d_native(xi, wi, strides, padding)
     elif spec["kind"] == "conv3d":

@@ -7,6 +7,7 @@ in each: `sample_traces/convolution/measured.csv`.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tfmemlens.costs.convolution.sizes import output_shape, padding_of, patch, positions
 from tfmemlens.model.convolution import Convolution, Need, Setting
@@ -18,6 +19,8 @@ TARGET_BYTES = 30 * MIB
 """What a shard of images should fill (`target_working_set_size`: the L3 cache of an Ivy Bridge)."""
 L2_BYTES = 256 * KIB
 """Work per thread from which BackpropInput computes image by image (`l2_cache_size`)."""
+USUAL_L3_BYTES = 32 * MIB
+"""Assumed where the processor's L3 cache is not known."""
 MOST_OVERHEAD = 25
 """Conv3D's gradients fall back to Eigen above this multiple of their tensors (`kMaxTempAllocationOverhead`)."""
 FIRST_3D_BUFFER = (1, 12)
@@ -92,13 +95,11 @@ def _padded_output_bytes(conv: Convolution) -> int:
 
 def _volume(conv: Convolution, setting: Setting, volumes: int | None) -> Need:
     """A col_buffer of as many volumes as fill the L3 cache, unless that exceeds 25 times the tensors: then Eigen computes without one."""
-    if volumes is None and setting.l3_bytes is None:
-        need = _checked(conv, 1)
-        if not need.temporary_bytes:
-            return need
-        note = f"{need.note}; as many volumes as fill the processor's L3 cache: say its size (--l3) for the exact figure"
-        return Need(need.temporary_bytes, True, Certainty.BOUND, f"at least {need.formula}", need.shape, note)
-    return _checked(conv, volumes or images_of_filter_gradient(conv, setting.l3_bytes or 0))
+    if volumes is not None or setting.l3_bytes is not None:
+        return _checked(conv, volumes or images_of_filter_gradient(conv, setting.l3_bytes or 0))
+    found = _checked(conv, images_of_filter_gradient(conv, USUAL_L3_BYTES))
+    note = f"{found.note}; for an L3 cache of {human(USUAL_L3_BYTES)}: give the processor's (--l3) for the exact figure"
+    return replace(found, certainty=Certainty.ESTIMATE, note=note)
 
 
 def _checked(conv: Convolution, volumes: int) -> Need:

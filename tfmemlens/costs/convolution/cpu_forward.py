@@ -8,10 +8,11 @@ Measured as growth of the resident set in TF 1.10 to 1.13, 1.15 and 2.21: `sampl
 
 from __future__ import annotations
 
+from tfmemlens.costs.convolution.cpu_backward import USUAL_L3_BYTES
 from tfmemlens.costs.convolution.sizes import output_bytes, patch, positions
 from tfmemlens.model.convolution import Convolution, Need, Setting
 from tfmemlens.model.finding import Certainty
-from tfmemlens.units import MIB, human
+from tfmemlens.units import human
 
 SLAB_COLUMNS = 320
 """Depth of a slab (`kc`): what Eigen caps a block's depth at, whatever the dtype, where the L1 cache has 32 KiB or more."""
@@ -25,9 +26,6 @@ FEW_FILTERS = 8
 """Below this (2 * `Traits::nr`) the filters are too few to share among threads."""
 TAPS_PER_THREAD = 32
 """More taps than this (8 * `Traits::nr`) are worth splitting."""
-USUAL_L3_BYTES = 32 * MIB
-"""Assumed where the processor's L3 cache is not known."""
-
 
 _UNSEEN = "two slabs of packed patches, by malloc: no report or trace shows them, and failure is std::bad_alloc or the kernel's OOM killer"
 

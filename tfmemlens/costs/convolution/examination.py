@@ -11,7 +11,7 @@ from tfmemlens.costs.convolution.passes import passes
 from tfmemlens.costs.convolution.sizes import flops, output_bytes, output_shape, patch_matrix_bytes, reach
 from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionReport, Need, Setting, Variation
 from tfmemlens.model.finding import Certainty
-from tfmemlens.units import MIB, human
+from tfmemlens.units import MIB, human, rough
 
 KERNELS = (1, 3, 5, 7, 11, 15, 31, 61)
 """Sides of the kernels in the table."""
@@ -72,29 +72,38 @@ def fits(conv: Convolution) -> bool:
 
 def _verdict(conv: Convolution, setting: Setting) -> str:
     found = passes(conv, setting)
-    parts = []
-    forward = found.forward.temporary_bytes
-    if forward is None:
-        parts.append("The forward pass cannot run here.")
-    elif forward < MIB:
-        parts.append(f"The forward pass takes next to nothing beside its tensors: the {human(patch_matrix_bytes(conv))} of patches are never written out.")
-    else:
-        seen = "" if found.forward.tracked else " that no report of TensorFlow shows"
-        parts.append(f"The forward pass takes {_hedge(found.forward)}{human(forward)} beside its tensors{seen}.")
-    gradients = [need.temporary_bytes for need in (found.filter_gradient, found.input_gradient)]
-    if gradients == [None, None] or setting.device == "gpu":
-        return " ".join(parts)
-    largest = max(found.filter_gradient, found.input_gradient, key=lambda need: need.temporary_bytes or 0)
-    parts.append(
-        f"Training adds {_hedge(largest)}{human(largest.temporary_bytes or 0)} in the backward pass, and twice that when both gradients run at once."
-        if gradients[0] == gradients[1] and (gradients[0] or 0) >= MIB
-        else f"In the backward pass the gradients take {human(gradients[0] or 0)} (weights) and {human(gradients[1] or 0)} (input)."
-    )
-    return " ".join(parts)
+    if setting.device == "gpu":
+        size = found.forward.temporary_bytes or 0
+        return f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on the algorithm that autotune finds fastest."
+    return f"{_of_forward(conv, found.forward)} {_of_backward(found.filter_gradient, found.input_gradient)}".rstrip()
+
+
+def _of_forward(conv: Convolution, need: Need) -> str:
+    size = need.temporary_bytes
+    if size is None:
+        return "The forward pass cannot run here."
+    if size < MIB and conv.kind is ConvolutionKind.TRANSPOSED:
+        return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors."
+    if size < MIB:
+        return f"The forward pass takes next to nothing beside its tensors: the {human(patch_matrix_bytes(conv))} of patches are never written out."
+    seen = "" if need.tracked else " that no report of TensorFlow shows"
+    return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors{seen}."
+
+
+def _of_backward(weights: Need, inputs: Need) -> str:
+    sizes = [need.temporary_bytes for need in (weights, inputs)]
+    if sizes == [None, None]:
+        return "It cannot be trained here: this device has no gradient for it."
+    first, second = (size or 0 for size in sizes)
+    if max(first, second) < MIB:
+        return "The gradients take next to nothing, either."
+    if first == second:
+        return f"Training adds {_hedge(weights)}{human(first)} in the backward pass, and twice that when both gradients run at once."
+    return f"In the backward pass the gradients take {_hedge(weights)}{human(first)} (weights) and {_hedge(inputs)}{human(second)} (input)."
 
 
 def _hedge(need: Need) -> str:
-    return {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}[need.certainty]
+    return {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}[need.certainty] if need.temporary_bytes else ""
 
 
 def _notes(conv: Convolution, setting: Setting) -> Iterator[str]:
@@ -112,4 +121,6 @@ def _notes(conv: Convolution, setting: Setting) -> Iterator[str]:
         yield "The forward rule was measured in TensorFlow 1.8 and later; in older versions it may take more."
     if onednn.computes(conv, setting):
         yield "oneDNN computes this (the default from TF 2.9 on Linux x86); --no-onednn shows TensorFlow's own kernels."
-    yield "The two gradients do not depend on each other: TensorFlow often runs them side by side, and then both buffers are alive."
+    found = passes(conv, setting)
+    if min(found.filter_gradient.temporary_bytes or 0, found.input_gradient.temporary_bytes or 0) >= MIB:
+        yield "The two gradients do not depend on each other: TensorFlow often runs them side by side, and then both buffers are alive."

@@ -12,7 +12,7 @@ from tfmemlens.costs.convolution.cpu_backward import asymmetric_padding
 from tfmemlens.costs.convolution.sizes import output_bytes, output_shape, patch, positions
 from tfmemlens.model.convolution import Convolution, ConvolutionKind, Need, Setting, Workspace
 from tfmemlens.model.finding import Certainty
-from tfmemlens.units import GIB, human
+from tfmemlens.units import GIB, human, rough
 
 LIMIT_VARIABLE = "TF_CUDNN_WORKSPACE_LIMIT_IN_MB"
 TILE = 32
@@ -116,7 +116,7 @@ def need(conv: Convolution, setting: Setting) -> Need:
     limit = default_limit_bytes(setting.version)
     size, algorithm = likely_workspace(conv, limit)
     padded = padded_input_bytes(conv)
-    text = f"up to {human(size)} for cuDNN's {algorithm} (limit {human(limit)})"
+    text = f"some {rough(size)} for cuDNN's {algorithm} (limit {human(limit)})"
     if padded:
         text += f", and {human(padded)} for a copy of the input, which {_sides(conv)} SAME padding forces"
     return Need(size + padded, True, Certainty.ESTIMATE, text, note="an order of magnitude: autotune decides by speed when the shape is first seen")

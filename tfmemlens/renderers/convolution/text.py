@@ -7,7 +7,7 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers._layout import columns, paragraph, styled
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
-from tfmemlens.units import human
+from tfmemlens.units import human, rough
 
 _ABOUT = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
 _NAMES = {
@@ -86,7 +86,7 @@ def _flops(count: int) -> str:
 
 
 def _passes(report: ConvolutionReport, view: View) -> list[str]:
-    needs = [("forward", report.forward), ("weight gradient", report.backward_filter), ("input gradient", report.backward_input)]
+    needs = [("forward", report.forward), ("d weights", report.backward_filter), ("d input", report.backward_input)]
     if report.setting.device == "gpu":
         needs = [("each pass", report.forward)]
     return [line for name, need in needs for line in _pass(name, need, view)]
@@ -94,11 +94,13 @@ def _passes(report: ConvolutionReport, view: View) -> list[str]:
 
 def _pass(name: str, need: Need, view: View) -> list[str]:
     size = "-" if need.temporary_bytes is None else f"{_ABOUT[need.certainty] if need.temporary_bytes else ''}{_amount(need.temporary_bytes)}"
+    if name == "each pass":
+        size = f"some {rough(need.temporary_bytes or 0)}"
     seen = "" if need.tracked or not need.temporary_bytes else "  untracked"
-    lines = [f"  {name:<16}{size}{seen}"]
+    lines = [f"  {name:<11}{size}{seen}"]
     for text in (need.formula, need.note):
         if text:
-            lines += paragraph(text, view.width, " " * 18)
+            lines += paragraph(text, view.width, " " * 13)
     return lines
 
 
@@ -106,7 +108,7 @@ def _workspaces(report: ConvolutionReport) -> list[str]:
     rows = [
         (
             workspace.algorithm,
-            f"about {human(workspace.bytes)}" if workspace.bytes else "none",
+            f"some {rough(workspace.bytes)}" if workspace.bytes else "none",
             workspace.formula if workspace.applies else "not for these sizes",
         )
         for workspace in report.workspaces
@@ -115,7 +117,7 @@ def _workspaces(report: ConvolutionReport) -> list[str]:
 
 
 def _table(report: ConvolutionReport) -> list[str]:
-    head = ("kernel", "batch", "output", "patches", "forward", "weight grad.", "input grad.")
+    head = ("kernel", "batch", "output", "patches", "forward", "d weights", "d input")
     return columns([head, *(_row(line) for line in report.table)], right=frozenset(range(1, 7)))
 
 
@@ -126,6 +128,6 @@ def _row(line: Variation) -> tuple[str, ...]:
 
 def _alternative(option: Alternative, view: View) -> list[str]:
     saving = f"saves {_ABOUT[option.certainty]}{human(option.saves_bytes)}, takes {human(option.bytes)}"
-    lines = paragraph(f"{option.text} ({saving})", view.width, " " * 12, first=f"  {option.applies_to + ':':<10}")
-    lines += [f"            | {line}" for line in (option.code or "").splitlines()]
+    lines = paragraph(f"{option.text} ({saving})", view.width, " " * 13, first=f"  {option.applies_to + ':':<11}")
+    lines += [f"             | {line}" for line in (option.code or "").splitlines()]
     return lines
