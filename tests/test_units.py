@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmemlens.units import GIB, KIB, MIB, Size, human, parse_decimal_size, parse_limit, parse_size, percent, round_up
+from tfmemlens.units import GIB, KIB, MIB, Size, human, parse_decimal_size, parse_limit, parse_size, percent, rough, round_up
 
 
 def tensorflow_prints(count: int) -> str:
@@ -87,3 +87,9 @@ def test_sums_keep_their_error_bars() -> None:
     assert both.high - both.low == parse_size("450.14MiB").high - parse_size("450.14MiB").low
     assert not both.exact
     assert both.error_bytes > 5000
+
+
+def test_orders_of_magnitude_have_two_digits() -> None:
+    assert [rough(count) for count in (0, 12, 1000, 1500, 20 * KIB, 99 * MIB, 588 * MIB, 1020 * MIB, 12 * GIB + 1)] == [
+        "0 B", "12 B", "1000 B", "1.5 KiB", "20 KiB", "99 MiB", "590 MiB", "1020 MiB", "12 GiB"
+    ]  # fmt: skip

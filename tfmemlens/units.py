@@ -112,6 +112,14 @@ def human(count: int | float) -> str:
     return f"{count / 1024**power:.{1 if power == 1 else 2}f} {_LETTERS[power - 1]}iB"
 
 
+def rough(count: int) -> str:
+    """An order of magnitude for people, two digits at most: `590 MiB`, `1.2 GiB`."""
+    power = min(int(math.log(count, 1024)), len(_LETTERS)) if count >= KIB else 0
+    value = count / 1024**power
+    digits = f"{value:.1f}" if value < 9.95 and power else f"{round(value, -1):.0f}" if value >= 100 else f"{value:.0f}"
+    return f"{digits} {_LETTERS[power - 1] + 'iB' if power else 'B'}"
+
+
 def human_size(size: Size) -> str:
     """The same for a figure with an error bar: `about` marks what the input had rounded."""
     return human(size.bytes) if size.exact else f"about {human(size.bytes)}"

@@ -1,0 +1,141 @@
+"""A convolution and its setting from what the user typed. Every mistake is a UsageError with a hint."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+from tfmemlens.costs.convolution import onednn
+from tfmemlens.costs.convolution.examination import fits
+from tfmemlens.errors import UsageError
+from tfmemlens.model.convolution import Convolution, ConvolutionKind, Setting
+from tfmemlens.model.tensor import format_shape, numpy_dtype, parse_shape
+from tfmemlens.units import parse_limit
+
+_DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+def convolution(args: argparse.Namespace) -> Convolution:
+    """The convolution of --input, --kernel, --kind and their companions. Raises UsageError."""
+    shape = _sizes(args.input, "--input", "200x321x481x1 (batch, height, width, channels), or five sizes in 3-D")
+    if len(shape) not in (4, 5):
+        raise UsageError(f"--input has {len(shape)} sizes", "write batch x height x width x channels, such as 200x321x481x1; a depth before the height in 3-D")
+    kind = _kind(args.kind, len(shape))
+    rank = len(shape) - 2
+    kernel, filters = _kernel(args.kernel, kind, shape)
+    found = Convolution(
+        kind,
+        shape,
+        kernel,
+        filters,
+        _per_axis(args.strides, "--strides", rank),
+        _per_axis(args.dilations, "--dilations", rank),
+        _choice(args.padding, "--padding", ("same", "valid")),
+        _dtype(args.dtype),
+    )
+    if found.padding == "valid" and kind is not ConvolutionKind.TRANSPOSED and not fits(found):
+        raise UsageError(
+            f"a kernel of {'x'.join(map(str, kernel))} does not fit into {format_shape(shape)} without padding", "--padding same, or a smaller kernel"
+        )
+    return found
+
+
+def setting(args: argparse.Namespace) -> Setting:
+    """The setting of --tf, --threads and their companions. Raises UsageError."""
+    version = _version(args.tf)
+    device = _choice(args.device, "--device", ("cpu", "gpu"))
+    default = device == "cpu" and version >= onednn.FIRST_BY_DEFAULT
+    chosen = default if args.onednn is None else args.onednn
+    if chosen and version < onednn.FIRST:
+        raise UsageError(f"TensorFlow {args.tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out")
+    return Setting(version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3))
+
+
+def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:
+    try:
+        sizes = parse_shape(text)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is no shape", f"write {example}") from None
+    known = tuple(size for size in sizes if size is not None)
+    if len(known) != len(sizes) or not known or min(known) < 1:
+        raise UsageError(f"{option} {text!r} needs sizes of 1 or more", f"write {example}")
+    return known
+
+
+def _kind(text: str | None, rank: int) -> ConvolutionKind:
+    if text is None:
+        return ConvolutionKind.CONV3D if rank == 5 else ConvolutionKind.CONV
+    kind = ConvolutionKind(_choice(text, "--kind", tuple(kind.value for kind in ConvolutionKind)))
+    if kind is ConvolutionKind.CONV and rank == 5:
+        return ConvolutionKind.CONV3D
+    if (kind is ConvolutionKind.CONV3D and rank != 5) or (kind is ConvolutionKind.DEPTHWISE and rank != 4):
+        wanted = 5 if kind is ConvolutionKind.CONV3D else 4
+        raise UsageError(f"--kind {kind} needs an input of {wanted} sizes, not {rank}", "3-D inputs are batch x depth x height x width x channels")
+    return kind
+
+
+def _kernel(text: str, kind: ConvolutionKind, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The kernel's sides and the filters; with as many sizes as the input the channels stand between them and must agree."""
+    rank, channels = len(shape) - 2, shape[-1]
+    names = "x".join(("KD", "KH", "KW")[-rank:])
+    hint = f"write {names}xFILTERS, such as {'x'.join('3' * rank)}x16, or {names}xCHANNELSxFILTERS"
+    sizes = _sizes(text, "--kernel", f"{'x'.join('3' * rank)}x16")
+    if kind is ConvolutionKind.DEPTHWISE and len(sizes) == rank:
+        return sizes, 1
+    if len(sizes) == rank + 1:
+        return sizes[:rank], sizes[-1]
+    if len(sizes) != rank + 2:
+        raise UsageError(f"--kernel has {len(sizes)} sizes for an input of {rank + 2}", hint)
+    first, second = sizes[rank:]
+    if kind is ConvolutionKind.TRANSPOSED and second == channels:
+        return sizes[:rank], first  # TensorFlow's own order: output channels before input channels
+    if first != channels:
+        raise UsageError(f"--kernel is for {first} channels, the input has {channels}", hint)
+    return sizes[:rank], second
+
+
+def _per_axis(text: str, option: str, rank: int) -> tuple[int, ...]:
+    sizes = _sizes(text, option, "2, or 2x2")
+    if len(sizes) == rank + 2 and sizes[0] == sizes[-1] == 1:
+        sizes = sizes[1:-1]
+    if len(sizes) == 1:
+        return sizes * rank
+    if len(sizes) != rank:
+        raise UsageError(f"{option} has {len(sizes)} sizes", f"write one for all axes, or {rank}")
+    return sizes
+
+
+def _choice(text: str, option: str, allowed: tuple[str, ...]) -> str:
+    if text.lower() not in allowed:
+        raise UsageError(f"{option} {text!r} is not known", f"one of {', '.join(allowed)}")
+    return text.lower()
+
+
+def _dtype(text: str) -> str:
+    name = numpy_dtype(text)
+    if name not in _DTYPES:
+        raise UsageError(f"--dtype {text!r} is no type that TensorFlow convolves", f"one of {', '.join(_DTYPES)}")
+    return name
+
+
+def _version(text: str) -> tuple[int, int]:
+    found = re.match(r"(\d+)\.(\d+)(?:\.|\Z|rc|-)", text.strip())
+    if not found or int(found[1]) not in (0, 1, 2):
+        raise UsageError(f"--tf {text!r} is no version of TensorFlow", "write 1.10 or 2.21")
+    return int(found[1]), int(found[2])
+
+
+def _threads(text: str | None) -> int:
+    if text is None:
+        return os.cpu_count() or 1
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"--threads {text!r} is no number of threads", "write the intra-op threads, such as 2")
+    return int(text)
+
+
+def _bytes(text: str | None) -> int | None:
+    try:
+        return parse_limit(text) if text else None
+    except ValueError:
+        raise UsageError(f"--l3 {text!r} is no size", "write 32MiB, or what `getconf LEVEL3_CACHE_SIZE` prints") from None

@@ -1,0 +1,7 @@
+"""What a convolution must hold: output, patches, gradients' buffers, packed slabs, workspaces; and how to recognise them by their shapes."""
+
+from __future__ import annotations
+
+from tfmemlens.costs.convolution.recognition import ColBuffer, col_buffer_of, kernels_of, volume_kernels_of
+
+__all__ = ["ColBuffer", "col_buffer_of", "kernels_of", "volume_kernels_of"]

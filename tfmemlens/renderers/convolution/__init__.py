@@ -1,0 +1,1 @@
+"""How the answer on a convolution looks: as text, as JSON, as a picture."""
