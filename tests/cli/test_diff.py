@@ -65,7 +65,7 @@ def test_layers_that_were_numbered_anew_are_matched(tmp_path: Path, capsys: pyte
     """A second model in one process: every layer gets a higher number, the optimizer's scope, too."""
     log = Path("sample_traces/oom_log/1.15-lenet-keras.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
-    renumber = re.compile(r"\b(training|conv1|conv2|fc1|pool1|pool2)(?:_(\d+))?(?=/)")
+    renumber = re.compile(r"\b((?:update_)?(?:training|conv1|conv2|fc1|pool1|pool2))(?:_(\d+))?(?=/)")
     again.write_text(renumber.sub(lambda found: f"{found[1]}_{int(found[2] or 0) + 7}", log), encoding="utf-8")
     found = document("sample_traces/oom_log/1.15-lenet-keras.txt", str(again), capsys)
     balances(found)
