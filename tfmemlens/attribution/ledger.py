@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from tfmemlens.attribution.timelines import owners_of
 from tfmemlens.model.allocation import AllocationTable
@@ -11,6 +13,7 @@ from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
+from tfmemlens.model.late import Late
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.scaling import BATCH_KINDS, Lever, Scaling, grows_with_batch
 from tfmemlens.model.tensor import TensorType
@@ -42,7 +45,7 @@ def _timed(moment: Moment, timeline: Timeline) -> Rows:
     ours = timeline.table
     standing = [(row, owner) for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True) if row.start_micros is None]
     before = AllocationTable.of([row for row, _ in standing])
-    table = AllocationTable(**{name: [*getattr(ours, name), *getattr(before, name)] for name in AllocationTable.__dataclass_fields__})
+    table = AllocationTable(**{name: Late(partial(_joined, ours, before, name)) for name in AllocationTable.__dataclass_fields__})
     owners = [*owners_of(timeline), *(owner for _, owner in standing)]
     types: dict[object, TensorType] = {}
     tensors = [
@@ -56,6 +59,10 @@ def _timed(moment: Moment, timeline: Timeline) -> Rows:
         else:
             death[row] = index
     return table, owners, tensors, [*birth, *([-1] * len(standing))], [*death, *([len(rows)] * len(standing))]
+
+
+def _joined(one: AllocationTable, other: AllocationTable, name: str) -> list[Any]:
+    return [*getattr(one, name), *getattr(other, name)]
 
 
 def _scaling(moment: Moment, table: AllocationTable, owners: Sequence[Owner], tensors: Sequence[TensorType | None], hints: Hints) -> Scaling:

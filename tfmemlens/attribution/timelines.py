@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from tfmemlens.attribution.families import owner_like
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
@@ -69,17 +70,17 @@ def index_of(timeline: Timeline, at: str) -> int:
 def owners_of(timeline: Timeline) -> list[Owner]:
     """The owner of each row of the timeline's table."""
     table = timeline.table
-    return [_owner_of(node, op, purpose) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
+    return [_owner_of(node, op, purpose, owner_like) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner_of(node: str | None, op: str | None, purpose: str | None) -> Owner:
+def _owner_of(node: str | None, op: str | None, purpose: str | None, read: Callable[[str, str | None], Owner] = owner_of) -> Owner:
     if node is None:
         return NOBODY
-    owner = owner_of(node, op)
+    owner = read(node, op)
     if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
     return owner
