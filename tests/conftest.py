@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # no test fails because a machine is busy
+hypothesis.settings.load_profile("untimed")
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
 from tfmemlens.collector import uncollected
+from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.case import Case
+from tfmemlens.model.difference import Difference
+from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import inputs
@@ -64,6 +68,46 @@ def export(found: Capture, form: str) -> str:
         return speedscope.render(report(found))
     ordered = replace(found, timelines=tuple(sorted(found.timelines, key=lambda timeline: -timeline.peak_bytes)))
     return chrome_trace.render(report(ordered), stacked(ordered.timelines[0]))
+
+
+@uncollected
+def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str | None = None) -> Page:
+    """The HTML page's content: a tab for each group of inputs, and what changed from the first to each other."""
+    from tfmemlens.attribution.ledger import ledger_of
+
+    found = [timelines(group, hints, device) if device else capture(group, hints) for group in groups]
+    reports = [report(each) for each in found]
+    tabs = tuple(Tab(each, tuple(ledger_of(moment, hints) for moment in each.case.moments)) for each in reports)
+    fired = {finding.rule for each in reports for finding in each.findings}
+    shown = [each.case for each in reports if each.case.moments]
+    differences = tuple(compare(shown[0], other) for other in shown[1:])
+    return Page(tabs, differences, {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired})
+
+
+def difference(before: Input | Iterable[Input], after: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Difference:
+    """What changed from one input to another. Raises UnreadableInput when one of them has no memory figures."""
+    cases = []
+    for source in (before, after):
+        found = timelines(source, hints, device) if device else capture(source, hints)
+        case = attribution.attribute(found)
+        if not case.moments:
+            raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", "; ".join(note.text for note in found.notes))
+        cases.append(case)
+    return compare(*cases)
+
+
+def compare(before: Case, after: Case) -> Difference:
+    """What changed from one case to another."""
+    from tfmemlens.attribution import difference as stage
+
+    return stage.difference(before, after)
+
+
+def html(content: Page) -> str:
+    """The page as one self-contained file."""
+    from tfmemlens.renderers import html
+
+    return html.render(content)
 
 
 def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def frame(timeline: Timeline) -> pandas.DataFrame:
     """All allocations of a timeline with layer, kind and phase."""
-    from tfmemlens.attribution.timelines import owner_at
+    from tfmemlens.attribution.timelines import owners_of
 
     rows = timeline.table.to_frame()
-    owners = [owner_at(timeline, row) for row in range(len(timeline.table))]
+    owners = owners_of(timeline)
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
     return rows

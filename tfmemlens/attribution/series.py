@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tfmemlens.attribution.timelines import owner_at
+from tfmemlens.attribution.timelines import owners_of
 from tfmemlens.model.series import StackedSeries
 from tfmemlens.model.timeline import Timeline
 
@@ -16,10 +16,7 @@ def stacked(timeline: Timeline, key: str = "kind", columns: int = 600, top: int 
     times, changes, rows = timeline.events
     if not times:
         return StackedSeries((), {BASELINE: ()})
-    names = [
-        str(getattr(owner, key) or "(no layer)") if key != "kind" else owner.kind.value
-        for owner in (owner_at(timeline, row) for row in range(len(timeline.table)))
-    ]
+    names = [str(getattr(owner, key) or "(no layer)") if key != "kind" else owner.kind.value for owner in owners_of(timeline)]
     origin, span = times[0], max(times[-1] - times[0], 1.0)
     held: dict[str, int] = defaultdict(int)
     best: list[tuple[int, dict[str, int]]] = [(-1, {})] * columns

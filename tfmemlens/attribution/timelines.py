@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tfmemlens.attribution.consumers import kept_for
 from tfmemlens.attribution.curves import of_curve
+from tfmemlens.attribution.families import owner_like
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
@@ -29,7 +30,7 @@ _THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Identity
 def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
     """The moment after the event with this index, the peak by default."""
     index = timeline.peak_index if index is None else index
-    rows = [(allocation, _owner(allocation)) for allocation in _alive(timeline, index)]
+    rows = [(allocation, _owner_of(allocation.node, allocation.op, allocation.purpose)) for allocation in _alive(timeline, index)]
     rows += _standing(timeline, capture.graph)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
@@ -71,20 +72,21 @@ def index_of(timeline: Timeline, at: str) -> int:
     return found_at[-1]
 
 
-def owner_at(timeline: Timeline, row: int) -> Owner:
-    """The owner of one row of the timeline's table."""
-    return _owner(timeline.table[row])
+def owners_of(timeline: Timeline) -> list[Owner]:
+    """The owner of each row of the timeline's table."""
+    table = timeline.table
+    return [_owner_of(node, op, purpose, owner_like) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner(row: Allocation) -> Owner:
-    if row.node is None:
+def _owner_of(node: str | None, op: str | None, purpose: str | None, read: Callable[[str, str | None], Owner] = owner_of) -> Owner:
+    if node is None:
         return NOBODY
-    owner = owner_of(row.node, row.op)
-    if row.purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
+    owner = read(node, op)
+    if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
     return owner
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from tfmemlens.findings import _code
 from tfmemlens.findings._rows import Row, of_kind, rows, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Api, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import CompilerMemory
-
-_OF_WEIGHTS = re.compile(
-    r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss", re.IGNORECASE
-)
-BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
+from tfmemlens.model.scaling import BATCH_KINDS, grows_with_batch
+from tfmemlens.model.scaling import of_weights as node_of_weights
 
 
 def smaller_batch(moment: Moment) -> Remedy:
@@ -59,7 +54,7 @@ def recompute(moment: Moment, api: Api) -> Remedy | None:
 
 def of_weights(row: Row) -> bool:
     """Whether a gradient is that of a weight: it has the weight's shape, whatever the batch."""
-    return bool(_OF_WEIGHTS.search(row.allocation.node or ""))
+    return node_of_weights(row.allocation.node)
 
 
 def _compiled(moment: Moment) -> CompilerMemory | None:
@@ -71,7 +66,7 @@ def _growing_with_batch(moment: Moment) -> int:
     if compiler := _compiled(moment):
         temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
         return temporaries.bytes if temporaries else 0
-    return total(rows(moment, lambda row: row.owner.kind in BATCH_KINDS or (row.owner.kind is Kind.GRADIENT and not of_weights(row))))
+    return total(rows(moment, lambda row: grows_with_batch(row.owner, row.allocation.node)))
 
 
 def _batch(moment: Moment) -> int | None:

@@ -124,6 +124,15 @@ class Moment:
     """What these figures do not include, in sentences."""
 
     @property
+    def unlisted_buffer_bytes(self) -> int:
+        """What a compiled program needs beyond the buffers that its compiler lists."""
+        compiler = self.incident.compiler if self.incident else None
+        if compiler is None or self.request is None:
+            return 0
+        needed = compiler.needed or self.request.failed.size
+        return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0
+
+    @property
     def predicted(self) -> bool:
         """Whether this is a forecast rather than a measurement."""
         return bool(self.timeline and self.timeline.predicted)

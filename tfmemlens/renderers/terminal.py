@@ -87,6 +87,15 @@ def _moment(report: Report, index: int, view: View) -> list[str]:
 
 
 def _request(moment: Moment, view: View) -> list[str]:
+    facts = request_facts(moment)
+    if not facts or moment.request is None:
+        return []
+    heading = "the program" if moment.request.failed.kind is RequestKind.PROGRAM else "the failed request"
+    return _heading(heading, view) + [line for name, text in facts for line in paragraph(text, view.width, " " * 12, f"  {name:10}")]
+
+
+def request_facts(moment: Moment) -> list[tuple[str, str]]:
+    """What failed, as pairs of a label and a text; empty for a traced step."""
     request = moment.request
     if request is None:
         return []
@@ -107,9 +116,7 @@ def _request(moment: Moment, view: View) -> list[str]:
         ("program", failed.executable or ""),
         ("told", _told(moment)),
     ]
-    shown = [(f"  {name:10}", text) for name, text in facts if text]
-    heading = "the program" if failed.kind is RequestKind.PROGRAM else "the failed request"
-    return _heading(heading, view) + [line for name, text in shown for line in paragraph(text, view.width, " " * 12, name)]
+    return [(name, text) for name, text in facts if text]
 
 
 def _tensor(failed: FailedRequest) -> str:
@@ -135,15 +142,6 @@ def _told(moment: Moment) -> str:
     return f"in line {incident.request.line.number}{times}{ranks}"
 
 
-def _unlisted_buffers(moment: Moment) -> int:
-    """What a compiled program needs beyond the buffers that its compiler lists."""
-    compiler = moment.incident.compiler if moment.incident else None
-    if compiler is None or moment.request is None:
-        return 0
-    needed = compiler.needed or moment.request.failed.size
-    return max(needed.bytes - moment.attribution.table.total_bytes, 0) if needed else 0
-
-
 def _balance(moment: Moment, view: View) -> list[str]:
     books = moment.balance
     parts = [(LETTERS[Kind(group.name)], group.total_bytes) for group in moment.attribution.by("kind") if group.total_bytes]
@@ -155,7 +153,7 @@ def _balance(moment: Moment, view: View) -> list[str]:
     if books.outside_report and books.outside_report.bytes:
         parts.append(("o", books.outside_report.bytes))
         rows.append(("o", "outside the report", human_size(books.outside_report), ""))
-    if unlisted := _unlisted_buffers(moment):
+    if unlisted := moment.unlisted_buffer_bytes:
         parts.append(("?", unlisted))
         rows.append(("?", "in buffers that are not listed", human(unlisted), ""))
     if books.available and books.available.bytes:

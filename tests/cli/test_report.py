@@ -1,0 +1,91 @@
+"""`tfmemlens report`: every sample becomes one file that is whole, safe and small."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.cli.main import main
+from tfmemlens.renderers import html
+
+FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace")
+INPUTS = sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if path.suffix in (".txt", ".gz", ".pb"))
+LENET = "sample_traces/run_metadata/1.15-lenet.pb"
+
+
+def figures(page: str) -> list[dict[str, Any]]:
+    """What the browser will unpack, a document for each tab."""
+    return [json.loads(gzip.decompress(base64.b64decode(found))) for found in re.findall(r'<script type="application/json">([^<]*)</script>', page)]
+
+
+def column(packed: Any) -> list[int]:
+    if isinstance(packed, list):
+        return packed
+    if "v" in packed:
+        return [packed["v"]] * packed["n"]
+    last, found = 0, []
+    for step in packed["d"]:
+        last += step
+        found.append(last)
+    return found
+
+
+@pytest.mark.parametrize("sample", INPUTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_sample_becomes_a_page(sample: Path) -> None:
+    page = pipeline.page([[sample]])
+    text = pipeline.html(page)
+    assert len(text.encode()) < 400_000
+    report = page.tabs[0].report
+    assert report.findings or report.case.moments or "No memory figures" in text
+    (found,) = figures(text)
+    for moment, ledger, packed in zip(report.case.moments, page.tabs[0].ledgers, found["moments"], strict=True):
+        sizes, counts = column(packed["rows"]["size"]), column(packed["rows"]["count"])
+        birth, life = column(packed["rows"]["birth"]), column(packed["rows"]["life"])
+        shown = packed.get("peak", -1)
+        alive = [row for row in range(len(sizes)) if birth[row] <= shown < birth[row] + life[row]]
+        assert sum(sizes[row] * counts[row] for row in alive) == moment.attribution.table.total_bytes
+        assert len(alive) == len(moment.attribution.table) == len(ledger.alive(shown))
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    assert main(["report", LENET, "-o", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?!["'#]|data:,)""", re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL))
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_our_script_stays_small() -> None:
+    assert len(html.script().encode()) < 60_000
+
+
+def test_several_inputs_are_tabs(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    assert main(["report", LENET, "sample_traces/oom_log/1.15-im2col.txt", "-o", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert len(figures(text)) == 2
+    assert text.count('role="tab"') >= 2
+    assert main(["report", LENET, "sample_traces/oom_log/1.15-im2col.txt", "--together", "-o", str(target)]) == 0
+    assert len(figures(target.read_text(encoding="utf-8"))) == 1
+
+
+@pytest.mark.parametrize("arguments", [["no-such-file.pb", "-o", "x.html"], [LENET, "-o", "/no/such/folder/x.html"]])
+def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *arguments]) == 2
+    assert "hint: " in capsys.readouterr().err
+
+
+def test_a_page_without_memory_figures_is_status_1(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    (tmp_path / "calm.log").write_text("epoch 1\nepoch 2\n")
+    assert main(["report", str(tmp_path / "calm.log"), "-o", str(target)]) == 1
+    assert "No sign that memory ran out" in target.read_text(encoding="utf-8")

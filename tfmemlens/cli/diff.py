@@ -1,0 +1,78 @@
+"""Say what changed between two inputs: what grew, what vanished, by layer and kind."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from tfmemlens import pipeline
+from tfmemlens.cli import _options
+from tfmemlens.cli.report import write
+from tfmemlens.errors import UsageError
+from tfmemlens.model.difference import Difference
+from tfmemlens.model.page import Page
+from tfmemlens.units import human, parse_limit
+
+EXAMPLES = """examples:
+  tfmemlens diff before.pb after.pb
+  tfmemlens diff before.pb after.pb --html -o diff.html
+  tfmemlens diff main.pb branch.pb --fail-above 5%      # in CI: exit status 1 when the peak grows by more
+  tfmemlens diff main.pb branch.pb --fail-above 64MiB --json
+exit status: 0 compared, 1 grew by more than --fail-above, 2 unreadable or usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", help="a traced step, a log, a dump")
+    parser.add_argument("after", help="another one of the same model")
+    parser.add_argument("--fail-above", metavar="5%|64MiB", help="exit with status 1 when the total grows by more than this share or size")
+    parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this")
+    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
+    form.add_argument("--html", action="store_true", help="write a page for a browser")
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)")
+    _options.add_hints(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    allowed = _allowed(args.fail_above)
+    found = pipeline.difference(args.before, args.after, _options.hints(args), args.device)
+    if args.html:
+        write(pipeline.html(Page((), (found,))), args.output)
+    else:
+        write(_text(found, args), args.output)
+    if not _exceeds(found, allowed):
+        return 0
+    grew = human(found.change_bytes)
+    print(f"tfmemlens: {grew} more than before, which is above {args.fail_above}", file=sys.stderr)
+    return 1
+
+
+def _text(found: Difference, args: argparse.Namespace) -> str:
+    if args.json:
+        from tfmemlens.renderers import difference_json
+
+        return difference_json.render(found)
+    from tfmemlens.renderers import difference_text
+
+    args.by, args.all = None, False
+    return difference_text.render(found, _options.view(args))
+
+
+def _allowed(text: str | None) -> float | int | None:
+    """A share (float) or bytes (int). Raises UsageError."""
+    if text is None:
+        return None
+    if found := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
+        return float(found[1]) / 100
+    try:
+        return parse_limit(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB") from None
+
+
+def _exceeds(found: Difference, allowed: float | int | None) -> bool:
+    if allowed is None or found.change_bytes <= 0:
+        return False
+    return found.change_bytes > (allowed if isinstance(allowed, int) else allowed * found.before.total_bytes)

@@ -1,0 +1,96 @@
+"""What changed from one input to another: by layer, by kind, by allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tfmemlens.model.attribution import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two inputs: what is compared of it, in bytes."""
+
+    path: str
+    what: str
+    """What the figure is: `peak on GPU_0_bfc`, `held when memory ran out`, …"""
+    total_bytes: int
+    error_bytes: int
+    kinds: Mapping[Kind, int]
+    limit_bytes: int | None = None
+    verdict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A layer, kind or allocation on both sides: None where it is absent; names differ where only the numbering or a rewrite did."""
+
+    before: str | None
+    after: str | None
+    before_bytes: int
+    after_bytes: int
+    kind: str | None = None
+    layer: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The newer name, or the only one."""
+        return self.after if self.after is not None else self.before or ""
+
+    @property
+    def change_bytes(self) -> int:
+        """How much it grew; negative when it shrank."""
+        return self.after_bytes - self.before_bytes
+
+    @property
+    def state(self) -> str:
+        """`new`, `gone`, `grew`, `shrank` or `same`."""
+        if self.before is None:
+            return "new"
+        if self.after is None:
+            return "gone"
+        return "grew" if self.change_bytes > 0 else "shrank" if self.change_bytes < 0 else "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two inputs side by side. Each of the three breakdowns adds up to the whole change; the largest changes come first."""
+
+    before: Side
+    after: Side
+    layers: tuple[Change, ...]
+    kinds: tuple[Change, ...]
+    allocations: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def change_bytes(self) -> int:
+        """How much the total grew; negative when it shrank."""
+        return self.after.total_bytes - self.before.total_bytes
+
+    @property
+    def change_share(self) -> float | None:
+        """The change as a share of what was before (0.05 = 5 % more); None when nothing was before and something is now."""
+        if self.before.total_bytes:
+            return self.change_bytes / self.before.total_bytes
+        return None if self.change_bytes else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """The change in one sentence."""
+        return sentence(self)
+
+
+def sentence(difference: Difference) -> str:
+    """`The peak grew by 44.00 MiB (52 %), from … to …: most in conv1 (activation).`"""
+    from tfmemlens.units import human, percent
+
+    before, after, change = difference.before, difference.after, difference.change_bytes
+    whole = f"from {human(before.total_bytes)} to {human(after.total_bytes)}"
+    if not change:
+        return f"Nothing grew in sum: {human(after.total_bytes)} on both sides."
+    share = f" ({percent(abs(change), before.total_bytes)})" if before.total_bytes else ""
+    led = next((layer for layer in difference.layers if layer.change_bytes * change > 0), None)
+    most = f", most of it in {led.name or 'allocations without a layer'}" if led else ""
+    return f"Memory {'grew' if change > 0 else 'shrank'} by {human(abs(change))}{share}, {whole}{most}."

@@ -1,0 +1,27 @@
+"""What the HTML page shows: one report a tab, with its ledgers, and what changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tfmemlens.model.difference import Difference
+from tfmemlens.model.ledger import Ledger
+from tfmemlens.model.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One input: its report, and for each of its moments the ledger."""
+
+    report: Report
+    ledgers: tuple[Ledger, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that the page looks at. `rules` are the pages of the rules that fired, by slug."""
+
+    tabs: tuple[Tab, ...]
+    differences: tuple[Difference, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)

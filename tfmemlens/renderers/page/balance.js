@@ -1,0 +1,92 @@
+// The balance: limit, in use by kind, outside the report, free, the largest free chunk. One bar and its legend.
+
+import { element, inkOn, kindColours, swatch, telling } from "./canvas.js";
+import { counted, human, percent } from "./format.js";
+
+/** The parts of the bar at an instant: {name, bytes, kind} with `kind` -1 for what is no row. */
+export function parts(ledger, index, size = ledger.size) {
+  const { balance } = ledger;
+  const sums = ledger.sums(index, ledger.kind, ledger.kinds.length, size);
+  const found = Array.from(sums, (bytes, kind) => ({ name: ledger.kinds[kind], bytes, kind })).filter((part) => part.bytes > 0);
+  found.sort((a, b) => b.bytes - a.bytes);
+  if (balance.outside) found.push({ name: "outside the report", bytes: balance.outside, kind: -1 });
+  if (balance.unlisted) found.push({ name: "in buffers that are not listed", bytes: balance.unlisted, kind: -1 });
+  return found;
+}
+
+/** The bar alone; `whole` is what its full width stands for. */
+export function bar(found, whole, kinds) {
+  const colours = kindColours(kinds);
+  const made = element("div", { class: "bar" });
+  for (const part of found) {
+    const share = (100 * part.bytes) / whole;
+    const piece = element("div", { class: part.kind < 0 ? (part.free ? "piece free" : "piece outside") : "piece" });
+    piece.style.width = `${share}%`;
+    if (part.kind >= 0) {
+      piece.style.background = colours[part.kind];
+      piece.style.color = inkOn(colours[part.kind]);
+    }
+    if (share > 12) piece.append(element("span", { text: `${part.name} ${human(part.bytes)}` }));
+    telling(piece, () => [part.name, `${human(part.bytes)}, ${counted(part.bytes)} B`, `${percent(part.bytes, whole)} of ${human(whole)}`]);
+    made.append(piece);
+  }
+  return made;
+}
+
+export class BalanceView {
+  constructor(room, state) {
+    this.room = room;
+    this.state = state;
+    state.listen((changes) => ("index" in changes || "onlyKind" in changes || "theme" in changes) && this.draw());
+  }
+
+  draw() {
+    const { ledger, index } = this.state;
+    const { balance } = ledger;
+    const found = parts(ledger, index);
+    const held = found.reduce((sum, part) => sum + part.bytes, 0);
+    const free = ledger.timed ? (balance.limit ? Math.max(balance.limit - held, 0) : null) : balance.free;
+    const highest = ledger.timed ? Math.max(ledger.total(ledger.peak), held) : held;
+    const whole = Math.max(balance.limit ?? 0, highest, 1);
+    if (free) found.push({ name: "free", bytes: free, kind: -1, free: true });
+    this.room.replaceChildren(this._head(held, free), bar(found, whole, ledger.kinds), this._legend(found, held));
+    this.room.dataset.bytes = ledger.total(index);
+  }
+
+  _head(held, free) {
+    const { ledger } = this.state;
+    const { balance } = ledger;
+    const about = balance.rounded ? "about " : "";
+    const facts = [["listed here", about + human(ledger.total(this.state.index))]];
+    if (ledger.timed) facts[0][0] = "in use at this moment";
+    if (balance.in_use) facts.push(["in use", human(balance.in_use)]);
+    if (balance.limit) facts.unshift(["limit", human(balance.limit)]);
+    if (balance.peak) facts.push([ledger.timed ? "peak" : "peak so far", human(balance.peak)]);
+    if (free !== null && free !== undefined) facts.push(["free", human(free)]);
+    if (balance.largest !== null && !ledger.timed) facts.push(["largest free chunk", human(balance.largest)]);
+    if (balance.waste) facts.push(["beyond what was asked for, inside chunks", human(balance.waste)]);
+    if (balance.missing) facts.push(["missing", human(balance.missing)]);
+    if (!balance.limit) facts.push(["limit", "not told by the input"]);
+    return element("dl", { class: "figures" }, ...facts.map(([name, text]) => element("div", {}, element("dt", { text: name }), element("dd", { text }))));
+  }
+
+  _legend(found, held) {
+    const { ledger } = this.state;
+    const colours = kindColours(ledger.kinds);
+    return element(
+      "ul",
+      { class: "legend" },
+      ...found.map((part) => {
+        const text = [swatch(part.kind >= 0 ? "" : part.free ? "free" : "outside", colours[part.kind]), element("span", { text: part.name }), element("b", { text: human(part.bytes), "data-bytes": part.bytes }), element("span", { class: "dim", text: part.free ? "" : percent(part.bytes, held) })];
+        if (part.kind < 0) return element("li", {}, element("span", { class: "entry" }, ...text));
+        const on = this.state.onlyKind === part.kind;
+        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(on), "data-kind": part.name, title: "show only this kind" }, ...text);
+        button.addEventListener("click", () => {
+          this.state.set({ onlyKind: on ? undefined : part.kind });
+          this.room.querySelector(`[data-kind="${part.name}"]`)?.focus();
+        });
+        return element("li", {}, button);
+      }),
+    );
+  }
+}

@@ -1,0 +1,37 @@
+// Bytes, shares and durations as words, the same words as units.py writes.
+
+const LETTERS = "KMGTPE";
+
+/** A byte count for people: `512 B`, `3.0 KiB`, `450.14 MiB`. */
+export function human(count) {
+  if (count < 0) return "-" + human(-count);
+  if (count < 1024) return `${Math.round(count)} B`;
+  let power = Math.min(Math.floor(Math.log(count) / Math.log(1024) + 1e-12), LETTERS.length);
+  const decimals = () => (power > 1 ? 2 : 1);
+  if (Number((count / 1024 ** power).toFixed(decimals())) >= 1024 && power < LETTERS.length) power += 1;
+  return `${(count / 1024 ** power).toFixed(decimals())} ${LETTERS[power - 1]}iB`;
+}
+
+/** A share for people: `60 %`, `<1 %` rather than a false zero. */
+export function percent(part, whole) {
+  if (!(whole > 0)) return "-";
+  const share = (100 * part) / whole;
+  return share > 0 && share < 1 ? "<1 %" : `${share.toFixed(0)} %`;
+}
+
+/** A duration given in microseconds. */
+export function duration(micros) {
+  if (micros < 1000) return `${Number(micros.toFixed(3))} µs`;
+  return micros < 1e6 ? `${(micros / 1e3).toFixed(1)} ms` : `${(micros / 1e6).toFixed(2)} s`;
+}
+
+/** A whole number with thousands apart. */
+export function counted(number) {
+  return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A name whose control and direction marks cannot disturb what stands round it, cut to a length. */
+export function readable(text, length = 4000) {
+  const plain = String(text).replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  return plain.length > length ? plain.slice(0, Math.ceil(length * 0.6)) + "…" + plain.slice(-Math.floor(length * 0.4)) : plain;
+}

@@ -1,0 +1,188 @@
+// Every allocation of one moment's time axis, as typed arrays, and what can be asked of them.
+
+import { duration, human } from "./format.js";
+
+/** The document in a script element: base64, gzip, JSON. */
+export async function unpack(base64) {
+  const text = atob(base64);
+  const raw = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) raw[at] = text.charCodeAt(at);
+  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** A packed column as a typed array: see _pack.py. */
+export function column(packed, Type = Float64Array) {
+  if (Array.isArray(packed)) return Type.from(packed);
+  if ("v" in packed) return new Type(packed.n).fill(packed.v);
+  const found = new Type(packed.d.length);
+  let last = 0;
+  for (let at = 0; at < found.length; at++) found[at] = last += packed.d[at];
+  return found;
+}
+
+const NUMBERS = ["node", "op", "layer", "phase", "device", "shape", "dtype", "birth", "life", "error"];
+const BYTES = ["kind", "grows", "exponent", "levers"];
+
+export class Ledger {
+  constructor(moment, names, kinds) {
+    this.names = names;
+    this.kinds = kinds;
+    this.balance = moment.balance;
+    this.scaling = moment.scaling;
+    this.request = moment.request;
+    this.chunks = moment.chunks;
+    this.phases = moment.phases ?? [];
+    const rows = moment.rows;
+    for (const name of NUMBERS) this[name] = column(rows[name], name === "error" ? Float64Array : Int32Array);
+    for (const name of BYTES) this[name] = column(rows[name], Uint8Array);
+    this.count = column(rows.count);
+    this.each = column(rows.size);
+    this.rows = this.each.length;
+    this.size = this.each.map((size, row) => size * this.count[row]);
+    this.death = this.life.map((life, row) => this.birth[row] + life);
+    this._events(moment);
+  }
+
+  /** Times (µs after the first allocation) and the curve: bytes in use after each event. */
+  _events(moment) {
+    this.timed = Boolean(moment.times);
+    const ticks = this.timed ? column(moment.times) : new Float64Array(0);
+    this.events = ticks.length;
+    this.times = ticks.map((tick) => tick * (moment.unit ?? 1));
+    this.peak = this.timed ? moment.peak : -1;
+    this.rowOf = new Int32Array(this.events);
+    let before = 0;
+    for (let row = 0; row < this.rows; row++) {
+      if (this.birth[row] < 0) before += this.size[row];
+      else if (this.birth[row] < this.events) this.rowOf[this.birth[row]] = row;
+      if (this.death[row] < this.events) this.rowOf[this.death[row]] = ~row;
+    }
+    this.before = before;
+    this.curve = new Float64Array(this.events);
+    for (let event = 0, held = before; event < this.events; event++) this.curve[event] = held += this.change(event, this.size);
+  }
+
+  /** What an event adds, with these bytes for each row. */
+  change(event, size) {
+    const row = this.rowOf[event];
+    return row >= 0 ? size[row] : -size[~row];
+  }
+
+  isAlive(row, index) {
+    return this.timed ? this.birth[row] <= index && index < this.death[row] : true;
+  }
+
+  /** The last event at or before a time; -1 before the first. */
+  indexAt(micros) {
+    let low = 0;
+    let high = this.events;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.times[middle] <= micros) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** The last event of the same instant. */
+  settled(index) {
+    while (index + 1 < this.events && index >= 0 && this.times[index + 1] === this.times[index]) index++;
+    return index;
+  }
+
+  /** Bytes alive after an event. */
+  total(index) {
+    if (this.timed) return index < 0 ? this.before : this.curve[index];
+    return this.before;
+  }
+
+  /** Bytes alive after an event, by group; `size` may hold other bytes than those measured. */
+  sums(index, groupOf, groups, size = this.size) {
+    const found = new Float64Array(groups);
+    for (let row = 0; row < this.rows; row++) if (this.isAlive(row, index)) found[groupOf[row]] += size[row];
+    return found;
+  }
+
+  /** The highest total over all instants with other bytes for each row: {bytes, index}. */
+  peakWith(size) {
+    let held = 0;
+    for (let row = 0; row < this.rows; row++) if (this.birth[row] < 0) held += size[row];
+    let best = { bytes: held, index: -1 };
+    for (let event = 0; event < this.events; event++) {
+      held += this.change(event, size);
+      if (held > best.bytes) best = { bytes: held, index: event };
+    }
+    return best;
+  }
+
+  get span() {
+    return this.events ? Math.max(this.times[this.events - 1], 1e-3) : 1;
+  }
+
+  /** For each pixel column the event of its highest total; an event before the column counts where it still holds. */
+  highest(width) {
+    const best = new Int32Array(width);
+    const scale = width / this.span;
+    let event = 0;
+    for (let x = 0; x < width; x++) {
+      let top = event - 1;
+      while (event < this.events && Math.min(Math.floor(this.times[event] * scale), width - 1) <= x) {
+        if (top < 0 || this.curve[event] > this.curve[top]) top = event;
+        event++;
+      }
+      best[x] = top;
+    }
+    return best;
+  }
+
+  /** The stacked curve: bytes by column and group at each column's highest instant, column after column. */
+  stacked(width, groupOf, groups) {
+    const best = this.highest(width);
+    const found = new Float64Array(width * groups);
+    const held = this.sums(-1, groupOf, groups);
+    let event = 0;
+    for (let x = 0; x < width; x++) {
+      for (; event <= best[x]; event++) {
+        const row = this.rowOf[event];
+        if (row >= 0) held[groupOf[row]] += this.size[row];
+        else held[groupOf[~row]] -= this.size[~row];
+      }
+      found.set(held, x * groups);
+    }
+    return found;
+  }
+
+  /** The settled instant with the most in use between two times: what a click on a pixel means. */
+  snapped(from, to) {
+    let best = this.indexAt(from);
+    for (let event = best + 1; event < this.events && this.times[event] < to; event++) {
+      const end = this.settled(event);
+      if (best < 0 || this.curve[end] > this.total(best)) best = end;
+      event = end;
+    }
+    return this.settled(best);
+  }
+
+  name(column, row) {
+    return this.names[this[column][row]];
+  }
+
+  /** The tensor's lifetime in words. */
+  lifetime(row) {
+    if (!this.timed) return "";
+    const from = this.birth[row] < 0 ? "before the step" : duration(this.times[this.birth[row]]);
+    return `${from} → ${this.death[row] < this.events ? duration(this.times[this.death[row]]) : "the end"}`;
+  }
+
+  /** A row in a few lines. */
+  told(row) {
+    const tensor = `${this.name("shape", row) ?? ""} ${this.name("dtype", row) ?? ""}`.trim();
+    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row)];
+  }
+
+  /** What a row is called where it has no node: its size in a dump without names. */
+  label(row) {
+    return this.name("node", row) ?? (this.count[row] > 1 ? `${this.count[row]} × ${human(this.each[row])}` : this.timed ? "in use before the step" : human(this.each[row]));
+  }
+}

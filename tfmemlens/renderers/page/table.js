@@ -1,0 +1,107 @@
+// The allocations of the moment as a table: sorted, searched, and only those of the part that the icicle shows.
+
+import { element, swatch } from "./canvas.js";
+import { counted, human, percent, readable } from "./format.js";
+
+const TEXTS = new Set(["layer", "node", "op", "kind", "shape", "dtype"]);
+const PAGE = 50;
+
+/** All rows in the order of a column; the same column's order is kept. */
+export function sorted(ledger, key) {
+  const order = Uint32Array.from({ length: ledger.rows }, (_, row) => row);
+  if (key === "kind") return order.sort((a, b) => ledger.kind[a] - ledger.kind[b] || ledger.size[b] - ledger.size[a] || a - b);
+  if (TEXTS.has(key)) {
+    const ranks = new Uint32Array(ledger.names.length);
+    const names = ledger.names.map((_, at) => at).sort((a, b) => ((ledger.names[a] ?? "\uffff") < (ledger.names[b] ?? "\uffff") ? -1 : 1));
+    names.forEach((name, rank) => (ranks[name] = rank));
+    const numbers = ledger[key];
+    return order.sort((a, b) => ranks[numbers[a]] - ranks[numbers[b]] || ledger.size[b] - ledger.size[a] || a - b);
+  }
+  if (key === "lifetime") return order.sort((a, b) => ledger.birth[a] - ledger.birth[b] || a - b);
+  const numbers = key === "count" ? ledger.count : ledger.size;
+  return order.sort((a, b) => numbers[b] - numbers[a] || ledger.size[b] - ledger.size[a] || a - b);
+}
+
+export class TableView {
+  constructor(room, state) {
+    this.room = room;
+    this.state = state;
+    this.key = "bytes";
+    this.reversed = false;
+    this.shown = PAGE;
+    this.body = room.querySelector("tbody");
+    this.foot = room.querySelector(".table-said");
+    this.more = room.querySelector("[data-more]");
+    this._orders = {};
+    for (const button of room.querySelectorAll("th button")) button.addEventListener("click", () => this.sort(button.dataset.key));
+    this.more.addEventListener("click", () => {
+      this.shown += 4 * PAGE;
+      this.draw();
+    });
+    state.listen((changes) => {
+      if ("theme" in changes) return;
+      this.shown = PAGE;
+      this.draw();
+    });
+  }
+
+  sort(key) {
+    this.reversed = this.key === key ? !this.reversed : false;
+    this.key = key;
+    for (const head of this.room.querySelectorAll("th")) {
+      const ours = head.querySelector("button").dataset.key === key;
+      const down = (TEXTS.has(key) || key === "lifetime") === this.reversed;
+      if (ours) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+    this.draw();
+  }
+
+  /** The rows of the moment, search and part of the tree, in the table's order. */
+  rows() {
+    const { ledger, index, matched, tree, root } = this.state;
+    const order = (this._orders[this.key === "share" ? "bytes" : this.key] ??= sorted(ledger, this.key));
+    const within = root ? tree.within(root) : null;
+    const found = [];
+    for (let at = 0; at < order.length; at++) {
+      const row = order[this.reversed ? order.length - 1 - at : at];
+      if (ledger.isAlive(row, index) && (!matched || matched[row]) && (!within || within[tree.leafOf[row]])) found.push(row);
+    }
+    return found;
+  }
+
+  draw() {
+    const { ledger, index } = this.state;
+    const rows = this.rows();
+    const whole = ledger.total(index);
+    let sum = 0;
+    for (const row of rows) sum += ledger.size[row];
+    this.body.replaceChildren(...rows.slice(0, this.shown).map((row) => this._line(row, whole)));
+    const left = rows.length - Math.min(rows.length, this.shown);
+    this.foot.textContent = `${counted(rows.length)} allocation${rows.length === 1 ? "" : "s"} with ${human(sum)}, ${percent(sum, whole)} of what is ${ledger.timed ? "in use at this moment" : "listed"}${left ? `; the first ${counted(this.shown)} are shown` : ""}`;
+    this.foot.dataset.bytes = sum;
+    this.foot.dataset.rows = rows.length;
+    this.more.hidden = left === 0;
+  }
+
+  _line(row, whole) {
+    const { ledger } = this.state;
+    const kind = ledger.kinds[ledger.kind[row]];
+    const long = (text) => element("td", { class: "name", title: readable(text ?? "") }, element("bdi", { text: readable(text ?? "", 120) }));
+    const about = ledger.error[row] ? "about " : "";
+    return element(
+      "tr",
+      {},
+      element("td", { class: "number", text: about + human(ledger.size[row]), "data-bytes": ledger.size[row], title: `${about}${counted(ledger.size[row])} B` }),
+      element("td", { class: "number", text: percent(ledger.size[row], whole) }),
+      element("td", { class: "number", text: counted(ledger.count[row]) }),
+      long(ledger.name("layer", row)),
+      long(ledger.name("node", row) ?? (ledger.timed ? ledger.label(row) : "")),
+      element("td", {}, element("bdi", { text: readable(ledger.name("op", row) ?? "", 60) })),
+      element("td", { class: "kind" }, swatch(`kind-${kind}`), kind),
+      element("td", { text: ledger.name("shape", row) ?? "" }),
+      element("td", { text: ledger.name("dtype", row) ?? "" }),
+      element("td", { text: ledger.lifetime(row) }),
+    );
+  }
+}
