@@ -26,7 +26,7 @@ _THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Identity
 def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
     """The moment after the event with this index, the peak by default."""
     index = timeline.peak_index if index is None else index
-    rows = [(allocation, _owner(allocation)) for allocation in _alive(timeline, index)]
+    rows = [(allocation, _owner(allocation, timeline)) for allocation in _alive(timeline, index)]
     rows += _standing(timeline, capture.graph)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
@@ -67,17 +67,17 @@ def index_of(timeline: Timeline, at: str) -> int:
 
 def owner_at(timeline: Timeline, row: int) -> Owner:
     """The owner of one row of the timeline's table."""
-    return _owner(timeline.table[row])
+    return _owner(timeline.table[row], timeline)
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner(row: Allocation) -> Owner:
+def _owner(row: Allocation, timeline: Timeline) -> Owner:
     if row.node is None:
         return NOBODY
-    owner = owner_of(row.node, row.op)
+    owner = timeline.owners.get(row.node) or owner_of(row.node, row.op)
     if row.purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
     return owner
@@ -85,7 +85,7 @@ def _owner(row: Allocation) -> Owner:
 
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    known = [_named(timeline.standing[row], graph) for row in range(len(timeline.standing))]
+    known = [_named(row, graph) if row.node not in timeline.owners else (row, timeline.owners[row.node or ""]) for row in timeline.standing]
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
@@ -175,6 +175,8 @@ def _omissions(timeline: Timeline) -> Iterable[str]:
         yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
         if (timeline.baseline_confidence or 0) < 0.25:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
+    elif timeline.baseline_source is BaselineSource.PREDICTED:
+        yield "All of this is predicted from the model's description; nothing was run."
     elif timeline.baseline_source is BaselineSource.STANDING:
         yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
     elif timeline.baseline_source is BaselineSource.UNKNOWN:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
 
 from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.attribution import Owner
 
 
 class BaselineSource(str, Enum):
@@ -21,6 +22,8 @@ class BaselineSource(str, Enum):
     """Each event carries the allocator's figure."""
     STANDING = "standing tensors"
     """The sum of variables and constants that the step touched: a lower bound."""
+    PREDICTED = "prediction"
+    """Nothing was measured: weights, slots and inputs as the model's description gives them."""
     UNKNOWN = "unknown"
 
     __str__ = str.__str__
@@ -52,6 +55,10 @@ class Timeline:
     limit_bytes: int | None = None
     predicted: bool = False
     executions: Executions = Executions()
+    owners: Mapping[str, Owner] = field(default_factory=dict)
+    """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a prediction."""
+    error_share: float | None = None
+    """Half the width of a prediction's error bar, as a share of the peak."""
 
     @cached_property
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:
