@@ -23,7 +23,7 @@ ALLOWED = {
     "findings": BASE | {"costs", "discovery"},
     "renderers": BASE | {"costs", "discovery"},
     "estimation": BASE | {"costs"},
-    "pipeline": BASE | {"readers", "attribution", "findings", "renderers"},
+    "pipeline": BASE | {"readers", "attribution", "findings", "renderers", "estimation"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

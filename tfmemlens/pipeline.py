@@ -13,8 +13,10 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
 from tfmemlens.model.difference import Difference
+from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
+from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import inputs
 
@@ -41,6 +43,15 @@ def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: s
     found = capture(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
+
+
+def estimate(model: Input | Network, settings: Settings = Settings(), python: str | None = None) -> Capture:
+    """A step of a model that never ran, as a capture: its timeline is predicted. `python` runs `module:function`, when the model is one."""
+    from tfmemlens.estimation import models
+    from tfmemlens.readers import networks
+
+    network = model if isinstance(model, Network) else networks.read(model, python)
+    return models.capture(network, settings)
 
 
 def of_run_metadata(message: object) -> Capture:

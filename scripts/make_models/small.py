@@ -43,11 +43,13 @@ def shared():
 
 
 def nested():
-    block = keras.Sequential([keras.Input((16, 16, 8)), L.Conv2D(8, 3, padding="same"), L.BatchNormalization(), L.ReLU()], name="block")
+    def make(name):
+        return keras.Sequential([keras.Input((16, 16, 8)), L.Conv2D(8, 3, padding="same"), L.BatchNormalization(), L.ReLU()], name=name)
+
     inner_in = keras.Input((16, 16, 8))
-    inner = keras.Model(inner_in, L.Add()([inner_in, block(inner_in)]), name="residual")
+    inner = keras.Model(inner_in, L.Add()([inner_in, make("inside")(inner_in)]), name="residual")
     x = keras.Input((16, 16, 8), name="x")
-    y = inner(inner(block(x)))
+    y = inner(inner(make("outside")(x)))
     return keras.Model(x, L.Dense(3, name="head")(L.GlobalAveragePooling2D()(y)), name="outer")
 
 
@@ -84,7 +86,7 @@ def attentions():
     q, v = keras.Input((6, 16), name="q"), keras.Input((9, 16), name="v")
     outputs = [L.Attention(use_scale=True, name="luong")([q, v]), L.AdditiveAttention(name="bahdanau")([q, v])]
     outputs.append(L.MultiHeadAttention(2, 5, value_dim=3, output_shape=11, use_bias=False, name="cross")(q, v))
-    outputs.append(L.MultiHeadAttention(2, 5, name="scores")(q, v, return_attention_scores=True))
+    outputs.append(L.MultiHeadAttention(2, 5, name="scores")(q, q, return_attention_scores=True))
     return keras.Model([q, v], outputs)
 
 
@@ -228,7 +230,7 @@ def ops():
         outputs = [*pooled, o.concatenate([x, y], axis=1), o.stack([x, y], axis=1), o.matmul(x, o.transpose(y, (0, 2, 1))), o.einsum("abc,adc->abd", x, y), o.argmax(x, axis=-1)]
     else:
         pooled = [tf.reduce_mean(x, axis=1), tf.reduce_max(x, axis=-1, keepdims=True), tf.expand_dims(x, 1), tf.transpose(x, (0, 2, 1)), tf.reshape(x, (-1, 24)), tf.split(x, 2, axis=1)[1]]
-        outputs = [*pooled, tf.concat([x, y], axis=1), tf.stack([x, y], axis=1), tf.matmul(x, y, transpose_b=True), tf.einsum("abc,adc->abd", x, y), tf.argmax(x, axis=-1)]
+        outputs = [*pooled, tf.concat([x, y], axis=1), tf.stack([x, y], axis=1), tf.matmul(x, y, transpose_b=True), tf.argmax(x, axis=-1)]
     return keras.Model([x, y], [*outputs, x + y, x * 2.0, 1.0 - x, x[:, 1:3], x[..., 0], x / (y + 1.0), -x])
 
 

@@ -43,7 +43,7 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
-        layers = summaries(capture.timelines[0], peaks[0].attribution)
+        layers = capture.layers or summaries(capture.timelines[0], peaks[0].attribution)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers)
 

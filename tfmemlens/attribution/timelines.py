@@ -30,7 +30,7 @@ _THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Identity
 def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
     """The moment after the event with this index, the peak by default."""
     index = timeline.peak_index if index is None else index
-    rows = [(allocation, _owner_of(allocation.node, allocation.op, allocation.purpose)) for allocation in _alive(timeline, index)]
+    rows = [(allocation, _owner_of(timeline, allocation.node, allocation.op, allocation.purpose)) for allocation in _alive(timeline, index)]
     rows += _standing(timeline, capture.graph)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
@@ -75,17 +75,17 @@ def index_of(timeline: Timeline, at: str) -> int:
 def owners_of(timeline: Timeline) -> list[Owner]:
     """The owner of each row of the timeline's table."""
     table = timeline.table
-    return [_owner_of(node, op, purpose, owner_like) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
+    return [_owner_of(timeline, node, op, purpose, owner_like) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner_of(node: str | None, op: str | None, purpose: str | None, read: Callable[[str, str | None], Owner] = owner_of) -> Owner:
+def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str | None, read: Callable[[str, str | None], Owner] = owner_of) -> Owner:
     if node is None:
         return NOBODY
-    owner = read(node, op)
+    owner = timeline.owners.get(node) or read(node, op)
     if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
     return owner
@@ -94,7 +94,11 @@ def _owner_of(node: str | None, op: str | None, purpose: str | None, read: Calla
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
     named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
-    known = [_named(row, graph) for row in named if row.dtype != "resource"]  # a handle of 64 bytes is not its variable
+    known = [
+        (row, timeline.owners[row.node or ""]) if row.node in timeline.owners else _named(row, graph)
+        for row in named
+        if row.dtype != "resource"  # a handle of 64 bytes is not its variable
+    ]
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
@@ -201,6 +205,8 @@ def _omissions(timeline: Timeline) -> Iterable[str]:
         yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
         if (timeline.baseline_confidence or 0) < 0.25:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
+    elif timeline.baseline_source is BaselineSource.PREDICTED:
+        yield "All of this is predicted from the model's description; nothing was run."
     elif timeline.baseline_source is BaselineSource.STANDING and not timeline.curve_source.is_bound:
         yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
     elif timeline.baseline_source is BaselineSource.UNKNOWN:

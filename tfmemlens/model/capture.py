@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
+from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
@@ -89,3 +90,5 @@ class Capture:
     surroundings: Surroundings = Surroundings()
     notes: tuple[ReadNote, ...] = ()
     hints: Hints = Hints()
+    layers: tuple[LayerSummary, ...] = ()
+    """The model's own layers, where its description was read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.attribution import Owner
 
 
 class BaselineSource(str, Enum):
@@ -24,6 +25,8 @@ class BaselineSource(str, Enum):
     """The sum of variables and constants that the step touched: a lower bound."""
     LOG = "log"
     """Every allocation since the process began is in the log."""
+    PREDICTED = "prediction"
+    """Nothing was measured: weights, slots and inputs as the model's description gives them."""
     UNKNOWN = "unknown"
 
     __str__ = str.__str__
@@ -82,6 +85,10 @@ class Timeline:
     curve_source: CurveSource = CurveSource.RECORDS
     ordinal: bool = False
     """Whether times are places in an order (line numbers of a log) instead of microseconds."""
+    owners: Mapping[str, Owner] = field(default_factory=dict)
+    """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a prediction."""
+    error_share: float | None = None
+    """Half the width of a prediction's error bar, as a share of the peak."""
 
     @cached_property
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:

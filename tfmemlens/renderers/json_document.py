@@ -7,6 +7,7 @@ from typing import Any
 
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Finding
+from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.units import Size
@@ -36,7 +37,7 @@ def document(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "incidents": [_incident(moment, by_bytes) for moment in moments if moment.request],
         "peaks": [_peak(moment) for moment in moments if moment.timeline],
-        "layers": [_group(group, "layer") for group in main.attribution.by("layer")] if main else [],
+        "layers": _layers(report, main),
         "kinds": {str(group.name): group.total_bytes for group in main.attribution.by("kind")} if main else {},
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
@@ -110,6 +111,47 @@ def _peak(moment: Moment) -> dict[str, Any]:
         "time_micros": None if timeline.ordinal else moment.peak_micros,
         "time_line": moment.peak_micros if timeline.ordinal else None,
         "limit_bytes": timeline.limit_bytes,
+        **_forecast(moment),
+    }
+
+
+def _forecast(moment: Moment) -> dict[str, Any]:
+    """Nothing for a measurement; for a prediction that it is one, and its error bar."""
+    timeline = moment.timeline
+    if timeline is None or not timeline.predicted:
+        return {}
+    middle, half = moment.attribution.table.total_bytes, timeline.error_share
+    bar = {"low_bytes": round(middle * (1 - half)), "high_bytes": round(middle * (1 + half))} if half is not None else {"low_bytes": None, "high_bytes": None}
+    return {"predicted": True, **bar}
+
+
+def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:
+    """What each layer holds at the moment that matters; a described model's layers are all there, with what they own and make."""
+    groups = {group.name: _group(group, "layer") for group in main.attribution.by("layer")} if main else {}
+    described = {layer.layer: layer for layer in report.case.layers if layer.prediction}
+    found = [{**groups.pop(name, {"layer": name, "total_bytes": 0, "kinds": {}}), **_described(layer)} for name, layer in described.items()]
+    return found + list(groups.values())
+
+
+def _described(layer: LayerSummary) -> dict[str, Any]:
+    told = layer.prediction
+    assert told
+    return {
+        "class_name": told.class_name,
+        "output_shape": list(layer.outputs[0].shape) if layer.outputs and layer.outputs[0].shape is not None else None,
+        "params": layer.parameters,
+        "trainable_params": told.trainable_parameters,
+        "formula": layer.formula or None,
+        "param_bytes": layer.parameter_bytes,
+        "gradient_bytes": told.gradient_bytes,
+        "slot_bytes": layer.slot_bytes,
+        "activation_bytes": told.activation_bytes,
+        "activation_bytes_per_sample": told.activation_bytes_per_sample,
+        "kept_bytes_per_sample": told.kept_bytes_per_sample,
+        "workspace_bytes": told.workspace_bytes,
+        "calls": told.calls,
+        "kept": told.why or None,
+        "problem": told.problem,
     }
 
 

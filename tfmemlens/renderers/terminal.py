@@ -9,7 +9,7 @@ from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers import _timeline
+from tfmemlens.renderers import _layers, _timeline
 from tfmemlens.renderers._layout import bar, columns, display_width, paragraph, shorten, stacked_bar, styled
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 from tfmemlens.units import human, human_size, percent
@@ -49,6 +49,12 @@ def render(report: Report, view: View = View()) -> str:
 def _title(report: Report, view: View) -> list[str]:
     source = report.case.capture.source
     what = " + ".join(source.formats) or "nothing recognised"
+    if any(moment.predicted for moment in report.case.moments):
+        return [
+            styled(shorten(f"tfmemlens  {source.path}", view.width), "bold", view.color),
+            styled(f"a model described by {what}; nothing was run", "dim", view.color),
+            "",
+        ]
     return [
         styled(shorten(f"tfmemlens  {source.path}", view.width), "bold", view.color),
         styled(f"read as {what}, written by {_writer(report)}" if source.formats else what, "dim", view.color),
@@ -66,14 +72,15 @@ def _heading(text: str, view: View) -> list[str]:
 
 
 def _verdict(report: Report, view: View) -> list[str]:
-    return [styled(line, "bold", view.color) for line in paragraph(report.verdict, view.width)]
+    told = [styled(line, "bold", view.color) for line in paragraph(report.verdict, view.width)]
+    return [*told, *paragraph(_layers.bar(report), view.width)] if _layers.bar(report) else told
 
 
 def _moment(report: Report, index: int, view: View) -> list[str]:
     moment = report.case.moments[index]
     head = [] if not view.all_moments else ["", "─" * view.width, styled(f"failure {index + 1} of {len(report.case.moments)}", "bold", view.color)]
     when = _timeline.curve(moment, view)
-    layers = _timeline.model(report.case, view) if moment.timeline else []
+    layers = (_layers.table(report.case, view) or _timeline.model(report.case, view)) if moment.timeline else []
     return (
         head
         + _request(moment, view)

@@ -154,7 +154,7 @@ def _matmul(asked: Asked) -> Told:
 
 
 def _einsum(asked: Asked) -> Told:
-    equation = str(argument(asked, 0, "equation", "subscripts")).replace(" ", "")
+    equation = str(asked.get("subscripts", "equation") or argument(asked, 0, "equation", "subscripts")).replace(" ", "")
     if "->" not in equation or "." in equation:
         raise Unknown("its equation leaves the output open")
     left, output = equation.split("->")

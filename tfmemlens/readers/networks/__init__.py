@@ -9,12 +9,15 @@ from pathlib import Path
 from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import Network
+from tfmemlens.readers.networks import _python_function
 
 HINT = "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or module:function"
 
 
-def read(path: str | os.PathLike[str]) -> Network:
-    """The model in a file or folder. Raises UnreadableInput."""
+def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
+    """The model in a file or folder, or what `module:function` returns in the given Python. Raises UnreadableInput."""
+    if _python_function.is_spec(os.fspath(path)):
+        return _python_function.network(os.fspath(path), python)
     where = Path(path)
     try:
         head = b"" if where.is_dir() else _head(where)

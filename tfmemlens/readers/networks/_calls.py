@@ -101,6 +101,8 @@ def _walk_2(value: Any, names: Names, nested: frozenset[str], found: list[Tensor
             return value[1]
         return [_walk_2(each, names, nested, found) for each in value]
     if isinstance(value, Mapping):
+        if value.get("class_name") == "__ellipsis__":
+            return Ellipsis
         if value.get("class_name") == "__tuple__":
             return _walk_2(value.get("items", []), names, nested, found)
         if set(value) == {"start", "stop", "step"}:

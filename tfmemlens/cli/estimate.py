@@ -1,0 +1,76 @@
+"""Predict what a step of a model will need, before it runs: layer by layer, and at its peak."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tfmemlens import pipeline
+from tfmemlens.cli import _options
+from tfmemlens.errors import UsageError
+from tfmemlens.model.settings import Settings
+from tfmemlens.model.tensor import parse_shape
+from tfmemlens.units import parse_limit
+
+EXAMPLES = """examples:
+  tfmemlens estimate model.keras --batch 64 --optimizer adam
+  tfmemlens estimate architecture.json --batch 8 --input-shape 224x224x3 --limit 8GiB
+  tfmemlens estimate model.h5 --batch 32 --sequence 512 --mode inference --json
+  tfmemlens estimate saved_model/ --batch 32 --csv > layers.csv
+  tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
+exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit; 2 unreadable or usage"""
+
+_DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, or module:function")
+    parser.add_argument("--batch", type=int, default=32, metavar="N", help="batch size (default 32)")
+    parser.add_argument(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="224x224x3",
+        help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
+    )
+    parser.add_argument("--sequence", type=int, metavar="N", help="length of the sequence, where the model leaves it open")
+    parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
+    parser.add_argument("--dtype", choices=_DTYPES, help="dtype policy of all layers (default: the model's own)")
+    parser.add_argument("--mode", choices=("training", "inference"), default="training", help="what is run (default training)")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where (default cpu)")
+    parser.add_argument("--limit", metavar="8GiB", help="memory of the device")
+    parser.add_argument("--python", metavar="PATH", help="for module:function: the Python that has TensorFlow (default: this one)")
+    _options.add_view(parser)
+    parser.add_argument("--csv", action="store_true", help="print the table of layers as CSV")
+
+
+def run(args: argparse.Namespace) -> int:
+    captured = pipeline.estimate(args.model, _settings(args), args.python)
+    report = pipeline.report(captured)
+    if args.csv:
+        from tfmemlens.renderers import layer_table
+
+        sys.stdout.write(layer_table.render(report))
+    else:
+        _options.show(report, args)
+    limit = captured.hints.limit_bytes
+    return 1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    if args.batch < 1:
+        raise UsageError(f"a batch of {args.batch} is no batch", "give --batch 1 or more")
+    if args.sequence is not None and args.sequence < 1:
+        raise UsageError(f"a sequence of {args.sequence} is none", "give --sequence 1 or more")
+    try:
+        inputs = dict(map(_sizes, args.input_shape))
+        limit = parse_limit(args.limit) if args.limit else None
+    except ValueError as problem:
+        raise UsageError(str(problem), "shapes look like 224x224x3, sizes like 8GiB") from None
+    return Settings(args.batch, args.optimizer, args.dtype, args.mode == "training", args.device, limit, inputs, sequence=args.sequence)
+
+
+def _sizes(text: str) -> tuple[str, tuple[int | None, ...]]:
+    """`224x224x3` for every input, `image=224x224x3` for one."""
+    name, _, shape = text.rpartition("=")
+    return name, parse_shape(shape)

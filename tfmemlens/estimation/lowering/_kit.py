@@ -1,0 +1,248 @@
+"""What every lowering gets, and the ops that many layers are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfmemlens.costs.col_buffer import Convolution
+from tfmemlens.estimation.tape import Sizes, Tape, Value
+from tfmemlens.model.network import LayerSpec
+from tfmemlens.model.tensor import ITEM_BYTES, TensorType
+
+
+@dataclass
+class Job:
+    """One call of a layer, to be written to the tape."""
+
+    tape: Tape
+    spec: LayerSpec
+    inputs: list[Value]
+    outputs: tuple[TensorType, ...]
+    weights: dict[str, Value]
+    dtype: str
+    keras_3: bool = True
+    device: str = "cpu"
+    threads: int = 4
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The layer's configuration."""
+        return self.spec.config
+
+    @property
+    def shape(self) -> Sizes:
+        """The shape of the first output, unknown sizes as 1."""
+        return sizes_of(self.outputs[0])
+
+    def weight(self, name: str) -> Value | None:
+        """The weight, cast to the compute dtype where it is kept in another."""
+        value = self.weights.get(name)
+        if value is None or value.dtype == self.dtype or "float" not in value.dtype:
+            return value
+        made = self.tape.op("Cast", [value], dtype=self.dtype)
+        self.tape.gradient(made, [value], lambda grad: [self.tape.op("Cast", [grad], dtype=value.dtype)])
+        return made
+
+
+def sizes_of(kind: TensorType) -> Sizes:
+    """A shape without unknowns."""
+    return tuple(1 if size is None else size for size in kind.shape or ())
+
+
+def activation_of(config: Mapping[str, Any], key: str = "activation", default: str = "linear") -> str:
+    """The name of an activation, however it is spelled."""
+    value = config.get(key, default)
+    if isinstance(value, Mapping):
+        inner = value.get("config")
+        value = (
+            inner if isinstance(inner, str) else inner.get("activation") if isinstance(inner, Mapping) and "activation" in inner else value.get("class_name")
+        )
+    return str(value or "linear").lower().replace("_", "").rpartition(">")[2]
+
+
+def unary(tape: Tape, x: Value, op: str, needs: str, steps: int = 0, temporary: int = 0) -> Value:
+    """An element-wise op whose gradient reads its `output`, its `input` or neither (`none`); `steps` more buffers pass by in its gradient."""
+    made = tape.op(op, [x], over=[x], temporary=temporary)
+
+    def back(grad: Value) -> list[Value]:
+        read = [grad, made] if needs == "output" else [grad, x] if needs == "input" else [grad]
+        for _ in range(steps):
+            read = [grad, tape.op(f"{op}Grad", read[1:] or read, shape=grad.shape, over=read[1:] if read[1:] and read[1] is not x else [])]
+        return [tape.op(f"{op}Grad", read, shape=x.shape, over=[grad, *read[1:]])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def swish(tape: Tape, x: Value) -> Value:
+    """silu: its gradient keeps the input alone and computes the sigmoid again (`tf.nn.silu` has a gradient of its own)."""
+    gate = tape.op("Sigmoid", [x])
+    made = tape.op("Mul", [x, gate], over=[gate, x])
+
+    def back(grad: Value) -> list[Value]:
+        again = tape.op("Sigmoid", [x, grad], shape=x.shape)
+        other = tape.op("Sub", [again], shape=x.shape)
+        product = tape.op("Mul", [x, other], over=[other])
+        total = tape.op("AddV2", [product], over=[product])
+        both = tape.op("Mul", [again, total], over=[again, total])
+        return [tape.op("Mul", [grad, both], over=[grad, both])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def gelu(tape: Tape, x: Value) -> Value:
+    """0.5 * x * (1 + erf(x / sqrt 2)): the halves, the argument and the error function stay."""
+    half = scaled(tape, x)
+    argument = scaled(tape, x)
+    error = unary(tape, argument, "Erf", "input", steps=1)
+    one = unary(tape, error, "AddV2", "none")
+    return multiply(tape, half, one)
+
+
+def scaled(tape: Tape, x: Value) -> Value:
+    """A product with a constant."""
+    made = tape.op("Mul", [x], over=[x])
+    tape.gradient(made, [x], lambda grad: [tape.op("Mul", [grad], shape=x.shape, over=[grad])])
+    return made
+
+
+def multiply(tape: Tape, x: Value, y: Value, shape: Sizes | None = None) -> Value:
+    """A product of two tensors, one perhaps broadcast."""
+    shape = shape or (x.shape if math.prod(x.shape) >= math.prod(y.shape) else y.shape)
+    made = tape.op("Mul", [x, y], shape, over=[x, y])
+
+    def back(grad: Value) -> list[Value | None]:
+        found: list[Value | None] = []
+        for one, other in ((x, y), (y, x)):
+            if not tape.needs(one):
+                found.append(None)
+                continue
+            full = tape.op("Mul", [grad, other], grad.shape, over=[grad])
+            found.append(full if one.shape == grad.shape else tape.op("Sum", [full], one.shape))
+        return found
+
+    tape.gradient(made, [x, y], back)
+    return made
+
+
+def add(tape: Tape, parts: Sequence[Value], shape: Sizes, op: str = "AddV2") -> Value:
+    """A sum of tensors, pair after pair; the gradient passes through."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = _add(tape, total, part, shape, op)
+    return total
+
+
+def _add(tape: Tape, x: Value, y: Value, shape: Sizes, op: str) -> Value:
+    made = tape.op(op, [x, y], shape, over=[x, y])
+    tape.gradient(made, [x, y], lambda grad: [grad if each.shape == grad.shape else tape.op("Sum", [grad], each.shape) for each in (x, y)])
+    return made
+
+
+def biased(tape: Tape, x: Value, bias: Value | None) -> Value:
+    """X + bias, in place."""
+    if bias is None:
+        return x
+    made = tape.op("BiasAdd", [x, bias], x.shape, over=[x])
+    tape.gradient(made, [x, bias], lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape)])
+    return made
+
+
+def activated(job: Job, x: Value, name: str | None = None) -> Value:
+    """The activation of a layer."""
+    name = activation_of(job.config) if name is None else name
+    tape = job.tape
+    if name in ("linear", "identity", "none"):
+        return x
+    if name in ("swish", "silu"):
+        return swish(tape, x)
+    if name == "gelu":
+        return gelu(tape, x)
+    if name in ("relu", "relu6", "sigmoid", "tanh", "elu", "selu"):
+        return unary(tape, x, {"relu": "Relu", "relu6": "Relu6", "sigmoid": "Sigmoid", "tanh": "Tanh", "elu": "Elu", "selu": "Selu"}[name], "output")
+    if name in ("softmax", "logsoftmax"):
+        return softmax(tape, x)
+    if name in ("leakyrelu", "softplus", "softsign", "exponential", "exp"):
+        op = {"leakyrelu": "LeakyRelu", "softplus": "Softplus", "softsign": "Softsign"}.get(name, "Exp")
+        return unary(tape, x, op, "output" if op == "Exp" else "input")
+    if name in ("hardswish", "hardsilu"):
+        shifted = unary(tape, x, "AddV2", "none")
+        gate = scaled(tape, unary(tape, shifted, "Relu6", "output"))
+        return multiply(tape, x, gate)
+    if name == "hardsigmoid":
+        return scaled(tape, unary(tape, unary(tape, x, "AddV2", "none"), "Relu6", "output"))
+    return unary(tape, x, "Activation", "input", steps=2)
+
+
+def softmax(tape: Tape, x: Value) -> Value:
+    """Its gradient reads its output, and passes over two products."""
+    made = tape.op("Softmax", [x], over=[x])
+
+    def back(grad: Value) -> list[Value]:
+        product = tape.op("Mul", [grad, made])
+        total = tape.op("Sum", [product], (*x.shape[:-1], 1))
+        shifted = tape.op("Sub", [grad, total], x.shape, over=[grad])
+        return [tape.op("Mul", [shifted, made], over=[shifted])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def reduce_mean(tape: Tape, x: Value, shape: Sizes, op: str = "Mean") -> Value:
+    """A mean or sum over some axes; its gradient spreads back."""
+    made = tape.op(op, [x], shape)
+
+    def back(grad: Value) -> list[Value]:
+        wide = tape.op("Tile" if op == "Mean" else "BroadcastTo", [grad], x.shape)
+        return [tape.op("Mul", [wide], over=[wide]) if op == "Mean" else wide]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def copied(tape: Tape, x: Value, op: str, shape: Sizes, back_op: str) -> Value:
+    """An op that copies: padding, transposition, resizing; its gradient copies back."""
+    made = tape.op(op, [x], shape)
+    tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
+    return made
+
+
+def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes) -> Value:
+    """X @ kernel; the gradients of both are products as large as these."""
+    flops = 2.0 * math.prod(x.shape) * shape[-1] / 20
+    made = tape.op("MatMul", [x, kernel], shape, work=flops)
+
+    def back(grad: Value) -> list[Value | None]:
+        data = tape.op("MatMul", [grad, kernel], x.shape, work=flops) if tape.needs(x) else None
+        return [data, tape.op("MatMul", [x, grad], kernel.shape, work=flops) if tape.needs(kernel) else None]
+
+    tape.gradient(made, [x, kernel], back)
+    return made
+
+
+def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, patch: int, channels: int, op: str = "Conv2D") -> Value:
+    """A convolution; on the CPU its gradients unroll patches (`col_buffer`). `positions` of one output image, `patch` elements of one patch."""
+    tape = job.tape
+    batch = x.shape[0]
+    item = ITEM_BYTES.get(x.dtype, 4)
+    flops = 2.0 * batch * positions * patch * channels / 20
+    made = tape.op(op, [x, kernel], shape, work=flops)
+    buffers = Convolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if job.device == "cpu" else None
+
+    def back(grad: Value) -> list[Value | None]:
+        weight = data = None
+        if tape.needs(kernel):
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops)
+        if tape.needs(x):
+            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
+            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=flops)
+        return [data, weight]
+
+    tape.gradient(made, [x, kernel], back)
+    return made

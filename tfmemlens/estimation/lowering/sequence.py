@@ -1,0 +1,144 @@
+"""Attention and recurrent layers as ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tfmemlens.estimation.lowering._kit import Job, biased, copied, matmul, scaled, sizes_of, softmax
+from tfmemlens.estimation.lowering.core import dropout
+from tfmemlens.estimation.tape import Tape, Value
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.network import LayerSpec
+
+Rule = Callable[[Job], list[Value]]
+
+_PER_STEP = {"LSTM": 14.0, "GRU": 12.0, "SimpleRNN": 3.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
+"""Tensors of [batch, units] that one time step keeps for backward, beyond its input."""
+
+
+def _product(tape: Tape, x: Value, y: Value, shape: tuple[int, ...], work: float) -> Value:
+    made = tape.op("BatchMatMulV2", [x, y], shape, work=work)
+
+    def back(grad: Value) -> list[Value | None]:
+        pairs = ((x, y), (y, x))
+        return [tape.op("BatchMatMulV2", [grad, other], one.shape, work=work) if tape.needs(one) else None for one, other in pairs]
+
+    tape.gradient(made, [x, y], back)
+    return made
+
+
+def _projected(job: Job, x: Value, name: str, shape: tuple[int, ...]) -> Value:
+    kernel = job.weight(f"{name}/kernel")
+    assert kernel is not None
+    flat = job.tape.alias(kernel, (kernel.shape[0], math.prod(kernel.shape[1:]))) if name != "attention_output" else kernel
+    made = matmul(job.tape, x, flat, shape)
+    return biased(job.tape, made, job.weight(f"{name}/bias"))
+
+
+def _multi_head(job: Job) -> list[Value]:
+    tape = job.tape
+    query = job.inputs[0]
+    value = job.inputs[1] if len(job.inputs) > 1 else query
+    key = job.inputs[2] if len(job.inputs) > 2 else value
+    heads = int(job.config.get("num_heads") or job.config.get("num_query_heads") or 1)
+    deep = int(job.config.get("key_dim") or job.config.get("head_dim") or 1)
+    wide = int(job.config.get("value_dim") or deep)
+    shared = int(job.config.get("num_key_value_heads") or heads)
+    batch, length, others = query.shape[0], math.prod(query.shape[1:-1]), math.prod(value.shape[1:-1])
+    q = _projected(job, query, "query", (batch, length, heads, deep))
+    k = _projected(job, key, "key", (batch, others, shared, deep))
+    v = _projected(job, value, "value", (batch, others, shared, wide))
+    if shared != heads:
+        k, v = (copied(tape, each, "Tile", (batch, others, heads, each.shape[-1]), "Sum") for each in (k, v))
+    q = scaled(tape, q)
+    k, q = (copied(tape, each, "Transpose", (batch, heads, each.shape[1], deep), "Transpose") for each in (k, q))
+    v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
+    work = 2.0 * batch * heads * length * others * deep / 20
+    scores = _product(tape, q, k, (batch, heads, length, others), work)
+    weights = softmax(tape, scores)
+    if job.config.get("dropout"):
+        weights = dropout(tape, weights, tape.training)
+    context = _product(tape, weights, v, (batch, heads, length, wide), work)
+    joined = copied(tape, context, "Transpose", (batch, length, heads, wide), "Transpose")
+    made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
+    return [made, weights][: len(job.outputs)]
+
+
+def _attention(job: Job) -> list[Value]:
+    tape = job.tape
+    query, value = job.inputs[0], job.inputs[1 if len(job.inputs) > 1 else 0]
+    key = job.inputs[2] if len(job.inputs) > 2 else value
+    shape = (*query.shape[:-1], value.shape[-2])
+    work = 2.0 * math.prod(shape) * query.shape[-1] / 20
+    scores = _product(tape, query, key, shape, work)
+    if job.spec.class_name == "AdditiveAttention":
+        wide = tape.op("Tanh", [scores], (*shape, query.shape[-1]))
+        tape.gradient(wide, [scores], lambda grad: [tape.op("TanhGrad", [grad, wide], scores.shape)])
+        scores = wide
+        scores = scaled(tape, tape.op("Sum", [scores], shape))
+    weights = softmax(tape, scores)
+    return [_product(tape, weights, value, job.shape, work), weights][: len(job.outputs)]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 1
+
+
+def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
+    if spec.class_name == "RNN":
+        cells = [cell for each in spec.inner for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))]
+        return [(cell.class_name.removesuffix("Cell"), _number(cell.config.get("units"))) for cell in cells]
+    return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
+
+
+def _loop(job: Job, spec: LayerSpec, outputs: int) -> list[Value]:
+    """A loop over time: each step's tensors stay in the loop's stacks for backward."""
+    tape, x = job.tape, job.inputs[0]
+    batch, steps = x.shape[0], x.shape[1]
+    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in _cells(spec))
+    weights = [weight for weight in job.weights.values() if tape.needs(weight)]
+    work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in weights) / 20
+    across = tape.op("Transpose", [x], (steps, batch, *x.shape[2:]))
+    made = tape.op("While", [across, *weights], sizes_of(job.outputs[0]), job.dtype, work=work)
+    stack = tape.op("TensorListPushBack", [made, across], (steps, batch, round(width)), job.dtype, kind=Kind.LOOP_STACK) if tape.training else made
+
+    def back(grad: Value) -> list[Value | None]:
+        data = tape.op("While", [grad, stack, made], x.shape, work=2 * work)
+        return [data, *(tape.op("While", [grad, stack], weight.shape) for weight in weights)]
+
+    tape.gradient(made, [x, *weights], back)
+    return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
+
+
+def _recurrent(job: Job) -> list[Value]:
+    return _loop(job, job.spec, len(job.outputs))
+
+
+def _bidirectional(job: Job) -> list[Value]:
+    """Twice the loop, and what joins both."""
+    tape = job.tape
+    both = []
+    for index, way in enumerate(("forward", "backward")):
+        inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
+        weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
+        shape = job.outputs[0].shape or ()
+        half = job.outputs[0] if job.config.get("merge_mode", "concat") != "concat" else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
+        part = Job(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads)
+        both += _loop(part, inner, 1)
+    if job.config.get("merge_mode", "concat") is None:
+        return both
+    made = tape.op("ConcatV2", both, job.shape)
+    tape.gradient(made, both, lambda grad: [tape.op("Slice", [grad], each.shape) for each in both])
+    return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:])]
+
+
+RULES: dict[str, Rule] = {
+    "MultiHeadAttention": _multi_head,
+    "GroupedQueryAttention": _multi_head,
+    "GroupQueryAttention": _multi_head,
+    "Attention": _attention,
+    "AdditiveAttention": _attention,
+    **dict.fromkeys("LSTM GRU SimpleRNN RNN CuDNNLSTM CuDNNGRU".split(), _recurrent),
+    "Bidirectional": _bidirectional,
+}

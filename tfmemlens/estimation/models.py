@@ -1,0 +1,73 @@
+"""A model's description to a capture with a predicted timeline: findings, pages and tables work on it as on a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.prediction import Prediction, predict
+from tfmemlens.estimation.summaries import summaries
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.network import Network
+from tfmemlens.model.settings import Settings
+
+DEFAULT_OPTIMIZER = "adam"
+_MEASURED_ERROR = 0.10
+"""Nine of ten predictions were nearer to the allocator's own peak than this (scripts/benchmarks/estimate.py)."""
+_GPU_ERROR = 0.30
+"""No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""
+
+
+def capture(network: Network, settings: Settings = Settings()) -> Capture:
+    """The capture. Raises UsageError where the settings do not fit the model."""
+    if settings.batch < 1:
+        raise UsageError(f"a batch of {settings.batch} is no batch", "give --batch 1 or more")
+    chosen = settings if settings.optimizer or not settings.training else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
+    try:
+        found = predict(network, chosen)
+    except UsageError:
+        if settings.optimizer:
+            raise
+        chosen = replace(settings, optimizer=DEFAULT_OPTIMIZER)
+        found = predict(network, chosen)
+    timeline = replace(found.timeline, error_share=_error(found, chosen))
+    return Capture(
+        Source(network.path or network.name, (network.dialect,), "tensorflow", None),
+        timelines=(timeline,),
+        notes=tuple(ReadNote(text) for text in _notes(network, found, settings, chosen)),
+        hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
+        layers=summaries(found, settings.batch),
+    )
+
+
+def _error(found: Prediction, settings: Settings) -> float | None:
+    """None where too much is unknown for any figure."""
+    layers = [layer for _, layer in found.network.walk()]
+    blind = [layer for layer in layers if layer.problem]
+    if len(blind) > len(layers) / 4:
+        return None
+    share = _GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR
+    return min(share + 0.5 * (len(found.step.unknown) + len(blind)) / max(len(layers), 1), 0.9)
+
+
+def _notes(network: Network, found: Prediction, asked: Settings, settings: Settings) -> Iterator[str]:
+    mode = "training" if settings.training else "inference"
+    rule = f" with {settings.optimizer}" if settings.training else ""
+    if settings.training and not asked.optimizer:
+        rule += ", which the model was compiled with" if network.optimizer and settings.optimizer == network.optimizer else ", since no --optimizer was given"
+    yield f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a {settings.device.upper()}"
+    if network.dialect == "variables":
+        yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
+    open_sizes = [
+        layer.name for layer in found.network.layers if layer.class_name == "InputLayer" and any(None in (kind.shape or ()) for kind in layer.outputs)
+    ]
+    if open_sizes:
+        yield f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give --input-shape or --sequence"
+    for path, layer in found.network.walk():
+        if layer.problem and network.dialect != "variables":
+            yield f"{path} ({layer.class_name}): {layer.problem}; its weights or shapes are left out"
+    if rest := [path for path in found.step.unknown if not any(path == name and layer.problem for name, layer in found.network.walk())]:
+        names = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
+        yield f"what {names} passes over inside is not known: its inputs and outputs are counted"

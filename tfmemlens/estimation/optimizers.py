@@ -1,0 +1,93 @@
+"""What an optimizer keeps of every weight, and what its update passes over, as Keras 2.11 and 3 write it (not one fused kernel)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.tape import Sizes, Tape, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """`slots` tensors of each weight's shape; `passing` buffers of its size beside the gradient at the worst moment of the update."""
+
+    name: str
+    slots: int
+    passing: int
+    factored: bool = False
+    """Adafactor: rows and columns of matrices instead of whole tensors."""
+    scalars: int = 2
+
+    def slot_shapes(self, shape: Sizes) -> list[Sizes]:
+        """The shapes of the slots of one weight."""
+        if not self.factored:
+            return [shape] * self.slots
+        rows_and_columns = [shape[:-1], (*shape[:-2], shape[-1])] if len(shape) >= 2 else [(1,), (1,)]
+        return [*rows_and_columns, shape]
+
+
+_KNOWN = {
+    "sgd": Optimizer("sgd", 0, 0),
+    "momentum": Optimizer("momentum", 1, 1),
+    "nesterov": Optimizer("nesterov", 1, 2),
+    "adam": Optimizer("adam", 2, 1),
+    "adamw": Optimizer("adamw", 2, 1),
+    "nadam": Optimizer("nadam", 2, 2, scalars=3),
+    "adamax": Optimizer("adamax", 2, 2),
+    "lamb": Optimizer("lamb", 2, 3),
+    "amsgrad": Optimizer("amsgrad", 3, 2),
+    "rmsprop": Optimizer("rmsprop", 1, 2),
+    "adagrad": Optimizer("adagrad", 1, 1),
+    "adadelta": Optimizer("adadelta", 2, 3),
+    "ftrl": Optimizer("ftrl", 2, 3),
+    "lion": Optimizer("lion", 1, 2),
+    "adafactor": Optimizer("adafactor", 1, 3, factored=True),
+    "none": Optimizer("none", 0, 0, scalars=0),
+}
+NAMES = tuple(_KNOWN)
+
+
+def optimizer(name: str) -> Optimizer:
+    """The optimizer of this name, Keras's class names included. Raises UsageError."""
+    plain = name.lower().replace("_", "").replace("optimizer", "").replace("gradientdescent", "sgd")
+    if plain not in _KNOWN:
+        raise UsageError(f"the optimizer {name} is not known", f"one of {', '.join(_KNOWN)}")
+    return _KNOWN[plain]
+
+
+def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> None:
+    """The ops that apply one gradient; each reads the gradient and the slots, and its steps write over each other where they can."""
+    if math.prod(grad.shape) != math.prod(weight.shape):
+        tape.consume("ResourceScatterAdd", [grad, weight])
+        return
+    if kind.name == "sgd":
+        step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif kind.name in ("adam", "adamw"):
+        step = _adam(tape, weight, grad, slots)
+    else:
+        step = _generic(tape, kind, weight, grad, slots)
+    tape.consume("AssignSubVariableOp", [weight, step])
+
+
+def _adam(tape: Tape, weight: Value, grad: Value, slots: list[Value]) -> Value:
+    first = tape.op("Sub", [grad, slots[0]], weight.shape)
+    square = tape.op("Square", [grad, first], weight.shape, over=[grad])
+    first = tape.op("Mul", [first], over=[first])
+    second = tape.op("Sub", [square, slots[1]], weight.shape, over=[square])
+    moved = tape.op("AssignAddVariableOp", [slots[0], first], (), work=first.bytes)
+    second = tape.op("Mul", [second], over=[second])
+    scaled = tape.op("AssignAddVariableOp", [slots[1], second], (), work=second.bytes)
+    step = tape.op("Mul", [slots[0], moved], weight.shape)
+    root = tape.op("Sqrt", [slots[1], scaled], weight.shape)
+    root = tape.op("AddV2", [root], over=[root])
+    return tape.op("RealDiv", [step, root], over=[step, root])
+
+
+def _generic(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> Value:
+    """Other optimizers: products of slots and gradient, so many at once as the table above says."""
+    parts = [tape.op("Mul", [grad, *slots[:1]], weight.shape) for _ in range(max(kind.passing, 1) - 1)]
+    made = tape.op("Mul", slots[:1] or [grad], weight.shape)
+    scaled = tape.op("Mul", [grad, *parts], weight.shape, over=[grad])
+    return tape.op("Sub", [made, scaled], weight.shape, over=[made, scaled])

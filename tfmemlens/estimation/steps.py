@@ -1,0 +1,164 @@
+"""From a completed network to the ops of one step, forward, backward and update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tfmemlens.costs import networks
+from tfmemlens.costs.layers import compute_dtype
+from tfmemlens.estimation import optimizers
+from tfmemlens.estimation.lowering import Job, known, lower
+from tfmemlens.estimation.lowering._kit import sizes_of
+from tfmemlens.estimation.tape import Tape, Value
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.network import LayerSpec, Network, TensorRef
+from tfmemlens.model.tensor import TensorType
+
+Made = dict[tuple[str, int], list[Value]]
+
+
+@dataclass
+class Step:
+    """The ops of a step and what stands before it."""
+
+    tape: Tape
+    weights: list[tuple[str, Value, bool]] = field(default_factory=list)
+    """(layer, weight, trainable)"""
+    slots: list[tuple[str, Value]] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """For each layer's path the ranges of ops of its calls."""
+    unknown: list[str] = field(default_factory=list)
+    """Layers whose ops are not known."""
+
+
+def build(network: Network, optimizer: optimizers.Optimizer, training: bool, device: str, threads: int, dtype: str | None) -> Step:
+    """The step of a network whose shapes are known."""
+    step = Step(Tape(training))
+    keras_3 = network.dialect == "keras-3"
+    _Builder(step, device, threads, keras_3, dtype).network(network, {}, "")
+    outputs = step.outputs
+    if training:
+        tape = step.tape
+        seeds = [seed for value in outputs for seed in _loss(step, value)]
+        tape.differentiate(seeds)
+        tape.phase = Phase.OPTIMIZER
+        for layer, weight, trainable in step.weights:
+            grad = tape.gradients.get(weight.buffer)
+            if trainable:
+                tape.layer = layer
+                slots = [
+                    tape.source(f"{optimizer.name}/{layer}/slot_{at}", shape, weight.dtype, Kind.OPTIMIZER_SLOT, layer=layer)
+                    for at, shape in enumerate(optimizer.slot_shapes(weight.shape))
+                ]
+                step.slots += [(layer, slot) for slot in slots]
+                if grad is not None and optimizer.name != "none":
+                    optimizers.update(tape, optimizer, weight, grad, slots)
+    return step
+
+
+@dataclass
+class _Builder:
+    step: Step
+    device: str
+    threads: int
+    keras_3: bool
+    dtype: str | None
+    weights: dict[str, dict[str, Value]] = field(default_factory=dict)
+
+    def network(self, network: Network, given: Mapping[str, list[Value]], prefix: str) -> list[Value]:
+        """Write all calls of a network; returns its outputs."""
+        made: Made = {}
+        specs = {layer.name: layer for layer in network.layers}
+        for name, index in networks.order(network):
+            layer = specs[name]
+            call = layer.calls[index]
+            path = f"{prefix}{name}"
+            if layer.class_name == "InputLayer" or (not call.inbound and layer.network is None):
+                made[name, index] = given.get(name) or self._input(path, call.outputs)
+                continue
+            inputs = [value for ref in call.inbound if (value := _lookup(made, ref)) is not None]
+            if layer.network is not None:
+                done = networks.applied(layer.network, call.inputs, self.dtype, trainable=layer.trainable)
+                made[name, index] = self.network(done, {ref.layer: [value] for ref, value in zip(done.inputs, inputs, strict=False)}, f"{path}/")
+                continue
+            start = len(self.step.tape.ops)
+            made[name, index] = self._call(path, layer, inputs, call.outputs)
+            self.step.calls.setdefault(path, []).append((start, len(self.step.tape.ops)))
+        outputs = [value for ref in network.outputs if (value := _lookup(made, ref)) is not None]
+        if not prefix:
+            self.step.outputs = outputs
+        return outputs
+
+    def _input(self, path: str, outputs: Sequence[TensorType]) -> list[Value]:
+        values = [self.step.tape.source(path, sizes_of(kind), kind.dtype or "float32", Kind.INPUT, layer=path) for kind in outputs]
+        self.step.inputs += values
+        return values
+
+    def _call(self, path: str, layer: LayerSpec, inputs: list[Value], outputs: tuple[TensorType, ...]) -> list[Value]:
+        tape = self.step.tape
+        tape.layer, tape.phase = path, Phase.FORWARD
+        dtype = compute_dtype(layer.config.get("dtype"), outputs)
+        if "float" in dtype:
+            inputs = [value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype) for value in inputs]
+        job = Job(tape, layer, inputs, outputs, self._weights(path, layer), dtype, self.keras_3, self.device, self.threads)
+        if not known(job) and path not in self.step.unknown:
+            self.step.unknown.append(path)
+        if layer.class_name == "TimeDistributed" and layer.inner:
+            return self._distributed(path, layer, job)
+        return lower(job)
+
+    def _distributed(self, path: str, layer: LayerSpec, job: Job) -> list[Value]:
+        """The inner layer on [batch * time, …]."""
+        tape, x = job.tape, job.inputs[0]
+        flat = tape.alias(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+        inner = layer.inner[0]
+        if inner.network is not None:
+            done = networks.applied(inner.network, [TensorType(flat.shape, flat.dtype)], self.dtype)
+            made = self.network(done, {done.inputs[0].layer: [flat]}, f"{path}/")
+        else:
+            shape = job.shape
+            made = lower(replace(job, spec=inner, inputs=[flat], outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)))
+        return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
+
+    def _weights(self, path: str, layer: LayerSpec) -> dict[str, Value]:
+        if path not in self.weights:
+            self.weights[path] = {}
+            for spec in layer.weights:
+                value = self.step.tape.source(f"{path}/{spec.name}", spec.shape, spec.dtype, Kind.PARAMETER, spec.trainable and self.step.tape.training, path)
+                self.weights[path][spec.name] = value
+                self.step.weights.append((path, value, spec.trainable))
+        return self.weights[path]
+
+
+def _lookup(made: Made, ref: TensorRef) -> Value | None:
+    values = made.get((ref.layer, ref.call), [])
+    return values[ref.port] if ref.port < len(values) else None
+
+
+def _cast(tape: Tape, value: Value, dtype: str) -> Value:
+    made = tape.op("Cast", [value], dtype=dtype)
+    tape.gradient(made, [value], lambda grad: [tape.op("Cast", [grad], dtype=value.dtype)])
+    return made
+
+
+def _loss(step: Step, output: Value) -> list[tuple[Value, Value]]:
+    """Cross-entropy where the last op is a softmax, else a mean of squares; its labels come with the batch."""
+    tape = step.tape
+    tape.layer, tape.phase = "loss", Phase.FORWARD
+    last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
+    if last is not None and last.op == "Softmax":
+        labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
+        step.inputs.append(labels)
+        probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])
+        scaled = tape.op("Mul", [probabilities], over=[probabilities], kind=Kind.GRADIENT)
+        return [(output, scaled)]
+    labels = tape.source("labels", output.shape, output.dtype, Kind.INPUT)
+    step.inputs.append(labels)
+    squares = tape.op("SquaredDifference", [output, labels])
+    total = tape.op("Mean", [squares], output.shape[:1])
+    difference = tape.op("Sub", [output, labels, total], output.shape, kind=Kind.GRADIENT)
+    spread = tape.op("Mul", [total], output.shape, kind=Kind.GRADIENT)
+    return [(output, tape.op("Mul", [spread, difference], over=[spread, difference], kind=Kind.GRADIENT))]

@@ -1,0 +1,181 @@
+"""The ops of one training step as a list: who reads and writes which buffer, forward and backward.
+
+Layers write their forward ops with `Tape.op` and say with `Tape.gradient` how a gradient comes back through them; `Tape.differentiate` then
+writes the backward ops, summing where several come together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.tensor import ITEM_BYTES
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One tensor. `buffer` is what holds it: a reshape shares the buffer of what it reads."""
+
+    index: int
+    shape: Sizes
+    dtype: str
+    buffer: int
+
+    @property
+    def bytes(self) -> int:
+        """Shape x dtype."""
+        return math.prod(self.shape) * ITEM_BYTES.get(self.dtype, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory behind values. `standing`: it is there before the step and after it."""
+
+    node: str
+    op: str
+    owner: Owner
+    bytes: int
+    shape: Sizes
+    dtype: str
+    standing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One kernel: buffers that it reads and makes, what it may write over, its temporary, and its work (about bytes touched)."""
+
+    name: str
+    op: str
+    owner: Owner
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    over: tuple[int, ...] = ()
+    """Buffers that the first output may take over, if nobody else still needs them."""
+    temporary_bytes: int = 0
+    work: float = 0.0
+    after: tuple[int, ...] = ()
+    """Ops (by index) that must have ended."""
+
+
+Back = Callable[["Value"], Sequence["Value | None"]]
+
+
+@dataclass
+class Tape:
+    """What has been written so far."""
+
+    training: bool = True
+    ops: list[Op] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    layer: str = ""
+    phase: Phase = Phase.FORWARD
+    _records: list[tuple[Value, tuple[Value, ...], Back]] = field(default_factory=list)
+    gradients: dict[int, Value] = field(default_factory=dict)
+    """Gradients of the weights, by the weight's buffer."""
+    _names: dict[str, int] = field(default_factory=dict)
+    wanted: set[int] = field(default_factory=set)
+    """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from them."""
+
+    def source(self, name: str, shape: Sizes, dtype: str, kind: Kind, trainable: bool = False, layer: str | None = None) -> Value:
+        """A tensor that stands before the step: a weight, a batch of inputs."""
+        phase = Phase.INPUT if kind is Kind.INPUT else Phase.NONE
+        op = "VarHandleOp" if kind is Kind.PARAMETER else "_Arg"
+        value = self._value(name, op, Owner(layer, kind, phase, op), shape, dtype, standing=True)
+        if trainable:
+            self.wanted.add(value.index)
+        return value
+
+    def _value(self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False) -> Value:
+        size = math.prod(shape) * ITEM_BYTES.get(dtype, 4)
+        self.buffers.append(Buffer(node, op, owner, size, shape, dtype, standing))
+        self.values.append(Value(len(self.values), shape, dtype, len(self.buffers) - 1))
+        return self.values[-1]
+
+    def _node(self, op: str, where: str | None) -> str:
+        layer = self.layer if where is None else where
+        plain = f"gradient_tape/{layer}/{op}" if self.phase is Phase.GRADIENT else f"{layer}/{op}" if layer else op
+        count = self._names[plain] = self._names.get(plain, -1) + 1
+        return plain if not count else f"{plain}_{count}"
+
+    def op(
+        self,
+        op: str,
+        reads: Sequence[Value],
+        shape: Sizes | None = None,
+        dtype: str | None = None,
+        *,
+        over: Sequence[Value] = (),
+        temporary: int = 0,
+        work: float | None = None,
+        kind: Kind | None = None,
+    ) -> Value:
+        """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`."""
+        like = reads[0] if reads else None
+        shape = shape if shape is not None else like.shape if like else ()
+        dtype = dtype or (like.dtype if like else "float32")
+        owner = Owner(self.layer or None, kind or self._kind(), self.phase, op)
+        node = self._node(op, None)
+        made = self._value(node, op, owner, tuple(shape), dtype)
+        touched = made.bytes + sum(each.bytes for each in reads)
+        fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
+        self.ops.append(Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work))
+        if any(each.index in self.wanted for each in reads):
+            self.wanted.add(made.index)
+        return made
+
+    def _kind(self) -> Kind:
+        return Kind.GRADIENT if self.phase is Phase.GRADIENT else Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
+
+    def consume(self, op: str, reads: Sequence[Value], *, temporary: int = 0, work: float | None = None) -> None:
+        """A kernel that makes nothing, such as the assignment of a variable."""
+        owner = Owner(self.layer or None, self._kind(), self.phase, op)
+        touched = sum(each.bytes for each in reads)
+        self.ops.append(Op(self._node(op, None), op, owner, tuple(each.buffer for each in reads), (), (), temporary, touched if work is None else work))
+
+    def alias(self, value: Value, shape: Sizes) -> Value:
+        """The same buffer in another shape: Reshape, Squeeze, Identity."""
+        made = Value(len(self.values), tuple(shape), value.dtype, value.buffer)
+        self.values.append(made)
+        if value.index in self.wanted:
+            self.wanted.add(made.index)
+            self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
+        return made
+
+    def gradient(self, made: Value, read: Sequence[Value], back: Back) -> None:
+        """How the gradient of `made` becomes the gradients of what was read (None: it has none)."""
+        if self.training and any(each.index in self.wanted for each in read):
+            self.wanted.add(made.index)
+            self._records.append((made, tuple(read), back))
+
+    def needs(self, value: Value) -> bool:
+        """Whether anybody asks for the gradient of this value."""
+        return self.training and value.index in self.wanted
+
+    def differentiate(self, seeds: Sequence[tuple[Value, Value]]) -> None:
+        """Write the backward ops: from the gradients of the outputs to the gradients of the weights."""
+        self.phase = Phase.GRADIENT
+        parts: dict[int, list[Value]] = {}
+        for value, grad in seeds:
+            parts.setdefault(value.index, []).append(grad)
+        layers = {made.index: self.buffers[made.buffer].owner.layer for made, _, _ in self._records}
+        for made, read, back in reversed(self._records):
+            if made.index not in parts:
+                continue
+            self.layer = layers[made.index] or ""
+            total = self._sum(parts.pop(made.index))
+            for value, share in zip(read, back(total), strict=True):
+                if share is not None and value.index in self.wanted:
+                    parts.setdefault(value.index, []).append(share)
+        for index, pieces in parts.items():
+            value = self.values[index]
+            if self.buffers[value.buffer].standing:
+                self.layer = self.buffers[value.buffer].owner.layer or ""
+                self.gradients[value.buffer] = self._sum(pieces)
+
+    def _sum(self, pieces: list[Value]) -> Value:
+        return pieces[0] if len(pieces) == 1 else self.op("AddN", pieces, over=pieces)

@@ -1,0 +1,22 @@
+"""The step that a prediction is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The step that is asked for. `inputs`: sizes without the batch, by the input's name (`""`: every input)."""
+
+    batch: int = 32
+    optimizer: str | None = None
+    dtype: str | None = None
+    training: bool = True
+    device: str = "cpu"
+    limit_bytes: int | None = None
+    inputs: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    threads: int = 4
+    sequence: int | None = None
+    """The length of every sequence whose length the model leaves open."""
