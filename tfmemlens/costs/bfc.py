@@ -1,0 +1,126 @@
+"""The BFC allocator itself, without memory: which chunk a request gets, what that leaves free, and when nothing fits.
+
+After bfc_allocator.cc of TensorFlow 1.15 and 2.21: requests are rounded up to 256 bytes; the smallest free chunk that is large enough is taken,
+the lowest address among equals; it is split only when at least twice as large as the request or 128 MiB larger; freed chunks merge with free
+neighbours of their region; a pool that may grow takes regions from the device that double in size. So the sizes of chunks depend on the order of
+events, and are reproduced by walking through them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from tfmemlens.units import MIB, round_up
+
+MAX_WASTE_BYTES = 128 * MIB
+"""`kMaxInternalFragmentation`: a larger remainder is always split off."""
+FIRST_REGION_BYTES = 2 * MIB
+"""The first region of a growing pool from TensorFlow 2.4 on; 1 MiB before."""
+
+
+class Chunk:
+    """A piece of a region: `size_bytes` long at `address`, with its neighbours in the same region."""
+
+    __slots__ = ("address", "following", "in_use", "preceding", "size_bytes")
+
+    def __init__(self, address: int, size_bytes: int) -> None:
+        self.address = address
+        self.size_bytes = size_bytes
+        self.in_use = False
+        self.preceding: Chunk | None = None
+        self.following: Chunk | None = None
+
+
+class Pool:
+    """One allocator. `limit_bytes` None: without end. `grows`: regions are added on demand; otherwise the whole limit is one region from the start."""
+
+    def __init__(self, limit_bytes: int | None = None, grows: bool = True, first_region_bytes: int = FIRST_REGION_BYTES) -> None:
+        self._limit = limit_bytes
+        self._next_region = first_region_bytes if grows or limit_bytes is None else limit_bytes // 256 * 256
+        self._free: list[tuple[int, int]] = []
+        self._chunks: dict[int, Chunk] = {}
+        self._next_address = 0
+        self.in_use_bytes = 0
+        self.peak_bytes = 0
+        self.pool_bytes = 0
+
+    def allocate(self, request_bytes: int) -> Chunk | None:
+        """The chunk for a request of so many bytes, None when it does not fit. A request of 0 bytes holds an empty chunk."""
+        rounded = round_up(request_bytes)
+        if rounded == 0:
+            return Chunk(-1, 0)
+        chunk = self._take(rounded)
+        if chunk is None and self._extend(rounded):
+            chunk = self._take(rounded)
+        if chunk is None:
+            return None
+        self.in_use_bytes += chunk.size_bytes
+        self.peak_bytes = max(self.peak_bytes, self.in_use_bytes)
+        return chunk
+
+    def free(self, chunk: Chunk) -> None:
+        """Give a chunk back; it merges with free neighbours."""
+        if not chunk.size_bytes:
+            return
+        self.in_use_bytes -= chunk.size_bytes
+        chunk.in_use = False
+        if (after := chunk.following) is not None and not after.in_use:
+            self._drop(after)
+            self._merge(chunk, after)
+        if (before := chunk.preceding) is not None and not before.in_use:
+            self._drop(before)
+            self._merge(before, chunk)
+            chunk = before
+        self._keep(chunk)
+
+    def _take(self, rounded: int) -> Chunk | None:
+        at = bisect_left(self._free, (rounded, -1))
+        if at == len(self._free):
+            return None
+        _, address = self._free.pop(at)
+        chunk = self._chunks[address]
+        if chunk.size_bytes >= 2 * rounded or chunk.size_bytes - rounded >= MAX_WASTE_BYTES:
+            self._split(chunk, rounded)
+        chunk.in_use = True
+        return chunk
+
+    def _split(self, chunk: Chunk, size: int) -> None:
+        rest = Chunk(chunk.address + size, chunk.size_bytes - size)
+        chunk.size_bytes = size
+        rest.preceding, rest.following = chunk, chunk.following
+        if rest.following is not None:
+            rest.following.preceding = rest
+        chunk.following = rest
+        self._keep(rest)
+
+    def _extend(self, rounded: int) -> bool:
+        """BFCAllocator::Extend: the next region, doubled until the request fits, and no larger than what the limit leaves."""
+        left = (self._limit - self.pool_bytes) // 256 * 256 if self._limit is not None else None
+        if left is not None and rounded > left:
+            return False
+        enlarged = False
+        while rounded > self._next_region:
+            self._next_region *= 2
+            enlarged = True
+        size = self._next_region if left is None else min(self._next_region, left)
+        if not enlarged:
+            self._next_region *= 2
+        region = Chunk(self._next_address, size)
+        self._next_address += size + 4096
+        self.pool_bytes += size
+        self._keep(region)
+        return True
+
+    def _merge(self, chunk: Chunk, after: Chunk) -> None:
+        chunk.size_bytes += after.size_bytes
+        chunk.following = after.following
+        if chunk.following is not None:
+            chunk.following.preceding = chunk
+        self._chunks.pop(after.address, None)
+
+    def _keep(self, chunk: Chunk) -> None:
+        self._chunks[chunk.address] = chunk
+        insort(self._free, (chunk.size_bytes, chunk.address))
+
+    def _drop(self, chunk: Chunk) -> None:
+        del self._free[bisect_left(self._free, (chunk.size_bytes, chunk.address))]
