@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.scaling import Law
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.units import round_up
+from tfmemlens.units import MIB, round_up
 
 _SLOT = re.compile(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z")
 _STEPS = 3
 _MANY_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How a pool came to where the step found it: with or without the constants of a session's initializer, from regions of 1 or 2 MiB on."""
+
+    zeros: bool
+    first_region_bytes: int
+
+
+_HISTORIES = [History(zeros, size) for zeros in (True, False) for size in (2 * MIB, MIB)]
 
 
 @dataclass(frozen=True)
@@ -28,17 +40,23 @@ class Step:
 
     timeline: Timeline
     laws: Sequence[Law]
+    batch: int
+    """The batch that was measured."""
     shares: Sequence[float] | None = None
     """For each row the part of its request that a remedy leaves; None: all."""
     removed_bytes: int = 0
     added_bytes: int = 0
     dropped: frozenset[str] = frozenset()
     """Nodes whose standing buffers are gone."""
+    order: Sequence[tuple[int, bool]] | None = None
+    """Another order of events than the measured one: (row, whether it is born)."""
 
     @cached_property
     def events(self) -> list[tuple[int, bool]]:
         """(row, whether it is born) in order; in large steps without rows too small to matter."""
-        _, changes, rows = self.timeline.events
+        if self.order is not None:
+            return list(self.order)
+        _, _, rows = self.timeline.events
         sizes = self.timeline.table.size_bytes
         least = self.timeline.peak_bytes // 100_000 if len(sizes) > _MANY_ROWS else 0
         seen: set[int] = set()
@@ -48,7 +66,6 @@ class Step:
             seen.add(row)
             if sizes[row] >= least:
                 found.append((row, born))
-        del changes
         return found
 
     def requests(self, batch: int) -> list[int]:
@@ -60,40 +77,63 @@ class Step:
 
     def least_bytes(self, batch: int) -> int:
         """The peak if every chunk were exactly as large as its request."""
+        return self.baseline_bytes + sum(size for _, size in self.alive_at_peak(batch))
+
+    def alive_at_peak(self, batch: int) -> list[tuple[int, int]]:
+        """(row, requested bytes) of what lives when most is requested."""
         requests = self.requests(batch)
-        held = most = self.baseline_bytes
-        for row, born in self.events:
+        held = most = last = 0
+        for index, (row, born) in enumerate(self.events, 1):
             held += requests[row] if born else -requests[row]
-            most = max(most, held)
-        return most
+            if held > most:
+                most, last = held, index
+        alive: dict[int, None] = {}
+        for row, born in self.events[:last]:
+            if born:
+                alive[row] = None
+            else:
+                alive.pop(row, None)
+        return [(row, requests[row]) for row in alive]
 
     @property
     def baseline_bytes(self) -> int:
         """What stands before the step."""
         return max(self.timeline.baseline_bytes - self.removed_bytes, 0) + self.added_bytes
 
+    @cached_property
+    def history(self) -> History:
+        """Of the ways in which the pool may have come to where it was, the one that gives the measured peak best."""
+        return min(_HISTORIES, key=lambda each: abs((self._walk(each, self.batch, None, True) or 0) - self.timeline.peak_bytes))
+
     def peak_bytes(self, batch: int) -> int:
         """The peak that the allocator would reach without a limit."""
-        pool, extra = self._prepared(None, True)
-        return self._run(pool, batch, extra) or 0
+        return self._walk(self.history, batch, None, True) or 0
 
     def fits(self, batch: int, limit_bytes: int, grows: bool) -> bool:
         """Whether every request finds a chunk."""
-        pool, extra = self._prepared(limit_bytes, grows)
-        return extra >= 0 and pool.pool_bytes >= 0 and self._run(pool, batch, extra) is not None
+        return self.peak_under(batch, limit_bytes, grows) is not None
 
-    def _prepared(self, limit_bytes: int | None, grows: bool) -> tuple[Pool, int]:
-        """A pool that holds what stands before the step, and the bytes of it that nothing names: they shrink the limit and lift the peak."""
-        named = [row for row in self.timeline.standing if row.node not in self.dropped]
-        plain, zeros = _order(named, zeros=False), _order(named, zeros=True)
-        whole = self.baseline_bytes
-        best = min((plain, zeros), key=lambda order: abs(_held(order) - whole))
-        extra = max(whole - _held(best), 0)
-        pool = Pool(None if limit_bytes is None else max(limit_bytes - extra, 0), grows)
-        for request in best:
+    def peak_under(self, batch: int, limit_bytes: int, grows: bool) -> int | None:
+        """The peak of an allocator with this limit, None where a request finds no chunk."""
+        return self._walk(self.history, batch, limit_bytes, grows)
+
+    def changed(self, **changes: Any) -> Step:
+        """The same step with a remedy applied; its pool has the same history."""
+        other = replace(self, **changes)
+        other.__dict__["history"] = self.history
+        return other
+
+    def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
+        """The peak of the last of a few equal steps after what stood before; None when a request does not fit."""
+        order = _order([row for row in self.timeline.standing if row.node not in self.dropped], history.zeros)
+        extra = max(self.baseline_bytes - _held(order, history), 0)
+        if limit_bytes is not None and extra >= limit_bytes:
+            return None
+        pool = Pool(None if limit_bytes is None else limit_bytes - extra, grows, history.first_region_bytes)
+        for request in order:
             if pool.allocate(request) is None:
-                return pool, -1
-        return pool, extra
+                return None
+        return self._run(pool, batch, extra)
 
     def _run(self, pool: Pool, batch: int, extra: int) -> int | None:
         """The peak of the last of a few equal steps; None when a request does not fit."""
@@ -118,8 +158,8 @@ class Step:
         return most + extra
 
 
-def _held(order: Sequence[int]) -> int:
-    pool = Pool()
+def _held(order: Sequence[int], history: History) -> int:
+    pool = Pool(first_region_bytes=history.first_region_bytes)
     for request in order:
         pool.allocate(request)
     return pool.in_use_bytes

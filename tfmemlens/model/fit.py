@@ -48,12 +48,15 @@ class FitRemedy:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak."""
+    """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it buffers of fixed size may hold more."""
 
     batch: int
     batch_source: str
     """How the batch size is known: `--batch`, `the graph's inputs`, `the commonest leading dimension`."""
     peak_bytes: int
+    """The measured peak."""
+    told_batch: int
+    """The batch whose peak is taken apart: the largest that fits, else four times the measured one."""
     fixed_bytes: int
     """What does not depend on the batch: weights, slots, constants, gradients of weights, buffers for one image."""
     per_sample_bytes: int

@@ -176,5 +176,7 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
     known = graph.of_graph_defs(graphs) if graphs else None
     if types:
-        known = step_stats.graph_with_types(metadata.step_stats, known)
+        from tfmemlens.readers.typed_graph import graph_with_types
+
+        known = graph_with_types(metadata.step_stats, known)
     return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes))

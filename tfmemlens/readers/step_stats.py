@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-<<<<<<< HEAD
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,17 +20,6 @@ from typing import Any
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
 from tfmemlens.model.late import Derived, Late
 from tfmemlens.model.tensor import numpy_dtype_of_enum
-=======
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import Any
-
-from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
-from tfmemlens.model.graph import Graph, Node
-from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
->>>>>>> ac9ff89 (Carry the batch along a traced graph, and replay its step through the allocator at other sizes)
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
@@ -251,42 +239,4 @@ def _baseline(timeline: Timeline, micros: list[int], in_use: list[int]) -> tuple
     after = [curve[index - 1] if (index := bisect_right(times, time)) else start for time in micros]
     votes = Counter(map(sub, in_use, after))
     baseline, count = votes.most_common(1)[0]
-<<<<<<< HEAD
     return baseline, count / len(in_use)
-=======
-    return baseline, count / len(samples)
-
-
-def graph_with_types(step_stats: Any, known: Graph | None) -> Graph | None:
-    """The graph with the type of every output that the step made; without a graph one of the timeline labels, which name op and inputs."""
-    nodes = dict(known.nodes) if known else {}
-    for device in step_stats.dev_stats:
-        if not keeps_memory(device.device):
-            continue
-        for stats in device.node_stats:
-            node = nodes.get(stats.node_name)
-            if node is None and known is None:
-                node = _of_label(stats.node_name, stats.timeline_label)
-            if node is not None and not (node.name in nodes and node.outputs):
-                nodes[node.name] = replace(node, outputs=_types(stats))
-    return Graph(nodes, known.functions if known else {}, known.producer if known else None) if nodes else None
-
-
-def _of_label(name: str, label: str) -> Node | None:
-    """`[bfc 2.0MB] conv/Relu = _FusedConv2D(x, conv/w)` as a node; feeds have no label."""
-    if name.startswith("_arg_"):
-        return Node(name, "_Arg")
-    op = op_of(label)
-    inside = label[label.find("(", label.find(" = ")) + 1 : label.rfind(")")] if op else ""
-    return Node(name, op, tuple(part.strip() for part in inside.split(",") if part.strip())) if op else None
-
-
-def _types(stats: Any) -> tuple[TensorType, ...]:
-    """Output types by slot; a slot that was not made (the dead side of a Switch) has no shape."""
-    found = {output.slot: output.tensor_description for output in stats.output}
-    none = TensorType(None, None)
-    return tuple(
-        TensorType(None if each.shape.unknown_rank else tuple(dim.size for dim in each.shape.dim), numpy_dtype_of_enum(each.dtype)) if each else none
-        for each in (found.get(slot) for slot in range(max(found, default=-1) + 1))
-    )
->>>>>>> ac9ff89 (Carry the batch along a traced graph, and replay its step through the allocator at other sizes)
