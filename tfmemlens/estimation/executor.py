@@ -19,7 +19,7 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 CHEAP = frozenset(
     """Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge
     RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder PlaceholderWithDefault
-    BroadcastGradientArgs ConcatOffset InvertPermutation VariableV2 Variable VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
+    BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
     VarIsInitializedOp IsVariableInitialized""".split()
 )
 """Kernels whose IsExpensive() is false; all others begin with a high cost estimate that outlives many steps."""
@@ -105,11 +105,12 @@ class Executor:
         self.queue: deque[tuple[int, Frame, int]] = deque()
         self.fetched: list[Token] = []
         self.iterations: dict[str, int] = {}
-        for index, item in enumerate(self.items):
-            if item.inputs + item.controls == 0:
-                self.queue.append((index, root, 0))
+        roots = [(index, root, 0) for index, item in enumerate(self.items) if item.inputs + item.controls == 0]
+        inline: deque[tuple[int, Frame, int]] = deque()
+        self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
+        self._work_off(inline)
         while self.queue:
-            self._process(self.queue.popleft())
+            self._work_off(deque([self.queue.popleft()]))
         for token in self.fetched:
             self.memory.release(token.buffer)
         self._drop_state()
@@ -121,8 +122,7 @@ class Executor:
                 self.memory.release(token.buffer)
             thing.clear()
 
-    def _process(self, first: tuple[int, Frame, int]) -> None:
-        inline: deque[tuple[int, Frame, int]] = deque([first])
+    def _work_off(self, inline: deque[tuple[int, Frame, int]]) -> None:
         while inline:
             self._schedule(self._run(*inline.popleft()), inline)
 

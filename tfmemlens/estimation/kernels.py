@@ -97,6 +97,8 @@ def run(call: Call) -> list[Token]:
     found = KERNELS.get(call.node.op)
     if found is not None:
         return found(call)
+    if call.node.op in ELEMENTWISE and call.inputs:
+        return elementwise(call)
     declared = [each for each in call.node.outputs if each.shape is not None and None not in each.shape]
     if declared:
         return [call.output([size or 0 for size in each.shape or ()], each.dtype) for each in declared]
@@ -121,6 +123,13 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "Equal": lambda a, b: int(a == b), "NotEqual": lambda a, b: int(a != b), "LogicalAnd": lambda a, b: int(bool(a and b)),
     "LogicalOr": lambda a, b: int(bool(a or b)),
 }  # fmt: skip
+ELEMENTWISE = frozenset(
+    """Abs Acos Acosh Add AddV2 Asin Asinh Atan Atan2 Atanh BiasAddV1 Ceil Cos Cosh Digamma Div DivNoNan Elu EluGrad Equal Erf Erfc Exp Expm1 Floor FloorDiv FloorMod
+    Greater GreaterEqual Inv InvGrad IsFinite IsInf IsNan LeakyReluGrad Less LessEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum Mod
+    Mul MulNoNan Neg NotEqual Pow RealDiv Reciprocal ReciprocalGrad Relu6Grad ReluGrad Rint Round Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign
+    Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad TruncateDiv TruncateMod Xdivy
+    Xlog1py Xlogy""".split()
+)
 _WHOLE = ("int32", "int64", "bool", "uint32", "uint64", "int16", "int8", "uint8")
 _TESTS = ("Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual")
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
+from tfmemlens.estimation.folding import folded
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
-from tfmemlens.model.tensor import Constant, TensorType
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
 Shape = tuple["int | None", ...]
@@ -44,7 +45,7 @@ def of_graph(
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph, memory, names, feeds, variables, threads, notes)
+    executor = Executor(folded(graph, names, feeds), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
     begun = row = baseline = 0
     order: list[tuple[str, int]] = []
@@ -64,16 +65,23 @@ class _Feeds:
         self.shapes = shapes
 
     def __call__(self, node: Node) -> list[Token]:
-        declared = node.attributes.get("shape")
-        known = [TensorType(declared if isinstance(declared, tuple) else None, str(node.attributes.get("dtype") or node.attributes.get("T") or "float32"))]
-        if node.outputs:
-            known = list(node.outputs)
+        return [self._token(node.name, each) for each in self.declared(node)]
+
+    def is_static(self, node: Node) -> bool:
+        """Whether the graph itself states the shapes of an input."""
+        return all(each.shape is not None and None not in each.shape for each in self.declared(node))
+
+    def declared(self, node: Node) -> list[TensorType]:
+        """What the graph says of an input's tensors."""
         listed = node.attributes.get("output_shapes")
         if isinstance(listed, tuple):
             types = node.attributes.get("output_types")
             kinds = types if isinstance(types, tuple) else ("float32",) * len(listed)
-            known = [TensorType(shape, str(kind)) for shape, kind in zip(listed, kinds, strict=False)]
-        return [self._token(node.name, each) for each in known]
+            return [TensorType(shape, str(kind)) for shape, kind in zip(listed, kinds, strict=False)]
+        if node.outputs:
+            return list(node.outputs)
+        shape = node.attributes.get("shape")
+        return [TensorType(shape if isinstance(shape, tuple) else None, str(node.attributes.get("dtype") or node.attributes.get("T") or "float32"))]
 
     def _token(self, name: str, known: TensorType) -> Token:
         shape = self.shapes.get(name, known.shape)
@@ -116,57 +124,14 @@ def _initialize(source: Graph, graph: Graph, names: Sequence[str], memory: Memor
     if not assignments:
         return
     del graph, names
-    Executor(_folded(source, assignments), memory, tuple(assignments), _Feeds(1, {}), variables, threads).step()
+    feeds = _Feeds(1, {})
+    Executor(folded(source, assignments, feeds, merge=True), memory, tuple(assignments), feeds, variables, threads).step()
 
 
 def _is_first(node: Node, graph: Graph) -> bool:
     """The assignment of the initial value: `X/Assign` of the variable X."""
     target = graph.nodes.get(split_reference(node.inputs[0])[0])
     return target is not None and target.op in _VARIABLES and node.name.startswith(target.name) and node.name[len(target.name) :].startswith("/Assign")
-
-
-def _folded(graph: Graph, fetches: Sequence[str]) -> Graph:
-    """Constant folding as far as it matters here: a Fill of constants is a constant, and equal ones are one."""
-    nodes: dict[str, Node] = {}
-    same: dict[tuple[object, ...], str] = {}
-    renamed: dict[str, str] = {}
-    for name in sorted(needed(graph, fetches)):
-        node = graph.nodes[name]
-        made = _constant_of(node, graph)
-        if made is not None:
-            key = (made.shape, made.dtype, _filled_with(node, graph))
-            if key in same:
-                renamed[name] = same[key]
-                continue
-            same[key] = name
-            node = Node(name, "Const", (), node.device, {"value": made, "dtype": made.dtype})
-        nodes[name] = node
-    moved = {name: replace(node, inputs=tuple(_renamed(reference, renamed) for reference in node.inputs)) for name, node in nodes.items()}
-    return Graph(moved, graph.functions, graph.producer)
-
-
-def _constant_of(node: Node, graph: Graph) -> Constant | None:
-    if node.op != "Fill" or len(node.inputs) < 2:
-        return None
-    parts = [graph.nodes.get(split_reference(reference)[0]) for reference in node.inputs[:2]]
-    if any(part is None or part.op != "Const" for part in parts):
-        return None
-    sizes, value = (part.attributes.get("value") if part else None for part in parts)
-    if not isinstance(sizes, Constant) or sizes.values is None or not isinstance(value, TensorType):
-        return None
-    return Constant(sizes.values, value.dtype)
-
-
-def _filled_with(node: Node, graph: Graph) -> str:
-    """What the constant is filled with, by its maker's name: zeros are zeros everywhere."""
-    del graph
-    return "zeros" if node.name.endswith("zeros") else node.name
-
-
-def _renamed(reference: str, renamed: Mapping[str, str]) -> str:
-    control = "^" if reference.startswith("^") else ""
-    name, colon, port = reference.removeprefix("^").partition(":")
-    return f"{control}{renamed.get(name, name)}{colon}{port}"
 
 
 def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, memory: Memory) -> None:
