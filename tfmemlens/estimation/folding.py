@@ -33,7 +33,9 @@ _NEVER = frozenset(
 class Feeds(Protocol):
     """What gives the graph's inputs their types."""
 
-    def __call__(self, node: Node) -> list[Token]: ...
+    def __call__(self, node: Node) -> list[Token]:
+        """The tensors of an input."""
+        ...
 
     def is_static(self, node: Node) -> bool:
         """Whether the graph itself states the shapes of an input."""

@@ -698,7 +698,7 @@ def _max_pool_3d_gradient(call: Call) -> list[Token]:
 def _batch_norm(call: Call) -> list[Token]:
     shape, width = call.inputs[0].shape, call.inputs[1].shape
     made = [call.forward([0], shape), *(call.output(width, "float32") for _ in range(4))]
-    return [*made, Token((0,), "float32")] if call.node.op.endswith(("V3", "Ex")) else made
+    return [*made, call.output((), "float32")] if call.node.op.endswith(("V3", "Ex")) else made
 
 
 @kernel("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")

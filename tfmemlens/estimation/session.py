@@ -9,6 +9,7 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
+from tfmemlens.estimation.rewriting import rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -32,12 +33,13 @@ def of_graph(
     first_region_bytes: int = FIRST_REGION_BYTES,
     threads: int = 1,
     initializers: Graph | None = None,
+    optimized: bool = False,
     steps: int = _STEPS,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
-    that holds the variables' initial values when it is another one. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     names = tuple(resolved(graph, fetches))
     memory = Memory(Pool(None, True, first_region_bytes))
@@ -45,7 +47,7 @@ def of_graph(
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(folded(graph, names, feeds), memory, names, feeds, variables, threads, notes)
+    executor = Executor(graph if optimized else rewritten(graph, names, feeds), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
     begun = row = baseline = 0
     order: list[tuple[str, int]] = []
