@@ -7,7 +7,7 @@ iterations where the condition is made of whole numbers that are known.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,8 +62,19 @@ class Frame:
     waiting: dict[tuple[int, int], dict[int, Token]] = field(default_factory=dict)
     dead: dict[tuple[int, int], int] = field(default_factory=dict)
     constants: list[tuple[int, Token]] = field(default_factory=list)
+    parallel: int = 10
+    """`parallel_iterations`: a further iteration waits until an earlier one has nothing left to run."""
+    entries: int = 0
+    """Enter nodes that have not delivered yet."""
     reached: int = 0
-    exits: set[int] = field(default_factory=set)
+    finished: int = 0
+    """Iterations that are over."""
+    running: dict[int, int] = field(default_factory=dict)
+    """Nodes of an iteration that are ready and not done."""
+    inner: dict[int, int] = field(default_factory=dict)
+    """Loops inside an iteration that are not over."""
+    held_back: list[tuple[int, Token]] = field(default_factory=list)
+    over: bool = False
 
 
 @dataclass
@@ -84,6 +95,7 @@ class Executor:
         self.items = _compiled(self.graph, needed(self.graph, self.fetches))
         self.constants: dict[str, Any] = {}
         self.kept = {split_reference(name)[0] for name in self.fetches}
+        self.entries = Counter(str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER)
         self._make_constants()
 
     def _make_constants(self) -> None:
@@ -124,7 +136,11 @@ class Executor:
 
     def _work_off(self, inline: deque[tuple[int, Frame, int]]) -> None:
         while inline:
-            self._schedule(self._run(*inline.popleft()), inline)
+            index, frame, iteration = inline.popleft()
+            ready = self._run(index, frame, iteration)
+            frame.running[iteration] = frame.running.get(iteration, 1) - 1
+            self._clean(frame, iteration, ready)
+            self._schedule(ready, inline)
 
     def _schedule(self, ready: list[tuple[int, Frame, int]], inline: deque[tuple[int, Frame, int]]) -> None:
         """ExecutorState::ScheduleReady."""
@@ -179,7 +195,7 @@ class Executor:
             return [call.inputs[0] if taken == side else DEAD for side in (0, 1)]
         if op in _MERGE:
             alive = [(slot, token) for slot, token in slots.items() if not token.dead]
-            return [alive[0][1], Token((), "int32", (alive[0][0],))] if alive else [DEAD, DEAD]
+            return [alive[0][1], call.output((), "int32", (alive[0][0],))] if alive else [DEAD, DEAD]
         if op in _ENTER or op in _EXIT or op in _NEXT or op == "LoopCond":
             return [call.inputs[0]]
         if op in ("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"):
@@ -252,16 +268,18 @@ class Executor:
             target_frame, target_iteration = self._frame(item.node, frame, iteration), 0
             if item.node.attributes.get("is_constant") and not is_dead:
                 self._keep_constant(target_frame, index, outputs[0], ready)
+                self._clean(target_frame, 0, ready)
                 return ready
         elif op in _EXIT:
             if is_dead or frame.parent is None:
-                if frame.parent is None or not self._exit_dies(frame, index):
-                    return ready
-            else:
-                frame.exits.add(index)
+                return ready
             target_frame, target_iteration = frame.parent, frame.parent_iteration
         elif op in _NEXT:
             if is_dead or iteration + 1 > _MOST_ITERATIONS:
+                return ready
+            if iteration == frame.reached and frame.reached + 1 - frame.finished >= frame.parallel:
+                self.memory.hold(outputs[0].buffer)
+                frame.held_back.append((index, outputs[0]))
                 return ready
             target_iteration = iteration + 1
             self._begin(target_frame, target_iteration, ready)
@@ -271,16 +289,49 @@ class Executor:
         self._activate(item, target_frame, target_iteration, outputs, is_dead, ready)
         return ready
 
-    def _exit_dies(self, frame: Frame, index: int) -> bool:
-        """A dead Exit is told to the outside only when the whole loop never ran."""
-        del frame, index
-        return False
+    def _clean(self, frame: Frame, iteration: int, ready: list[tuple[int, Frame, int]]) -> None:
+        """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that is over tells its parent."""
+        while frame is not self.root and not frame.over and self._is_over(frame, iteration):
+            frame.finished = iteration + 1
+            if frame.held_back:
+                held, frame.held_back = frame.held_back, []
+                self._begin(frame, frame.reached + 1, ready)
+                for index, token in held:
+                    self._activate(self.items[index], frame, frame.reached, [token], False, ready)
+                    self.memory.release(token.buffer)
+            if frame.finished > frame.reached:
+                frame.over = True
+                for _, token in frame.constants:
+                    self.memory.release(token.buffer)
+                self._forget(frame)
+                parent = frame.parent
+                if parent is None:
+                    return
+                parent.inner[frame.parent_iteration] -= 1
+                frame, iteration = parent, frame.parent_iteration
+                continue
+            iteration += 1
+
+    def _is_over(self, frame: Frame, iteration: int) -> bool:
+        if iteration != frame.finished or frame.running.get(iteration, 0) or frame.inner.get(iteration, 0):
+            return False
+        return iteration > 0 or frame.entries == 0
+
+    def _forget(self, frame: Frame) -> None:
+        """Tokens that never met all their companions die with the loop."""
+        for slots in frame.waiting.values():
+            for token in slots.values():
+                self.memory.release(token.buffer)
+        frame.waiting.clear()
 
     def _frame(self, node: Node, parent: Frame, iteration: int) -> Frame:
         name = str(node.attributes.get("frame_name"))
         key = (name, id(parent), iteration)
         if key not in self.frames:
-            self.frames[key] = Frame(name, parent, iteration)
+            parallel = node.attributes.get("parallel_iterations")
+            self.frames[key] = Frame(name, parent, iteration, parallel=int(str(parallel)) if parallel else 10, entries=self.entries[name])
+            parent.inner[iteration] = parent.inner.get(iteration, 0) + 1
+        self.frames[key].entries -= 1
         return self.frames[key]
 
     def _keep_constant(self, frame: Frame, index: int, token: Token, ready: list[tuple[int, Frame, int]]) -> None:
@@ -313,7 +364,11 @@ class Executor:
             left = frame.pending.get(key, target.inputs + target.controls) - 1
             frame.pending[key] = left
             if left == 0:
-                ready.append((edge.target, frame, iteration))
+                self._ready(edge.target, frame, iteration, ready)
+
+    def _ready(self, index: int, frame: Frame, iteration: int, ready: list[tuple[int, Frame, int]]) -> None:
+        frame.running[iteration] = frame.running.get(iteration, 0) + 1
+        ready.append((index, frame, iteration))
 
     def _to_merge(
         self, edge: Edge, target: Item, frame: Frame, key: tuple[int, int], token: Token | None, died: bool, ready: list[tuple[int, Frame, int]]
@@ -336,7 +391,7 @@ class Executor:
         elif frame.dead.get(key, 0) < target.inputs:
             return
         frame.pending[key] = -1
-        ready.append((key[1], frame, key[0]))
+        self._ready(key[1], frame, key[0], ready)
 
 
 def needed(graph: Graph, fetches: Iterable[str]) -> list[str]:

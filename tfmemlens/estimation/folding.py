@@ -48,8 +48,7 @@ def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, merge: bool = Fal
     found = _Static(graph, feeds)
     for node in topological(graph):
         found.visit(node)
-    nodes = {name: found.replaced(node) for name, node in graph.nodes.items()}
-    changed = Graph(nodes, graph.functions, graph.producer)
+    changed = Graph(found.replaced(), graph.functions, graph.producer)
     return _merged(changed) if merge else changed
 
 
@@ -104,17 +103,34 @@ class _Static:
         if static:
             self.static.add(node.name)
 
-    def replaced(self, node: Node) -> Node:
-        """A constant in place of a node with one output that only constants make."""
-        if node.name not in self.constant or node.op in ("Const", "HostConst"):
-            return node
-        tokens = self.tokens[node.name]
-        if len(tokens) != 1:
-            return node
-        value = Constant(tokens[0].shape, tokens[0].dtype, tokens[0].values)
-        return Node(
-            node.name, "Const", (), node.device, {"value": value, "dtype": value.dtype, "filled": "zeros" if node.name.endswith("zeros") else node.name}
-        )
+    def replaced(self) -> dict[str, Node]:
+        """All nodes, with constants in place of those that only constants make; of a node with several outputs each is one."""
+        moved: dict[str, str] = {}
+        nodes: dict[str, Node] = {}
+        for name, node in self.graph.nodes.items():
+            if name not in self.constant or node.op in ("Const", "HostConst"):
+                nodes[name] = node
+                continue
+            tokens = self.tokens[name]
+            for port, token in enumerate(tokens):
+                own = name if len(tokens) == 1 else f"{name}-matshapes-{port}"
+                moved[f"{name}:{port}" if port else name] = own
+                nodes[own] = _made(own, node, token)
+        return {name: replace(node, inputs=tuple(_moved(reference, moved, nodes) for reference in node.inputs)) for name, node in nodes.items()}
+
+
+def _made(name: str, node: Node, token: Token) -> Node:
+    value = Constant(token.shape, token.dtype, token.values)
+    return Node(name, "Const", (), node.device, {"value": value, "dtype": value.dtype, "filled": "zeros" if name.endswith("zeros") else name})
+
+
+def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) -> str:
+    control = "^" if reference.startswith("^") else ""
+    name, port = split_reference(reference)
+    plain = f"{name}:{port}" if port else name
+    if control and name not in nodes:
+        return f"^{moved.get(name, name)}"
+    return f"{control}{moved.get(plain, reference.removeprefix('^'))}"
 
 
 def _merged(graph: Graph) -> Graph:

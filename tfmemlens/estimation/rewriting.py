@@ -141,7 +141,7 @@ def _has_effect(node: Node) -> bool:
 
 
 def _sorted(graph: Graph) -> Graph:
-    """Breadth first from the roots, as grappler's TopologicalSort; a loop's NextIteration does not hold up its Merge."""
+    """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's NextIteration does not hold up its Merge."""
     waits: dict[str, int] = {}
     readers: dict[str, list[str]] = {}
     for node in graph:
@@ -156,7 +156,7 @@ def _sorted(graph: Graph) -> Graph:
     while ready:
         name = ready.popleft()
         order.append(name)
-        for reader in readers.get(name, ()):
+        for reader in sorted(readers.get(name, ())):
             waits[reader] -= 1
             if waits[reader] == 0:
                 ready.append(reader)
