@@ -115,13 +115,32 @@ class _Static:
             for port, token in enumerate(tokens):
                 own = name if len(tokens) == 1 else f"{name}-matshapes-{port}"
                 moved[f"{name}:{port}" if port else name] = own
-                nodes[own] = _made(own, node, token)
+                nodes[own] = _made(own, node, token, self._controls(name))
         return {name: replace(node, inputs=tuple(_moved(reference, moved, nodes) for reference in node.inputs)) for name, node in nodes.items()}
 
+    def _controls(self, name: str) -> tuple[str, ...]:
+        """What the node and the constants behind it wait for: inside a loop that ties them to an iteration."""
+        found: dict[str, None] = {}
+        stack, seen = [name], set[str]()
+        while stack:
+            at = stack.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            for reference in self.graph.nodes[at].inputs:
+                source = split_reference(reference)[0]
+                if reference.startswith("^"):
+                    found[reference] = None
+                elif source in self.constant:
+                    stack.append(source)
+                else:
+                    found[f"^{source}"] = None
+        return tuple(found)
 
-def _made(name: str, node: Node, token: Token) -> Node:
+
+def _made(name: str, node: Node, token: Token, controls: tuple[str, ...]) -> Node:
     value = Constant(token.shape, token.dtype, token.values)
-    return Node(name, "Const", (), node.device, {"value": value, "dtype": value.dtype, "filled": "zeros" if name.endswith("zeros") else name})
+    return Node(name, "Const", controls, node.device, {"value": value, "dtype": value.dtype, "filled": "zeros" if name.endswith("zeros") else name})
 
 
 def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) -> str:

@@ -179,8 +179,7 @@ def _select(call: Call) -> list[Token]:
 @kernel("SelectV2")
 def _select_broadcast(call: Call) -> list[Token]:
     shape = broadcast([each.shape for each in call.inputs])
-    same = all(each.shape == shape for each in call.inputs)
-    return [call.forward([1, 2], shape) if same else call.output(shape)]
+    return [call.forward([index for index in (1, 2) if call.inputs[index].shape == shape], shape)]
 
 
 @kernel("BiasAdd", "Softmax", "LogSoftmax", "ZerosLike", "OnesLike", "ClipByValue", "LeakyRelu", "Relu", "Relu6", "LRN")
