@@ -93,15 +93,7 @@ def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str
 
 def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
-    known = [
-        (row, timeline.owners[row.node or ""]) if row.node in timeline.owners else _named(row, graph)
-        for row in named
-        if row.dtype != "resource"  # a handle of 64 bytes is not its variable
-    ]
-    names = {allocation.node for allocation, _ in known}
-    if graph is not None:
-        known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
+    known = standing_of(timeline, graph)
     left = timeline.baseline_bytes
     kept = []
     for allocation, owner in sorted(known, key=lambda pair: -pair[0].size_bytes):
@@ -112,6 +104,20 @@ def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation,
         rest = Allocation(None, left, device=timeline.device, allocator=timeline.allocator, purpose=BEFORE)
         kept.append((rest, NOBODY))
     return kept
+
+
+def standing_of(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
+    """Variables, slots and constants as far as they are known, in the order of the trace; those that only the graph knows come last."""
+    named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
+    known = [
+        (row, timeline.owners[row.node or ""]) if row.node in timeline.owners else _named(row, graph)
+        for row in named
+        if row.dtype != "resource"  # a handle of 64 bytes is not its variable
+    ]
+    names = {allocation.node for allocation, _ in known}
+    if graph is not None:
+        known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
+    return known
 
 
 def _largest(sizes: Sequence[int]) -> Iterable[int]:

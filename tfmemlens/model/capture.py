@@ -77,6 +77,8 @@ class Hints:
     """Which of several traced steps is wanted, by the tag it was written with."""
     step: int | None = None
     """The same by the step's number."""
+    types: bool = False
+    """Whether the shape of every node's output is wanted, not only of those that allocate: a fit needs them, a page does not."""
 
 
 @dataclass(frozen=True, slots=True)

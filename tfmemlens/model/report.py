@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding
+from tfmemlens.model.fit import Fit
 
 if TYPE_CHECKING:
     import pandas
@@ -19,6 +20,8 @@ class Report:
     case: Case
     findings: tuple[Finding, ...]
     verdict: str
+    fit: Fit | None = None
+    """How memory grows with the batch, where that was asked for."""
 
     def to_frame(self) -> pandas.DataFrame:
         """The allocations of the moment that matters most, with layer, kind and phase, largest first.

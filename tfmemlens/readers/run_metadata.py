@@ -63,12 +63,11 @@ def sniff_text(head: bytes) -> bool:
 
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
-    del hints
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
     found, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
     if found is None:
         raise UnreadableInput(f"{opened.path} looks like a {name}, and none of it can be read", "copy the file again, in binary mode")
-    return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes)
+    return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes, types=hints.types)
 
 
 def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
@@ -166,8 +165,8 @@ def _encoded(value: int) -> bytes:
     return bytes(out)
 
 
-def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None) -> Capture:
-    """The capture of a RunMetadata message, TensorFlow's own or ours."""
+def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, types: bool = False) -> Capture:
+    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` fills in every output's shape in the graph."""
     found = tuple(step_stats.timelines(metadata.step_stats))
     graphs = [*metadata.partition_graphs, *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs)]
     notes = list(notes or [])
@@ -175,4 +174,9 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None) ->
         traced = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
         what = f"it lists {traced:,} node executions, but no allocation of any" if traced else "it holds graphs, but no step statistics"
         notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
-    return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=graph.of_graph_defs(graphs) if graphs else None, notes=tuple(notes))
+    known = graph.of_graph_defs(graphs) if graphs else None
+    if types:
+        from tfmemlens.readers.typed_graph import graph_with_types
+
+        known = graph_with_types(metadata.step_stats, known)
+    return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes))

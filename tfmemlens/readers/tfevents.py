@@ -81,7 +81,7 @@ def _chosen(path: str, steps: dict[str, tuple[int, bytes]], exports: list[bytes]
         metadata, notes = run_metadata.parse_prefix("RunMetadata", exports[-1], depth=2)
     else:
         return None
-    return (run_metadata.capture_of(metadata, path, notes), tag) if metadata is not None else None
+    return (run_metadata.capture_of(metadata, path, notes, types=hints.types), tag) if metadata is not None else None
 
 
 def _records(opened: Opened) -> Iterator[tuple[Any, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Finding
+from tfmemlens.model.fit import Fit, Prediction
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
@@ -42,6 +43,48 @@ def document(report: Report) -> dict[str, Any]:
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
         "notes": [{"text": note.text, **_place(note.line, by_bytes)} for note in capture.notes],
+        **({"fit": _fit(report.fit)} if report.fit else {}),
+    }
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "batch": fit.batch,
+        "batch_source": fit.batch_source,
+        "limit_bytes": fit.limit_bytes,
+        "largest_batch": fit.largest_batch,
+        "peak_bytes": fit.peak_bytes,
+        "told_batch": fit.told_batch,
+        "fixed_bytes": fit.fixed_bytes,
+        "per_sample_bytes": fit.per_sample_bytes,
+        "pixel_bytes": fit.pixel_bytes,
+        "sequence_bytes": fit.sequence_bytes,
+        "certainty": fit.certainty.value,
+        "constraint": fit.constraint,
+        "runner_up": fit.runner_up,
+        "reason": fit.reason,
+        "remedies": [
+            {
+                "remedy": each.slug,
+                "text": each.text,
+                "saves_bytes": each.saves_bytes,
+                "largest_batch": each.largest_batch,
+                "certainty": each.certainty.value,
+            }
+            for each in fit.remedies
+        ],
+        "predictions": [_prediction(each) for each in fit.predictions],
+        "checks": [_prediction(each) for each in fit.checks],
+    }
+
+
+def _prediction(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "batch": prediction.batch,
+        "bytes": prediction.bytes,
+        "low_bytes": prediction.low_bytes,
+        "high_bytes": prediction.high_bytes,
+        "measured_bytes": prediction.measured_bytes,
     }
 
 

@@ -9,7 +9,7 @@ from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers import _layers, _timeline
+from tfmemlens.renderers import _fit, _layers, _timeline
 from tfmemlens.renderers._layout import bar, columns, display_width, paragraph, shorten, stacked_bar, styled
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 from tfmemlens.units import human, human_size, percent
@@ -37,11 +37,14 @@ def render(report: Report, view: View = View()) -> str:
     """The page."""
     moments = range(len(report.case.moments)) if view.all_moments else range(min(len(report.case.moments), 1))
     lines = _title(report, view) + _verdict(report, view)
+    if report.fit is not None:
+        lines += _fit.page(report.fit, view)
+        moments = range(0)
     for index in moments:
         lines += _moment(report, index, view)
     if not report.case.moments:
         lines += _findings(report, None, view)
-    lines += _others(report, view) + _notes(report, view)
+    lines += ([] if report.fit else _others(report, view)) + _notes(report, view)
     text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
     return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
 

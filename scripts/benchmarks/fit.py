@@ -1,0 +1,106 @@
+"""The largest batch that `tfmemlens fit` predicts from one traced step, against bisection with real runs under a limit: fit.py [TF ...].
+
+Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of step_run.py on a BFC allocator with
+the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from tfmemlens.fitting import fit_report
+from tfmemlens.model.capture import Hints
+
+HERE = Path(__file__).parent
+ENVS = Path(os.environ.get("TFMEMLENS_ENVS", Path.home() / ".cache/tfmemlens/envs"))
+RESULTS = HERE / "fit_results.json"
+MIB = 1 << 20
+CASES = (  # model and its sizes, the traced batch, limit in MiB
+    ("lenet", 64, 300),
+    ("unet height=96 width=96 training=1", 4, 1000),
+    ("im2col side=96 channels=32", 8, 700),
+    ("attention length=256", 16, 600),
+    ("embedding length=32 vocabulary=8000 width=64", 32, 500),
+    ("deconv channels=32", 8, 1500),
+    ("dropout units=2048", 512, 400),
+    ("while_rnn length=30 units=128", 256, 200),
+    ("wide_dense units=1024", 512, 200),
+    ("conv3d depth=16 side=32 channels=8", 8, 400),
+    ("patches side=64 channels=8 window=7", 8, 500),
+)
+
+
+def run(environment: str, model: str, batch: int, limit_mib: int, **options: object) -> dict[str, object] | None:
+    """The facts of one real run, None when memory ran out."""
+    variables = {
+        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0",
+        "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
+    }  # fmt: skip
+    settings = [f"{key}={value}" for key, value in options.items()]
+    command = [str(ENVS / environment / "bin" / "python"), str(HERE / "step_run.py"), *model.split(), f"batch={batch}", *settings]
+    log = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode("utf-8", "replace")
+    found = re.search(r"^FACTS (.*)$", log, re.MULTILINE)
+    if found is None:
+        if not re.search("OOM|ResourceExhausted|RESOURCE_EXHAUSTED|Resource exhausted", log):
+            raise RuntimeError(f"{environment} {model} batch {batch}: {log[-1500:]}")
+        return None
+    facts: dict[str, object] = json.loads(found[1])
+    stated = re.findall(r"MaxInUse: +(\d+)", log)
+    if facts["max_in_use_bytes"] is None and stated:
+        facts["max_in_use_bytes"] = int(stated[-1])
+    return facts
+
+
+def case(environment: str, model: str, batch: int, limit_mib: int) -> dict[str, object]:
+    """Predict, then find the truth by bisection that starts round the prediction."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "step.pb")
+        run(environment, model, batch, 16000, trace=trace)
+        fit = fit_report([trace], Hints(limit_bytes=limit_mib * MIB)).fit
+    assert fit is not None and fit.largest_batch is not None
+    predicted = fit.largest_batch
+
+    @cache
+    def fits(size: int) -> bool:
+        return size == 0 or run(environment, model, size, limit_mib, steps=3) is not None
+
+    step = max(round(0.03 * predicted), 1)
+    low, high = (predicted, predicted + step) if fits(max(predicted, 1)) else (max(predicted - step, 0), predicted)
+    while not fits(low):
+        low, high, step = max(low - 2 * step, 0), low, 2 * step
+    while fits(high):
+        low, high, step = high, high + 2 * step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return {"tf": environment, "model": model, "traced_batch": batch, "limit_mib": limit_mib, "predicted": predicted, "real": low}
+
+
+def main(environments: list[str]) -> None:
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    done = {(each["tf"], each["model"], each["limit_mib"]) for each in known}
+    wanted = [(environment, *each) for each in CASES for environment in environments if (environment, each[0], each[2]) not in done]
+    with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
+        for result in pool.map(lambda each: case(*each), wanted):
+            known.append(result)
+            print(row(result), flush=True)
+            RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    good = [each for each in known if abs(each["predicted"] - each["real"]) <= max(1, 0.03 * each["real"])]
+    print(f"within 3 % or one sample: {len(good)} of {len(known)}")
+
+
+def row(result: dict[str, object]) -> str:
+    predicted, real = int(str(result["predicted"])), int(str(result["real"]))
+    return f"{result['tf']:8}{result['model']:48}{result['limit_mib']:>6} MiB  predicted {predicted:>5}  real {real:>5}  {100 * (predicted - real) / max(real, 1):+6.1f} %"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["tf1.15", "tf2.21"])

@@ -1,0 +1,32 @@
+"""Say how large a batch fits, from one measured step, and what each change would buy."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from tfmemlens.cli import _options
+
+EXAMPLES = """examples:
+  tfmemlens fit run_metadata.pb --limit 11GiB         # the largest batch, and what each remedy would buy
+  tfmemlens fit small.pb large.pb --limit 11GiB       # two steps at different batches: one checks the other
+  tfmemlens fit step.xplane.pb --batch 32 --limit 8GiB
+  tfmemlens fit oom.txt --batch 64                    # from an OOM report: an upper bound
+exit status: 0 shown, 2 unreadable or usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", nargs="+", help="a traced step (RunMetadata, XSpace, tfevents), more of them to check with, or a log with an OOM report")
+    parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    parser.add_argument("--tag", help="of several traced steps in an event file, the one with this tag")
+    parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
+    _options.add_hints(parser)
+    _options.add_view(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tfmemlens.fitting import fit_report
+
+    hints = replace(_options.hints(args), tag=args.tag, step=args.step)
+    _options.show(fit_report(args.input, hints, args.device), args)
+    return 0

@@ -1,0 +1,136 @@
+"""The largest batch under a limit, and the peak at other batches, from one measured step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tfmemlens.estimation.axes import Axis
+from tfmemlens.estimation.replay import Step
+from tfmemlens.estimation.scaling import input_rank, length_axis, shares_of_half, side_axis
+from tfmemlens.model.attribution import Kind, Owner
+from tfmemlens.model.finding import Certainty
+from tfmemlens.model.fit import Fit, Prediction, Scale
+from tfmemlens.model.graph import Graph
+
+_MOST = 1 << 24
+"""No batch is looked for beyond this."""
+_MARGIN = 0.06
+"""Real peaks lie this far off a prediction in nine of ten cases (scripts/benchmarks/fit.py); chunks that were not split are the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A step with all that bears on its fit."""
+
+    step: Step
+    batch_source: str
+    owners: Sequence[Owner]
+    """Of the rows of the step's table."""
+    standing: Sequence[tuple[str | None, int, Kind]]
+    """What stood before the step: (node, bytes, kind)."""
+    graph: Graph | None = None
+    limit_bytes: int | None = None
+    grows: bool = True
+    """Whether the allocator's pool grows on demand, as on the CPU, or is one region from the start, as on a GPU."""
+    complete: bool = True
+    """Whether the step ran to its end; a failed one shows only what lived when it died."""
+
+
+def fit(known: Known) -> Fit:
+    """The fit without remedies. What grows is told at the largest batch, else at four times the measured one: there growth has outrun buffers of fixed size."""
+    step, batch = known.step, known.step.batch
+    largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
+    told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
+    alive = step.alive_at_peak(told)
+    grown = sum(size for row, size in alive if step.laws[row].scale is not Scale.FIXED)
+    stays = step.baseline_bytes + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
+    constraint, runner_up = constraints(known, told)
+    rank = input_rank(known.graph)
+    return Fit(
+        batch=batch,
+        batch_source=known.batch_source,
+        peak_bytes=step.timeline.peak_bytes,
+        told_batch=told,
+        fixed_bytes=stays,
+        per_sample_bytes=round(grown / told),
+        limit_bytes=known.limit_bytes,
+        largest_batch=largest_fitting,
+        certainty=Certainty.ESTIMATE if known.complete else Certainty.BOUND,
+        constraint=constraint,
+        runner_up=runner_up,
+        pixel_bytes=_moving(known, alive, side_axis(batch)) if rank in (4, 5) else 0,
+        sequence_bytes=_moving(known, alive, length_axis(batch)) if rank in (2, 3) else 0,
+        predictions=tuple(predict(step, size, known) for size in _sizes(batch, largest_fitting)),
+    )
+
+
+def _moving(known: Known, alive: Sequence[tuple[int, int]], axis: Axis) -> int:
+    shares = shares_of_half(known.step.timeline, known.graph, axis)
+    return sum(size for row, size in alive if shares[row] < 1.0)
+
+
+def _sizes(batch: int, largest: int | None) -> list[int]:
+    around = {max(batch // 2, 1), batch, 2 * batch, 4 * batch}
+    return sorted(around | ({largest} if largest else set()))
+
+
+def predict(step: Step, batch: int, known: Known | None = None) -> Prediction:
+    """The peak at a batch, under the limit where it fits; at the measured batch it is the measured peak."""
+    if batch == step.batch:
+        peak = step.timeline.peak_bytes
+        return Prediction(batch, peak, peak, peak, peak)
+    limited = step.peak_under(batch, known.limit_bytes, known.grows) if known and known.limit_bytes is not None else None
+    peak = step.peak_bytes(batch) if limited is None else limited
+    least = step.least_bytes(batch)
+    return Prediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
+
+
+def largest_batch(step: Step, known: Known) -> int:
+    """The largest batch whose every request finds a chunk; 0 if not even one sample does."""
+    limit = known.limit_bytes
+    assert limit is not None
+    return largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
+
+
+def largest(fits: Callable[[int], bool], start: int) -> int:
+    """The largest number for which it holds, by doubling from `start` and bisection; it is taken to hold below every number for which it does."""
+    low, high = 0, max(start, 1)
+    while fits(high):
+        low, high = high, 2 * high
+        if high > _MOST:
+            return low
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def constraints(known: Known, batch: int) -> tuple[str | None, str | None]:
+    """What holds most at the peak of this batch, and what holds most beside it."""
+    held: dict[str, int] = {}
+    for row, size in known.step.alive_at_peak(batch):
+        owner = known.owners[row]
+        key = _WORDS.get(owner.kind, owner.kind.value)
+        if owner.kind is Kind.WORKSPACE and owner.layer:
+            key = f"{key} of {owner.layer}"
+        held[key] = held.get(key, 0) + size
+    for _, size, kind in known.standing:
+        key = _WORDS.get(kind, kind.value)
+        held[key] = held.get(key, 0) + size
+    ranked = sorted(held, key=lambda key: -held[key])
+    return (ranked[0] if ranked else None), (ranked[1] if len(ranked) > 1 else None)
+
+
+_WORDS = {
+    Kind.ACTIVATION: "activations",
+    Kind.GRADIENT: "gradients",
+    Kind.PARAMETER: "weights",
+    Kind.OPTIMIZER_SLOT: "optimizer slots",
+    Kind.WORKSPACE: "the workspace",
+    Kind.LAYOUT_TRANSPOSE: "layout copies",
+    Kind.LOOP_STACK: "loop stacks",
+    Kind.UNATTRIBUTED: "what has no name",
+    Kind.INPUT: "inputs",
+    Kind.CONSTANT: "constants",
+}

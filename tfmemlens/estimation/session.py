@@ -1,0 +1,171 @@
+"""A few steps of a training graph in a session that never runs: variables are made, the step is walked through until it repeats, the last one is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.executor import Executor, needed
+from tfmemlens.estimation.folding import folded
+from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.tokens import Memory, Token, Variable
+from tfmemlens.model.allocation import PERSISTENT, AllocationTable
+from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+
+Shape = tuple["int | None", ...]
+ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
+_STEPS = 3
+_VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
+
+
+def of_graph(
+    graph: Graph,
+    fetches: Sequence[str],
+    batch: int | None = None,
+    *,
+    shapes: Mapping[str, Shape] | None = None,
+    device: str = "cpu",
+    limit_bytes: int | None = None,
+    first_region_bytes: int = FIRST_REGION_BYTES,
+    threads: int = 1,
+    initializers: Graph | None = None,
+    optimized: bool = False,
+    steps: int = _STEPS,
+) -> Timeline:
+    """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
+
+    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
+    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    """
+    names = tuple(resolved(graph, fetches))
+    memory = Memory(Pool(None, True, first_region_bytes))
+    feeds = _Feeds(batch, shapes or {})
+    variables: dict[str, Variable] = {}
+    notes: list[str] = []
+    _initialize(initializers or graph, graph, names, memory, variables, threads)
+    executor = Executor(graph if optimized else rewritten(graph, names, feeds), memory, names, feeds, variables, threads, notes)
+    _complete(variables, graph, executor, memory)
+    begun = row = baseline = 0
+    order: list[tuple[str, int]] = []
+    for _ in range(steps):
+        begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
+        executor.step()
+        order = [(name, begun) for name in executor.order]
+    place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
+    return _timeline(memory, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+
+
+class _Feeds:
+    """Tensors for the graph's inputs: they come from outside, so they hold no memory of this allocator."""
+
+    def __init__(self, batch: int | None, shapes: Mapping[str, Shape]) -> None:
+        self.batch = batch
+        self.shapes = shapes
+
+    def __call__(self, node: Node) -> list[Token]:
+        return [self._token(node.name, each) for each in self.declared(node)]
+
+    def is_static(self, node: Node) -> bool:
+        """Whether the graph itself states the shapes of an input."""
+        return all(each.shape is not None and None not in each.shape for each in self.declared(node))
+
+    def declared(self, node: Node) -> list[TensorType]:
+        """What the graph says of an input's tensors."""
+        listed = node.attributes.get("output_shapes")
+        if isinstance(listed, tuple):
+            types = node.attributes.get("output_types")
+            kinds = types if isinstance(types, tuple) else ("float32",) * len(listed)
+            return [TensorType(shape, str(kind)) for shape, kind in zip(listed, kinds, strict=False)]
+        if node.outputs:
+            return list(node.outputs)
+        shape = node.attributes.get("shape")
+        return [TensorType(shape if isinstance(shape, tuple) else None, str(node.attributes.get("dtype") or node.attributes.get("T") or "float32"))]
+
+    def _token(self, name: str, known: TensorType) -> Token:
+        shape = self.shapes.get(name, known.shape)
+        if shape is None:
+            if known.dtype == "bool":
+                return Token((), "bool", (1,))
+            raise UsageError(f"the shape of the input {name} is not known", f"give it, as in --input-shape {name}=32x224x224x3")
+        if shape and shape[0] is None:
+            if self.batch is None:
+                raise UsageError(f"the batch of the input {name} is not known", "give it with --batch")
+            shape = (self.batch, *shape[1:])
+        if None in shape:
+            raise UsageError(f"the input {name} has dimensions that the graph leaves open: {list(shape)}", "give its whole shape with --input-shape")
+        return Token(tuple(size or 0 for size in shape), known.dtype or "float32")
+
+
+def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
+    """The nodes behind names such as `loss:0` or `train_op`. Raises UsageError with the likeliest names."""
+    found = []
+    for name in fetches:
+        plain = split_reference(name)[0]
+        if plain not in graph.nodes:
+            near = [each for each in candidates(graph) if each]
+            raise UsageError(f"the graph has no node {plain!r}", f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}")
+        found.append(plain)
+    return found
+
+
+def candidates(graph: Graph) -> list[str]:
+    """Nodes that nobody reads and that update variables, those with most updates first: the train op is one of them."""
+    updates = {node.name for node in graph if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")}
+    ends = [node for node in graph if node.op in ("NoOp", "AssignAdd", "AssignAddVariableOp", "Identity") and not graph.consumers.get(node.name)]
+    counted = [(len(updates.intersection(needed(graph, [node.name]))), node.name) for node in ends]
+    return [name for count, name in sorted(counted, key=lambda pair: (-pair[0], pair[1])) if count]
+
+
+def _initialize(source: Graph, graph: Graph, names: Sequence[str], memory: Memory, variables: dict[str, Variable], threads: int) -> None:
+    """Run the variables' initial assignments, as `global_variables_initializer` does: its constants stay in memory, too."""
+    assignments = [node.name for node in source if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, source)]
+    if not assignments:
+        return
+    del graph, names
+    feeds = _Feeds(1, {})
+    Executor(folded(source, assignments, feeds, merge=True), memory, tuple(assignments), feeds, variables, threads).step()
+
+
+def _is_first(node: Node, graph: Graph) -> bool:
+    """The assignment of the initial value: `X/Assign` of the variable X."""
+    target = graph.nodes.get(split_reference(node.inputs[0])[0])
+    return target is not None and target.op in _VARIABLES and node.name.startswith(target.name) and node.name[len(target.name) :].startswith("/Assign")
+
+
+def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, memory: Memory) -> None:
+    """Variables without an initial assignment get their buffer by their shape."""
+    del graph
+    for item in executor.items:
+        node = item.node
+        if node.op not in _VARIABLES:
+            continue
+        token = executor._variable(node)
+        variable = token.resource
+        if not variable.initialized and variable.token.bytes:
+            variable.initialized = True
+            type_ = variable.token
+            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, PERSISTENT)
+            memory.hold(type_.buffer)
+    del variables
+
+
+def _timeline(
+    memory: Memory, begun: int, first_row: int, baseline: int, device: str, allocator: str, limit_bytes: int | None, order: Sequence[str]
+) -> Timeline:
+    rows, standing = [], []
+    for index, row in enumerate(memory.rows):
+        end = memory.ends[index]
+        placed = replace(row, device=device, allocator=allocator)
+        if index >= first_row:
+            rows.append(replace(placed, start_micros=float(memory.starts[index] - begun), end_micros=None if end is None else float(end - begun)))
+        elif end is None or end > begun:
+            standing.append(replace(placed, purpose=PERSISTENT))
+    ticks = [float(index) for index in range(len(order))]
+    return Timeline(
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.STANDING, limit_bytes, True,
+        Executions(list(order), ticks, ticks),
+    )  # fmt: skip

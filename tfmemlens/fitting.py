@@ -1,0 +1,129 @@
+"""From a measured step to any batch: reads it, finds what grows, and reports the largest batch that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tfmemlens import pipeline
+from tfmemlens.attribution.timelines import owners_of, standing_of
+from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.estimation.fitting import Known, fit, predict
+from tfmemlens.estimation.remedies import remedies
+from tfmemlens.estimation.replay import Step
+from tfmemlens.estimation.scaling import batch_of, laws_of
+from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.case import Moment
+from tfmemlens.model.fit import Fit, Prediction
+from tfmemlens.model.report import Report
+from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.units import human
+
+HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or give an OOM report with `--batch`"
+
+
+def fit_report(sources: Sequence[pipeline.Input], hints: Hints = Hints(), device: str | None = None) -> Report:
+    """The report on the first source, with its fit; the other sources are steps at other batches that check it.
+
+    Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known.
+    """
+    captures = [pipeline.timelines(source, replace(hints, types=True), device) for source in sources]
+    found = [known_of(capture, hints if index == 0 else replace(hints, batch=None)) for index, capture in enumerate(captures)]
+    best = max(range(len(found)), key=lambda index: (found[index].complete, found[index].step.batch))
+    known = found[best]
+    checks = tuple(_check(known, other) for index, other in enumerate(found) if index != best)
+    result = replace(fit(known), remedies=remedies(known), checks=checks)
+    report = pipeline.report(captures[best])
+    return replace(report, fit=result, verdict=verdict(result, known))
+
+
+def known_of(capture: Capture, hints: Hints) -> Known:
+    """What a capture knows of one step: a traced one, else the failure that matters most."""
+    if capture.timelines:
+        return _of_timeline(capture, max(capture.timelines, key=lambda each: each.peak_bytes), hints)
+    moments = [moment for moment in pipeline.report(capture).case.moments if len(moment.attribution.table)]
+    if not moments:
+        raise UnreadableInput(f"{capture.source.path} holds no measured step", HOW)
+    return _of_failure(moments[0], hints)
+
+
+def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
+    standing = standing_of(timeline, capture.graph)
+    named = replace(timeline, standing=AllocationTable.of([row for row, _ in standing]))
+    batch, source = _batch(named, capture, hints)
+    owners = owners_of(timeline)
+    step = Step(named, laws_of(named, capture.graph, batch), batch)
+    held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
+    return Known(step, source, owners, held, capture.graph, hints.limit_bytes or timeline.limit_bytes, _grows(timeline))
+
+
+def _batch(timeline: Timeline, capture: Capture, hints: Hints) -> tuple[int, str]:
+    if hints.batch is not None:
+        if hints.batch < 1:
+            raise UsageError(f"--batch {hints.batch} is no batch", "give the number of samples of the measured step")
+        return hints.batch, "--batch"
+    found = batch_of(timeline, capture.graph)
+    if found is None:
+        raise UsageError("the batch of this step cannot be told from its tensors", "give it with --batch")
+    return found
+
+
+def _grows(timeline: Timeline) -> bool:
+    """A GPU's pool is one region from the start unless growth was asked for; the CPU's grows."""
+    return "GPU" not in timeline.allocator.upper() or timeline.allocator.endswith("_for_gpu")
+
+
+def _of_failure(moment: Moment, hints: Hints) -> Known:
+    """The allocations of an OOM report as a step that was born at once, and the failing request after them."""
+    books = moment.balance
+    outside = books.outside_report.bytes if books.outside_report else 0
+    unlisted = books.unlisted.bytes
+    namings = moment.namings or (None,) * len(moment.attribution.table)
+    rows, owners = [], []
+    for row, owner, naming in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True):
+        tensor = naming.best.tensor if naming else None
+        rows.append(
+            replace(row, start_micros=0.0, shape=row.shape or (tensor.shape if tensor else None), dtype=row.dtype or (tensor.dtype if tensor else None))
+        )
+        owners.append(owner)
+    if moment.request and moment.request.needed_bytes:
+        failed, size = moment.request.failed, moment.request.needed_bytes
+        purpose = TEMPORARY if failed.temporary else None
+        rows.append(
+            Allocation(
+                failed.node, size, moment.request.owner.op, failed.device, failed.allocator, size, 1.0, None, failed.shape, failed.dtype, purpose=purpose
+            )
+        )
+        owners.append(moment.request.owner)
+    device, allocator = rows[0].device or "", rows[0].allocator or ""
+    timeline = Timeline(
+        device,
+        allocator,
+        AllocationTable.of([row for row in rows for _ in range(row.count)]),
+        AllocationTable(),
+        outside + unlisted,
+        None,
+        BaselineSource.UNKNOWN,
+    )
+    spread = [owner for row, owner in zip(rows, owners, strict=True) for _ in range(row.count)]
+    batch, source = _batch(timeline, Capture(Source("")), hints)
+    limit = hints.limit_bytes or (books.limit.bytes if books.limit else None)
+    return Known(Step(timeline, laws_of(timeline, None, batch), batch), source, spread, (), None, limit, _grows(timeline), complete=False)
+
+
+def _check(known: Known, other: Known) -> Prediction:
+    measured = other.step.timeline.peak_bytes
+    return replace(predict(known.step, other.step.batch), measured_bytes=measured)
+
+
+def verdict(found: Fit, known: Known) -> str:
+    """The answer in one sentence."""
+    measured = f"batch {found.batch} needs {human(found.peak_bytes)}"
+    grows = f"about {human(found.per_sample_bytes)} a sample and {human(found.fixed_bytes)} that stay"
+    if found.limit_bytes is None:
+        return f"{measured[:1].upper()}{measured[1:]}: {grows}."
+    if not found.largest_batch:
+        return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}."
+    bound = "At most" if not known.complete else "About"
+    return f"{bound} {found.largest_batch} samples fit into {human(found.limit_bytes)}: {measured}, {grows}."

@@ -1,0 +1,80 @@
+"""How a step's memory grows with the batch: what was measured or predicted at one size, carried over to others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tfmemlens.model.finding import Certainty
+
+
+class Scale(str, Enum):
+    """What the bytes of an allocation grow with."""
+
+    FIXED = "fixed"
+    BATCH = "batch"
+    SQUARE = "batch squared"
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The peak at one batch size; the truth is expected in [low, high]. `bytes` at a measured batch is the measured figure."""
+
+    batch: int
+    bytes: int
+    low_bytes: int
+    high_bytes: int
+    measured_bytes: int | None = None
+    """What a trace of this very batch shows, where there is one."""
+
+    @property
+    def error(self) -> float | None:
+        """(predicted - measured) / measured, None where nothing was measured."""
+        return (self.bytes - self.measured_bytes) / self.measured_bytes if self.measured_bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class FitRemedy:
+    """What a change would buy at the fitted batch: bytes, and the largest batch then."""
+
+    text: str
+    saves_bytes: int
+    largest_batch: int | None
+    certainty: Certainty
+    slug: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it buffers of fixed size may hold more."""
+
+    batch: int
+    batch_source: str
+    """How the batch size is known: `--batch`, `the graph's inputs`, `the commonest leading dimension`."""
+    peak_bytes: int
+    """The measured peak."""
+    told_batch: int
+    """The batch whose peak is taken apart: the largest that fits, else four times the measured one."""
+    fixed_bytes: int
+    """What does not depend on the batch: weights, slots, constants, gradients of weights, buffers for one image."""
+    per_sample_bytes: int
+    limit_bytes: int | None = None
+    largest_batch: int | None = None
+    """None without a limit, 0 when not even one sample fits."""
+    certainty: Certainty = Certainty.ESTIMATE
+    constraint: str | None = None
+    """What holds most at the largest batch."""
+    runner_up: str | None = None
+    """What would hold most next if that were gone."""
+    pixel_bytes: int = 0
+    """Of the peak, what grows with height x width of the input."""
+    sequence_bytes: int = 0
+    """Of the peak, what grows with the length of the sequence."""
+    remedies: tuple[FitRemedy, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    checks: tuple[Prediction, ...] = ()
+    """Predictions of other traces' batches, beside what those traces show."""
+    reason: str | None = None
+    """Why nothing better can be said."""

@@ -1,0 +1,76 @@
+"""The page of `tfmemlens fit`: the answer, the peak at other batches, what grows, what each change would buy."""
+
+from __future__ import annotations
+
+from tfmemlens.model.finding import Certainty
+from tfmemlens.model.fit import Fit, Prediction
+from tfmemlens.renderers._layout import columns, paragraph, styled
+from tfmemlens.renderers._view import View
+from tfmemlens.units import human, percent
+
+_SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
+
+
+def page(fit: Fit, view: View) -> list[str]:
+    """Everything below the verdict."""
+    return (
+        _heading(f"what grows, at batch {fit.told_batch}", view)
+        + _parts(fit, view)
+        + _heading("the peak at other batches", view)
+        + _peaks(fit)
+        + _checks(fit, view)
+        + _remedies(fit, view)
+    )
+
+
+def _heading(text: str, view: View) -> list[str]:
+    return ["", styled(text.upper(), "bold", view.color)]
+
+
+def _parts(fit: Fit, view: View) -> list[str]:
+    grown = fit.per_sample_bytes * fit.told_batch
+    whole = grown + fit.fixed_bytes
+    rows = [
+        ["with the batch", human(grown), percent(grown, whole), f"{human(fit.per_sample_bytes)} a sample"],
+        ["not at all", human(fit.fixed_bytes), percent(fit.fixed_bytes, whole), "weights, slots, their gradients, patches"],
+    ]
+    if fit.pixel_bytes:
+        rows.append(["with the image", human(fit.pixel_bytes), percent(fit.pixel_bytes, whole), "height x width; most of it is in the batch, too"])
+    if fit.sequence_bytes:
+        rows.append(["with the length", human(fit.sequence_bytes), percent(fit.sequence_bytes, whole), "most of it is in the batch, too"])
+    lines = columns(rows, right=frozenset({1, 2}))
+    holds = f"; {fit.constraint} hold most" + (f", next {fit.runner_up}" if fit.runner_up else "") if fit.constraint else ""
+    return lines + paragraph(f"The step was measured at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+
+
+_KNOWN = {"the graph's inputs": "the first dimension of the graph's inputs", "the commonest leading dimension": "the commonest first dimension of its tensors"}
+
+
+def _peaks(fit: Fit) -> list[str]:
+    rows = []
+    for each in fit.predictions:
+        mark = "measured" if each.measured_bytes is not None else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
+        fits = "" if fit.limit_bytes is None else "fits" if fit.largest_batch is not None and each.batch <= fit.largest_batch else "does not fit"
+        rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
+    return columns(rows, right=frozenset({1}))
+
+
+def _checks(fit: Fit, view: View) -> list[str]:
+    if not fit.checks:
+        return []
+    return _heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
+
+
+def _check(check: Prediction) -> list[str]:
+    error = check.error or 0.0
+    return [f"batch {check.batch}", f"predicted {human(check.bytes)}", f"measured {human(check.measured_bytes or 0)}", f"{100 * error:+.1f} %"]
+
+
+def _remedies(fit: Fit, view: View) -> list[str]:
+    if not fit.remedies:
+        return []
+    lines = _heading("what a change would buy", view)
+    for each in fit.remedies:
+        batch = "" if each.largest_batch is None else f"; largest batch then {each.largest_batch}"
+        lines += paragraph(f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch {fit.batch}{batch}", view.width, "    ", "  ")
+    return lines
