@@ -34,7 +34,8 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None:
-        bound = "at least " if moment.timeline and moment.timeline.curve_source.is_bound else ""
+        timeline = moment.timeline
+        bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""
         return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)
