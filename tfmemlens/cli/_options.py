@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 
+from tfmemlens import progress
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
@@ -21,6 +22,19 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
     group.add_argument("--batch", type=int, metavar="N", help="batch size")
     group.add_argument("--limit", metavar="11GiB", help="memory of the device")
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Which step, which device, and the graph of the model."""
+    group = parser.add_argument_group("which step")
+    group.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    group.add_argument("--tag", help="of several traced steps the one with this tag, file name or run folder")
+    group.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
+    group.add_argument(
+        "--graph",
+        metavar="FILE",
+        help="the model's graph, where the trace has none: GraphDef, MetaGraphDef (.meta), SavedModel, .pbtxt; adds op types and shapes",
+    )
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
@@ -41,12 +55,14 @@ def hints(args: argparse.Namespace) -> Hints:
         limit = parse_limit(args.limit) if args.limit else None
     except ValueError as problem:
         raise UsageError(str(problem), "shapes look like 2x720x1280x9, sizes like 11GiB") from None
-    return Hints(shape, args.batch, limit)
+    tag, step, graph = (getattr(args, name, None) for name in ("tag", "step", "graph"))
+    return Hints(shape, args.batch, limit, tag=tag, step=step, graph=graph)
 
 
 def show(report: Report, args: argparse.Namespace) -> None:
     """Print the report in the form that was asked for."""
     text = _render(report, args)
+    progress.done()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

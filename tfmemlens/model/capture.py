@@ -79,6 +79,8 @@ class Hints:
     """The same by the step's number."""
     types: bool = False
     """Whether the shape of every node's output is wanted, not only of those that allocate: a fit needs them, a page does not."""
+    graph: str | None = None
+    """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
 
 
 @dataclass(frozen=True, slots=True)

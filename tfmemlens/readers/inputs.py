@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class Input:
 
     path: str
     text: str | None = None
+    tag: str | None = None
+    """Which of several steps in it is meant, where a directory was searched for steps."""
+    step: int | None = None
 
     @property
     def name(self) -> str:
@@ -74,6 +78,12 @@ def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
         return _one(source)
     found = [each for part in source for each in _one(part)]
     return list({each.path if each.text is None else id(each): each for each in found}.values())
+
+
+def expand(source: str | os.PathLike[str]) -> list[str]:
+    """The paths that a path, a directory or a glob stands for, directories unopened. Raises UnreadableInput."""
+    text = os.fspath(source)
+    return [text] if os.path.isdir(text) else [found.path for found in _one(source) if found.text is None]
 
 
 def _one(source: str | os.PathLike[str]) -> list[Input]:
@@ -170,6 +180,7 @@ def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
     size = 0
     for piece in pieces:
         size += len(piece)
+        progress.at(source.name, size)
         spool.write(piece)
     return Opened(source.path, source.name, spool, size)  # type: ignore[arg-type]
 
