@@ -129,6 +129,21 @@ def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
+def layout(source: Input, hints: Hints = Hints()) -> Report:
+    """The layout pass's copies in a graph that has been through it, with the op that forces each."""
+    return report(replace(graph_capture(source, hints), incidents=()))
+
+
+def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
+    """The capture of a file that holds a graph. Raises UnreadableInput."""
+    from tfmemlens.readers import graph_file
+
+    found = capture(graph_file.saved_model_file(str(source)) or source, hints)
+    if found.graph is None:
+        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2]) or graph_file.HINT)
+    return found
+
+
 @uncollected
 def report(found: Capture, at: str | None = None) -> Report:
     """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another moment than the peak."""

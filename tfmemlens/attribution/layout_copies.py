@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tfmemlens.attribution import layout_ops
+from tfmemlens.attribution import layout_ops, layout_peak
 from tfmemlens.attribution.layout_forcing import Forcing, Walk
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.costs.types import Types, infer, type_of
@@ -12,27 +14,36 @@ from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import LayoutCopy, LayoutStudy
 from tfmemlens.model.tensor import Constant, TensorType
+from tfmemlens.model.timeline import Timeline
 
 _FORMATS = re.compile(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
 _BEFORE = re.compile(r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To")
 _BEHIND = re.compile(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
 
 
-def study(graph: Graph, known: dict[str, TensorType] | None = None, batch: int | None = None) -> LayoutStudy | None:
-    """The pass's copies with their causes; None where the graph holds no node of the pass. `known` are types measured in a run."""
-    inserted = [node for node in graph if "LayoutOptimizer" in node.name]
-    if not inserted:
+def study(graph: Graph, timelines: Sequence[Timeline] = (), batch: int | None = None) -> LayoutStudy | None:
+    """The pass's copies with their causes; None where neither the graph nor a function of it holds any. Measured types come from the timelines."""
+    bodies = [body for body in (graph, *graph.functions.values()) if any("LayoutOptimizer" in name for name in body.nodes)]
+    if not bodies:
         return None
-    types = infer(graph, known, batch)
+    known = layout_peak.measured(timelines)
+    parts = [_study(body, infer(body, known, batch)) for body in bodies]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = replace(whole, copies=whole.copies + part.copies, helpers=whole.helpers + part.helpers, sensitive=whole.sensitive + part.sensitive)
+    ordered = replace(whole, copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))))
+    return replace(ordered, peak=layout_peak.peak_without(ordered, bodies[0], infer(bodies[0], known, batch), timelines))
+
+
+def _study(graph: Graph, types: Types) -> LayoutStudy:
+    inserted = [node for node in graph if "LayoutOptimizer" in node.name]
     target, source = _formats(inserted)
     legacy = _is_legacy(inserted)
     copies = [node for node in inserted if node.op == "Transpose"]
     walk = Walk(graph, types, {node.name: _leads_out(node, target, graph) for node in copies}, legacy)
-    made = [_copy(node, walk) for node in copies]
-    helpers = [_helper(node, walk) for node in inserted if node.op != "Transpose"]
     return LayoutStudy(
-        tuple(sorted(made, key=lambda copy: -(copy.tensor.bytes or 0))),
-        tuple(helpers),
+        tuple(_copy(node, walk) for node in copies),
+        tuple(_helper(node, walk) for node in inserted if node.op != "Transpose"),
         source,
         target,
         legacy,

@@ -109,12 +109,20 @@ class LayoutCause:
 
 @dataclass(frozen=True, slots=True)
 class PeakWithout:
-    """A peak as it is, and as it would be without the copies (bytes), and how sure that is."""
+    """A peak as it is and as it would be without copies: of all causes, and of each (bytes); how sure that is, and how it was found.
+
+    A copy that goes does not always lower the peak: what it was made from must then live as long as it did.
+    """
 
     bytes: int
     without_bytes: int
+    by_cause: Mapping[str, int]
     certainty: Certainty
     how: str
+
+    def saved(self, cause: str) -> int:
+        """What the peak loses with the copies of one cause."""
+        return max(self.bytes - self.by_cause.get(cause, self.bytes), 0)
 
 
 @dataclass(frozen=True)
@@ -152,3 +160,18 @@ class LayoutStudy:
     def retained_bytes(self) -> int:
         """Bytes of the copies that live from forward to backward."""
         return sum(copy.tensor.bytes or 0 for copy in self.copies if copy.retained)
+
+    @property
+    def unknown(self) -> int:
+        """How many copies have a size that is not known."""
+        return sum(copy.tensor.bytes is None for copy in self.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutTrial:
+    """The pass run once more on an edited graph."""
+
+    remedy: str
+    text: str
+    """What was edited, in a sentence."""
+    study: LayoutStudy
