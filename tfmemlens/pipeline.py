@@ -15,6 +15,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
+from tfmemlens.model.layout import LayoutTrial
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import Timeline
@@ -129,9 +130,18 @@ def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
-def layout(source: Input, hints: Hints = Hints()) -> Report:
-    """The layout pass's copies in a graph that has been through it, with the op that forces each."""
-    return report(replace(graph_capture(source, hints), incidents=()))
+def layout_report(found: Capture, trials: Iterable[tuple[str, str, Capture | None]] = (), keep: Iterable[str] = ()) -> Report:
+    """The layout pass's copies in a graph that has been through it, with the op that forces each.
+
+    `trials` are (remedy, what was done, the graph it gave); without a graph the copies with only causes outside `keep` are taken to vanish.
+    """
+    case = attribution.attribute(replace(found, incidents=()))
+    study = case.layout or attribution.without_copies(found)
+    kept = frozenset(keep)
+    tried = [
+        LayoutTrial(slug, text, attribution.layout(graph) or attribution.without_copies(graph) if graph else study.left(kept)) for slug, text, graph in trials
+    ]
+    return findings.examine(replace(case, layout=study, trials=tuple(tried)))
 
 
 def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:

@@ -59,6 +59,13 @@ def layout(capture: Capture) -> LayoutStudy | None:
     return study(graph, capture.timelines, capture.hints.batch)
 
 
+def without_copies(capture: Capture) -> LayoutStudy:
+    """The study of a graph in which the pass left nothing: its peak alone."""
+    from tfmemlens.attribution.layout_peak import peak_alone
+
+    return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.batch) if capture.graph else None)
+
+
 def _failure(capture: Capture, incident: Incident) -> Moment:
     table = holders(incident)
     attribution = attribute_table(table)

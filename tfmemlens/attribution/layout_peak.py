@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import accumulate
 
 from tfmemlens.costs import liveness
-from tfmemlens.costs.types import Types
+from tfmemlens.costs.types import Types, infer
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.graph import Graph, split_reference
 from tfmemlens.model.layout import LayoutStudy, PeakWithout
@@ -41,6 +41,12 @@ def peak_without(study: LayoutStudy, graph: Graph, types: Types, timelines: Sequ
         return None
     simulated = {slug: liveness.peak(graph, types, gone) for slug, gone in names.items()}
     return PeakWithout(whole, liveness.peak(graph, types, every), simulated, Certainty.ESTIMATE, SIMULATED)
+
+
+def peak_alone(graph: Graph, batch: int | None = None) -> PeakWithout | None:
+    """The peak of a graph without copies, None where nothing has a known size."""
+    whole = liveness.peak(graph, infer(graph, batch=batch))
+    return PeakWithout(whole, whole, {}, Certainty.ESTIMATE, SIMULATED) if whole else None
 
 
 def curve_without(timeline: Timeline, graph: Graph, gone: Collection[str]) -> int:

@@ -37,7 +37,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
 def _layout(study: LayoutStudy) -> str:
     """What the layout pass did to a graph that stands alone."""
     if not study.copies:
-        return "the layout pass has been here, and no copy of a tensor is left"
+        return "the layout pass makes no copy of a tensor in this graph"
     size = f" with {human(study.bytes)}" if study.bytes else ""
     main = study.causes[0]
     whole = len(study.copies) == len(main.copies)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tfmemlens.model.finding import Certainty
@@ -165,6 +165,10 @@ class LayoutStudy:
     def unknown(self) -> int:
         """How many copies have a size that is not known."""
         return sum(copy.tensor.bytes is None for copy in self.copies)
+
+    def left(self, causes: Collection[str]) -> LayoutStudy:
+        """Only the copies that one of these causes needs."""
+        return replace(self, copies=tuple(copy for copy in self.copies if copy.causes & set(causes)), helpers=(), peak=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,16 +73,13 @@ def _writer(report: Report) -> str:
 def _layout_pass(report: Report, view: View) -> list[str]:
     """What the layout pass did to a graph that stands alone."""
     study = report.case.layout
-    if study is None or not study.copies:
+    if study is None or not (study.copies or report.case.trials):
         return []
     tried = _copies.trials(report.case, view)
     return [
         *(_heading("tried", view) + tried if tried else []),
-        *_heading("copies by cause", view),
-        *_copies.causes(study),
-        *_copies.peak(study, view),
-        *_heading("the largest copies", view),
-        *_copies.largest(study, view),
+        *(_heading("copies by cause", view) + _copies.causes(study) + _copies.peak(study, view) if study.copies else []),
+        *(_heading("the largest copies", view) + _copies.largest(study, view) if study.copies else []),
     ]
 
 
