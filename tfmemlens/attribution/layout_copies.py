@@ -147,9 +147,10 @@ def _retained(producer: str | None, consumers: tuple[str, ...]) -> bool:
 
 
 def _source_line(graph: Graph, *names: str | None) -> str | None:
-    """The user's line of the first of these nodes that carries one; a gradient op's is its forward op's."""
-    for name in names:
-        for each in (name, owner_of(name).forward if name else None):
+    """The user's line of the first of these nodes that carries one; for a gradient op that of its forward op, not of the call that made gradients."""
+    for name in filter(None, names):
+        owner = owner_of(name)
+        for each in (owner.forward, name) if owner.phase is Phase.GRADIENT else (name,):
             node = graph.nodes.get(each or "")
             if node is not None and node.source:
                 return node.source

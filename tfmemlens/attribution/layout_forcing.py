@@ -121,8 +121,12 @@ class Walk:
         """A reduction without keepdims: its result has no layout, its axes may be none that the pass handles."""
         shape = self.types[node.name][0].shape if node.name in self.types else None
         axes = self.graph.nodes.get(split_reference(node.inputs[1])[0]) if len(node.inputs) > 1 else None
+        if (axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap")) and self._forward_rank_unknown(node):
+            return "unknown-rank"
         if axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap"):
             return "batch-norm-unfused" if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "") else "reduction-axes"
+        if _is_gradient(node.name) and self._forward_rank_unknown(node):
+            return "unknown-rank"
         if _is_gradient(node.name):
             return "batch-norm-unfused" if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "") else "reduction-axes"
         if shape is None or len(shape) >= 4:
@@ -169,9 +173,11 @@ class Walk:
         if node.op in ops.CONVERTED:
             return "fetched" if self._could_be_converted(node) else "not-supported"
         forward = self._forward(node)
-        if node.op in ops.REARRANGING or node.op in ("Fill", "Tile"):
+        if node.op in ops.REARRANGING or node.op in ("Fill", "Tile", "Size", "Rank"):
             if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or ""):
                 return "batch-norm-unfused"
+            if self._forward_rank_unknown(node):
+                return "unknown-rank"
             ends = forward is not None and (forward.op in ops.REDUCTIONS or forward.op in ops.LOSSES)
             return "loss-boundary" if ends else "reshape-boundary"
         if forward is not None and (forward.op in ops.CONVERTED or forward.op in ops.AGNOSTIC) and forward.op not in ops.REDUCTIONS:
@@ -183,6 +189,11 @@ class Walk:
         first = self.types[node.name][0] if node.name in self.types else None
         whole = first is not None and (first.dtype or "").startswith(("int", "uint"))
         return not whole and ("3D" not in node.op or any("DHW" in each.name or "CDH" in each.name for each in self.graph if "LayoutOptimizer" in each.name))
+
+    def _forward_rank_unknown(self, node: Node) -> bool:
+        """Whether a gradient op sums and reshapes because nobody knew the rank of what it differentiates."""
+        forward = self._forward(node)
+        return forward is not None and forward.op in ops.AGNOSTIC and not self._rank_known(forward, outputs_only=True)
 
     def _forward(self, node: Node) -> Node | None:
         """The op that a gradient op differentiates, None for a forward op."""
