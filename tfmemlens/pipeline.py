@@ -141,7 +141,7 @@ def layout_report(found: Capture, trials: Iterable[tuple[str, str, Capture | Non
     tried = [
         LayoutTrial(slug, text, attribution.layout(graph) or attribution.without_copies(graph) if graph else study.left(kept)) for slug, text, graph in trials
     ]
-    return findings.examine(replace(case, layout=study, trials=tuple(tried)))
+    return findings.examine(replace(case, moments=(), layout=study, trials=tuple(tried)))
 
 
 def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:

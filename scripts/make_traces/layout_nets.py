@@ -63,9 +63,12 @@ def unet(height=720, width=1280, batch=2, training=0):
         return tf1.nn.l2_loss(common_models_v1._unet_layers(frames, bool(training)))
 
 
-def resnet(fused=1, training=1, nchw=0, relu_first=0):
+def resnet(fused=1, training=1, nchw=0, static=0):
     """Three residual blocks, one of them with a stride."""
-    x = tf1.nn.relu(_norm(_conv(_image(nchw=nchw), "stem", 16, nchw=nchw), "stem_bn", fused, training, nchw))
+    x = _image(nchw=nchw)
+    if static:  # a feed may have any shape; after this nobody can doubt it
+        x = tf1.reshape(x, x.shape.as_list())
+    x = tf1.nn.relu(_norm(_conv(x, "stem", 16, nchw=nchw), "stem_bn", fused, training, nchw))
     for index, (filters, stride) in enumerate([(16, 1), (32, 2), (32, 1)]):
         with tf1.variable_scope("block_%d" % index):
             y = tf1.nn.relu(_norm(_conv(x, "conv_a", filters, stride=stride, nchw=nchw), "bn_a", fused, training, nchw))
@@ -203,6 +206,16 @@ def unknown_rank(static=0):
         x = tf1.nn.relu(x * 2.0)
         x.set_shape(known)
     return _classify(tf1.nn.relu(_conv(x, "second", 16)))
+
+
+def target(static=0):
+    """An image-to-image loss against a target that is fed."""
+    x = tf1.nn.relu(_conv(_image(), "first", 8))
+    y = tf1.nn.relu(_conv(x, "second", 3))
+    wanted = tf1.placeholder(tf.float32, y.shape.as_list(), "target")
+    if static:
+        wanted = tf1.reshape(wanted, y.shape.as_list())
+    return tf1.reduce_mean(tf1.squared_difference(y, wanted))
 
 
 def local_norm(without=0):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tfmemlens.attribution import layout_ops, layout_peak
-from tfmemlens.attribution.layout_forcing import Forcing, Walk
+from tfmemlens.attribution.layout_forcing import Forcing, Walk, on_cpu
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.costs.types import Types, infer, type_of
 from tfmemlens.model.attribution import Phase
@@ -18,12 +18,13 @@ from tfmemlens.model.timeline import Timeline
 
 _FORMATS = re.compile(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
 _BEFORE = re.compile(r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To")
+_MKL = re.compile(r"\A_Mkl(?:Native|Eager)?(\w+?)(?:WithBias(?:BackpropBias)?)?\Z")
 _BEHIND = re.compile(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
 
 
 def study(graph: Graph, timelines: Sequence[Timeline] = (), batch: int | None = None) -> LayoutStudy | None:
     """The pass's copies with their causes; None where neither the graph nor a function of it holds any. Measured types come from the timelines."""
-    bodies = [body for body in (graph, *graph.functions.values()) if any("LayoutOptimizer" in name for name in body.nodes)]
+    bodies = [_plain(body) for body in (graph, *graph.functions.values()) if any("LayoutOptimizer" in name for name in body.nodes)]
     if not bodies:
         return None
     known = layout_peak.measured(timelines)
@@ -35,12 +36,20 @@ def study(graph: Graph, timelines: Sequence[Timeline] = (), batch: int | None = 
     return replace(ordered, peak=layout_peak.peak_without(ordered, bodies[0], infer(bodies[0], known, batch), timelines))
 
 
+def _plain(graph: Graph) -> Graph:
+    """Without the names that builds with oneDNN give their kernels: `_MklTranspose`, `_MklNativeConv2DWithBias`."""
+    if not any(node.op.startswith("_Mkl") for node in graph):
+        return graph
+    return replace(graph, nodes={name: replace(node, op=_MKL.sub(r"\1", node.op)) for name, node in graph.nodes.items()})
+
+
 def _study(graph: Graph, types: Types) -> LayoutStudy:
     inserted = [node for node in graph if "LayoutOptimizer" in node.name]
     target, source = _formats(inserted)
     legacy = _is_legacy(inserted)
     copies = [node for node in inserted if node.op == "Transpose"]
-    walk = Walk(graph, types, {node.name: _leads_out(node, target, graph) for node in copies}, legacy)
+    seen = infer(graph, open_feeds=True)
+    walk = Walk(graph, types, seen, {node.name: _leads_out(node, target, graph) for node in copies}, not all(map(on_cpu, copies)))
     return LayoutStudy(
         tuple(_copy(node, walk) for node in copies),
         tuple(_helper(node, walk) for node in inserted if node.op != "Transpose"),

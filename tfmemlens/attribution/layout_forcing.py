@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from tfmemlens.attribution import layout_ops as ops
 from tfmemlens.attribution.names import owner_of
-from tfmemlens.costs.types import Types, type_of
+from tfmemlens.costs.types import Types, has_rule, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import CAUSES
 
 _RANK = list(CAUSES)
 _GRADIENT = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")
+_ON_CPU = re.compile(r"(?:\A|/)(?:device:)?(?:CPU|cpu):(?:\d+|\*)")
 _WRITTEN_OUT_NORM = re.compile(r"(?:\A|/)(?:batchnorm|moments|batch_norm_with_global_normalization)(?:_\d+)?/")
 
 
@@ -36,9 +37,12 @@ class Walk:
 
     graph: Graph
     types: Types
+    seen: Types
+    """The types that the pass knew: a feed's shape is not among them."""
     direction: dict[str, bool]
     """The inserted Transposes: whether each leads out of the converted part."""
-    legacy: bool
+    on_device: bool = True
+    """Whether the copies are on an accelerator, so that an op on the CPU stands apart."""
 
     def behind(self, copy: Node) -> list[Forcing]:
         """A copy that leads out of the converted part: why each of its readers stayed as it was."""
@@ -55,19 +59,25 @@ class Walk:
             return [Forcing(copy.inputs[0] if copy.inputs else copy.name, "not-in-this-graph")]
         return ranked(self._origin(producer, (), frozenset()))
 
+    def _ends_at(self, node: Node, path: tuple[str, ...] = ()) -> Forcing:
+        """A walk's end: the op itself, or the feed that hides its rank."""
+        cause = self.why(node)
+        feed = self._open_feed(node) if cause == "unknown-rank" else None
+        return Forcing(feed, cause, (*path, node.name)) if feed else Forcing(node.name, cause, path)
+
     def _origin(self, node: Node, path: tuple[str, ...], seen: frozenset[str]) -> list[Forcing]:
         """The ops at which the unconverted part above a node begins."""
         if node.name in seen or len(seen) > 200:
             return []
         if node.op not in ops.AGNOSTIC or self._stuck(node):
-            return [Forcing(node.name, self.why(node), path)]
+            return [self._ends_at(node, path)]
         sources = self._whole_inputs(node)
         if any(self.direction.get(source.name, False) for source in sources):
             return [Forcing(each.node, each.cause, (*path, *each.through)) for each in self._refusal(node, seen)]
         if not sources:
-            return [Forcing(node.name, self.why(node), path)]
+            return [self._ends_at(node, path)]
         found = [forcing for source in sources for forcing in self._origin(source, (*path, node.name), seen | {node.name})]
-        return found or [Forcing(node.name, self.why(node), path)]
+        return found or [self._ends_at(node, path)]
 
     def _whole_inputs(self, node: Node) -> list[Node]:
         """The inputs that carry a tensor of an image's rank (or of a rank nobody knows)."""
@@ -83,20 +93,19 @@ class Walk:
     def _refusal(self, node: Node, seen: frozenset[str]) -> list[Forcing]:
         """Why a reader of converted data was not converted itself."""
         if node.op not in ops.AGNOSTIC or self._stuck(node) or node.name in seen:
-            return [Forcing(node.name, self.why(node))]
+            return [self._ends_at(node)]
         others = [source for source in self._whole_inputs(node) if not self.direction.get(source.name, False) and source.name not in seen]
-        joins = self.legacy and (node.op in ops.BINARY or node.op in ("AddN", "Concat", "ConcatV2", "Select"))
-        if others and (joins or node.op in ("Merge", "RefMerge")):  # converted only if all that it joins are
+        if others and node.op in ("Merge", "RefMerge"):  # converted only if all that it joins are
             below = seen | {node.name}
-            return [forcing for source in others for forcing in self._origin(source, (node.name,), below)] or [Forcing(node.name, self.why(node))]
-        return [Forcing(node.name, self.why(node))]
+            return [forcing for source in others for forcing in self._origin(source, (node.name,), below)] or [self._ends_at(node)]
+        return [self._ends_at(node)]
 
     def _stuck(self, node: Node) -> bool:
         """Whether an agnostic op has a reason of its own to stay as it is."""
         return self._own_reason(node) is not None
 
     def _own_reason(self, node: Node) -> str | None:
-        if node.op in ops.HOST or re.search(r"/(?:device:)?(?:CPU|cpu):\d+", node.device):
+        if node.op in ops.HOST or (self.on_device and on_cpu(node)):
             return "host-op"
         if node.op in ops.REDUCTIONS and not node.attributes.get("keep_dims") and (reason := self._reduction(node)):
             return reason
@@ -107,7 +116,7 @@ class Walk:
                 return "fetched"
             if node.op.startswith("FusedBatchNormGrad") and node.attributes.get("is_training") is False:
                 return "batch-norm-inference-mode"
-            if not self._rank_known(node):
+            if not self._rank_known(node) and not self._blind(node):
                 return "unknown-rank"
         if node.op == "StridedSlice" and any(node.attributes.get(f"{mask}_mask") for mask in ("ellipsis", "new_axis", "shrink_axis")):
             return "slice-drops-axes"
@@ -135,15 +144,39 @@ class Walk:
 
     def _rank_known(self, node: Node, outputs_only: bool = False) -> bool:
         """Whether the pass saw a rank: of the output, or of the input where the output is no image."""
-        types = [each.shape for each in self.types.get(node.name, ())][:1]
+        types = [each.shape for each in self.seen.get(node.name, ())][:1]
         if outputs_only:
             return types[:1] != [None]
-        types += [type_of(self.types, each).shape for each in node.inputs if not each.startswith("^")]
-        return any(shape is not None and len(shape) >= 4 for shape in types)
+        inputs = [type_of(self.seen, each).shape for each in node.inputs if not each.startswith("^")]
+        if node.op in ops.BINARY:
+            return None not in inputs[:2]
+        return any(shape is not None and len(shape) >= 4 for shape in (*types, *inputs))
+
+    def _blind(self, node: Node, depth: int = 20) -> bool:
+        """Whether it is our own inference that does not know a rank, because of an op that it has no rule for."""
+        for reference in node.inputs:
+            source = self.graph.nodes.get(split_reference(reference)[0])
+            if source is None or reference.startswith("^") or type_of(self.seen, reference).shape is not None:
+                continue
+            if not has_rule(source.op) or (depth and self._blind(source, depth - 1)):
+                return True
+        return False
+
+    def _open_feed(self, node: Node, depth: int = 30) -> str | None:
+        """The feed whose unknown rank makes a node's rank unknown."""
+        for reference in node.inputs:
+            source = self.graph.nodes.get(split_reference(reference)[0])
+            if source is None or reference.startswith("^") or type_of(self.seen, reference).shape is not None:
+                continue
+            if source.op in ops.FEEDS:
+                return source.name
+            if depth and (found := self._open_feed(source, depth - 1)):
+                return found
+        return None
 
     def _ranks_fit(self, node: Node) -> bool:
         """Binary ops are followed for an image beside an image, a vector or a number."""
-        shapes = [type_of(self.types, each).shape for each in node.inputs if not each.startswith("^")][:2]
+        shapes = [type_of(self.seen, each).shape for each in node.inputs if not each.startswith("^")][:2]
         return any(shape is None for shape in shapes) or all(len(shape or ()) in (0, 1, 4, 5) for shape in shapes)
 
     def _controls(self, name: str) -> bool:
@@ -176,7 +209,7 @@ class Walk:
         if node.op in ops.REARRANGING or node.op in ("Fill", "Tile", "Size", "Rank"):
             if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or ""):
                 return "batch-norm-unfused"
-            if self._forward_rank_unknown(node):
+            if self._forward_rank_unknown(node) or (_is_gradient(node.name) and self._open_feed(node)):
                 return "unknown-rank"
             ends = forward is not None and (forward.op in ops.REDUCTIONS or forward.op in ops.LOSSES)
             return "loss-boundary" if ends else "reshape-boundary"
@@ -202,6 +235,11 @@ class Walk:
         forward = owner_of(node.name).forward
         found = self.graph.nodes.get(forward) if forward else None
         return found if found is not None and found.name != node.name else None
+
+
+def on_cpu(node: Node) -> bool:
+    """Whether a node is placed on the CPU."""
+    return bool(_ON_CPU.search(node.device))
 
 
 def _is_gradient(name: str) -> bool:

@@ -52,27 +52,37 @@ def peak_alone(graph: Graph, batch: int | None = None) -> PeakWithout | None:
 def curve_without(timeline: Timeline, graph: Graph, gone: Collection[str]) -> int:
     """The peak of the curve when these nodes allocate nothing and what they copied lives as long as they did."""
     table = timeline.table
-    ends: list[float | None] = list(table.end_micros)
     rows: dict[str, list[int]] = {}
     for row, node in enumerate(table.node):
         rows.setdefault(node or "", []).append(row)
     skipped = {row for name in gone for row in rows.get(name, ())}
-    for row in skipped:
-        source = _original(row, timeline, graph, rows)
-        end = ends[source] if source is not None else None
-        if source is not None and end is not None:
-            copy_end = table.end_micros[row]
-            ends[source] = None if copy_end is None else max(end, copy_end)
+    lives = [(start, table.end_micros[row], table.size_bytes[row]) for row, start in enumerate(table.start_micros) if row not in skipped and start is not None]
     changes: list[tuple[float, int]] = []
-    for row, (start, size) in enumerate(zip(table.start_micros, table.size_bytes, strict=True)):
-        end = ends[row]
-        if row in skipped or start is None:
-            continue
-        changes.append((start, size))
+    for begin, end, size in (*lives, *_kept(skipped, timeline, graph, rows)):
+        changes.append((begin, size))
         if end is not None:
             changes.append((end, -size))
     changes.sort(key=lambda change: (change[0], -change[1]))
     return max(accumulate((size for _, size in changes), initial=timeline.baseline_bytes))
+
+
+def _kept(skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> list[tuple[float, float | None, int]]:
+    """What must live on in place of the copies: each original from its own end to the end of its last copy. One whose original is not found is kept whole."""
+    table = timeline.table
+    found: list[tuple[float, float | None, int]] = []
+    last: dict[int, tuple[float, float | None, int]] = {}
+    for row in skipped:
+        start, end, size = table.start_micros[row] or 0.0, table.end_micros[row], table.size_bytes[row]
+        source = _original(row, timeline, graph, rows)
+        if source is None:
+            found.append((start, end, size))
+            continue
+        begin = table.end_micros[source]
+        if begin is not None and (end is None or end > begin):
+            before = last.get(source)
+            longest = end if before is None or (before[1] is not None and (end is None or end > before[1])) else before[1]
+            last[source] = (begin, longest, max(size, before[2] if before else 0))
+    return found + list(last.values())
 
 
 def _original(row: int, timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> int | None:

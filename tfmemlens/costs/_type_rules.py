@@ -21,6 +21,7 @@ class Site:
     inputs: list[TensorType]
     values: list[Dims | None]
     batch: int | None = None
+    open_feeds: bool = False
 
     def shape(self, index: int) -> Shape:
         """The shape of an input, None where the rank is unknown."""
@@ -91,8 +92,10 @@ _BOOLEAN = frozenset("Equal NotEqual Less LessEqual Greater GreaterEqual Logical
 _PASSING = frozenset("Identity Enter RefEnter Exit NextIteration Switch Merge StopGradient PreventGradient IdentityN".split())
 
 
-@_rule("Placeholder PlaceholderV2")
+@_rule("Placeholder PlaceholderV2 _Arg")
 def _feed(site: Site) -> list[Shape]:
+    if site.open_feeds:
+        return [None]
     shape = site.node.attributes.get("shape")
     if not isinstance(shape, tuple):
         return [None]
@@ -115,6 +118,8 @@ def _constant(site: Site) -> list[Shape]:
 
 @_rule("PlaceholderWithDefault")
 def _default(site: Site) -> list[Shape]:
+    if site.open_feeds:
+        return [None]
     shape = site.node.attributes.get("shape")
     return [shape if isinstance(shape, tuple) and shape else None]
 

@@ -18,8 +18,11 @@ UNKNOWN = TensorType(None, None)
 Types = Mapping[str, tuple[TensorType, ...]]
 
 
-def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, batch: int | None = None) -> Types:
-    """The output types of each node. `known` are types measured in a run; `batch` stands for the first dimension of a feed where it is open."""
+def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, batch: int | None = None, open_feeds: bool = False) -> Types:
+    """The output types of each node. `known` are types measured in a run; `batch` stands for the first dimension of a feed where it is open.
+
+    With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any shape may be fed.
+    """
     types: dict[str, tuple[TensorType, ...]] = {}
     values: dict[tuple[str, int], tuple[int | None, ...]] = {}
     sent = {str(node.attributes.get("tensor_name")): node.inputs[0] for node in graph if node.op in ("_Send", "_HostSend") and node.inputs}
@@ -27,10 +30,15 @@ def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, batch: in
         references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
         if node.op in ("_Recv", "_HostRecv") and (source := sent.get(str(node.attributes.get("tensor_name")))):
             references = [split_reference(source)]
-        site = Site(node, [_type(types, *each) for each in references], [values.get(each) for each in references], batch)
+        site = Site(node, [_type(types, *each) for each in references], [values.get(each) for each in references], batch, open_feeds)
         types[node.name] = _typed(site, (known or {}).get(node.name))
         values.update({(node.name, port): value for port, value in values_of(site).items()})
     return types
+
+
+def has_rule(op: str) -> bool:
+    """Whether the inference knows an op type."""
+    return op in RULES
 
 
 def type_of(types: Types, reference: str) -> TensorType:
@@ -53,7 +61,7 @@ def _typed(site: Site, measured: TensorType | None) -> tuple[TensorType, ...]:
     count = max(len(shapes), len(site.node.outputs), 1)
     dtypes = dtypes_of(site, count)
     found = [TensorType(shapes[port] if port < len(shapes) else None, dtypes[port]) for port in range(count)]
-    for port, stated in enumerate(site.node.outputs):
+    for port, stated in enumerate(() if site.open_feeds else site.node.outputs):
         if found[port].shape is None or (found[port].bytes is None and stated.bytes is not None):
             found[port] = TensorType(stated.shape, found[port].dtype or stated.dtype)
     if measured is not None and measured.shape is not None and found[0].bytes is None:

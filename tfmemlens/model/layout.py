@@ -26,7 +26,7 @@ CAUSES: Mapping[str, CauseText] = {
     "not-supported": CauseText("an op exists only for {source}, or the pass does not know it", "replace-op"),
     "gradient-not-supported": CauseText("the gradient of an op is not converted, although the op itself is", "replace-op"),
     "random-source": CauseText("a random mask is drawn by an op that has no layout", "data-format-nchw"),
-    "unknown-rank": CauseText("the rank of a tensor is not known before the run", "static-rank"),
+    "unknown-rank": CauseText("the rank of a tensor is not known before the run (a placeholder may be fed any shape)", "static-rank"),
     "unsupported-shapes": CauseText("an op joins tensors of ranks that the pass does not handle", "static-rank"),
     "reduction-axes": CauseText("a reduction's axes are not known before the run, or are not those that the pass handles", "static-rank"),
     "slice-drops-axes": CauseText("a slice adds or drops axes", "keep-axes"),
