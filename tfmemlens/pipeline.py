@@ -17,6 +17,7 @@ from tfmemlens.model.difference import Difference
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
+from tfmemlens.model.layout import LayoutTrial
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.step import TracedStep
@@ -152,6 +153,30 @@ def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
 
     frames = [attribution.frame(timeline) for timeline in found]
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+
+def layout_report(found: Capture, trials: Iterable[tuple[str, str, Capture | None]] = (), keep: Iterable[str] = ()) -> Report:
+    """The layout pass's copies in a graph that has been through it, with the op that forces each.
+
+    `trials` are (remedy, what was done, the graph it gave); without a graph the copies with only causes outside `keep` are taken to vanish.
+    """
+    case = attribution.attribute(replace(found, incidents=()))
+    study = case.layout or attribution.without_copies(found)
+    kept = frozenset(keep)
+    tried = [
+        LayoutTrial(slug, text, attribution.layout(graph) or attribution.without_copies(graph) if graph else study.left(kept)) for slug, text, graph in trials
+    ]
+    return findings.examine(replace(case, moments=(), layout=study, trials=tuple(tried)))
+
+
+def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
+    """The capture of a file that holds a graph. Raises UnreadableInput."""
+    from tfmemlens.readers import graph_file
+
+    found = capture(graph_file.saved_model_file(str(source)) or source, hints)
+    if found.graph is None:
+        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2]) or graph_file.HINT)
+    return found
 
 
 @uncollected

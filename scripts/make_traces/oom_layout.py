@@ -31,18 +31,18 @@ def virtual_gpu(architecture):
     """A cluster with one CPU and one GPU that exist on paper only."""
     def device(kind, environment):
         properties = device_properties_pb2.DeviceProperties(
-            type=kind, frequency=1000, num_cores=8, memory_size=8 << 30, environment=environment)
+            type=kind, frequency=1000, num_cores=8, memory_size=1 << 40, environment=environment)
         return device_properties_pb2.NamedDevice(
             properties=properties, name=GPU.replace("GPU", kind))
     return gcluster.Cluster(devices=[device("CPU", {}), device("GPU", {"architecture": architecture})])
 
 
-def after_layout_pass(graph, fetches, architecture):
-    """The GraphDef that the real layout pass alone makes of this graph."""
+def after_layout_pass(graph, fetches, architecture, passes=("layout",)):
+    """The GraphDef that the real layout pass makes of this graph, alone or (None) among all passes that a Session runs."""
     for fetch in fetches:
         graph.add_to_collection("train_op", fetch)
     rewriter = rewriter_config_pb2.RewriterConfig(
-        optimizers=["layout"], meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE, min_graph_nodes=-1)
+        optimizers=passes, meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE if passes else 0, min_graph_nodes=-1)
     config = tf1.ConfigProto()
     config.graph_options.rewrite_options.CopyFrom(rewriter)
     meta_graph = tf1.train.export_meta_graph(graph=graph)

@@ -14,6 +14,7 @@ from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -45,7 +46,24 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
         layers = capture.layers or summaries(capture.timelines[0], peaks[0].attribution)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
-    return Case(capture, tuple(moments), api_of(capture), layers)
+    return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
+
+
+def layout(capture: Capture) -> LayoutStudy | None:
+    """What Grappler's layout pass did to the graph; None without a graph, or where the pass left nothing in it."""
+    graph = capture.graph
+    if graph is None or not any("LayoutOptimizer" in name for body in (graph, *graph.functions.values()) for name in body.nodes):
+        return None
+    from tfmemlens.attribution.layout_copies import study
+
+    return study(graph, capture.timelines, capture.hints.batch)
+
+
+def without_copies(capture: Capture) -> LayoutStudy:
+    """The study of a graph in which the pass left nothing: its peak alone."""
+    from tfmemlens.attribution.layout_peak import peak_alone
+
+    return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.batch) if capture.graph else None)
 
 
 def _failure(capture: Capture, incident: Incident) -> Moment:

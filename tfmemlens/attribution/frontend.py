@@ -6,6 +6,7 @@ import re
 
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Api, FrontEnd
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
 
 _KERAS = re.compile(
@@ -24,7 +25,18 @@ def api_of(capture: Capture) -> Api:
     front_end = next((found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN), FrontEnd.UNKNOWN)
     if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
         oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
+    if capture.graph is not None and not capture.source.version:
+        oldest, newest = _era(capture.graph, oldest, newest)
     return Api(oldest, newest, front_end)
+
+
+def _era(graph: Graph, oldest: tuple[int, int], newest: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """What the layout pass's names and a few op types tell of the TensorFlow that wrote a graph."""
+    if any(re.search(r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N", name) for name in graph.nodes):
+        return max(oldest, (1, 4)), min(newest, (1, 14))
+    if any("-PermConstN" in name for name in graph.nodes) or any(node.op in ("FusedBatchNormV3", "AddV2") for node in graph):
+        return max(oldest, (1, 14)), newest
+    return oldest, newest
 
 
 def _version(text: str) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from tfmemlens.findings._rows import place, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.units import human, percent
 
 _TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory"}
@@ -13,6 +14,8 @@ _TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
     """One sentence that stands alone."""
+    if not case.moments and case.layout:
+        return _sentence(_layout(case.layout))
     if not case.moments:
         soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
         nothing = "No memory figures are in this trace." if _TRACES & set(case.capture.source.formats) else "No sign that memory ran out was found."
@@ -29,6 +32,17 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     deeper = next((finding for finding in ours if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because), None)
     why = f" ({deeper.because})" if deeper else ""
     return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}{why}")
+
+
+def _layout(study: LayoutStudy) -> str:
+    """What the layout pass did to a graph that stands alone."""
+    if not study.copies:
+        return "the layout pass makes no copy of a tensor in this graph"
+    size = f" with {human(study.bytes)}" if study.bytes else ""
+    main = study.causes[0]
+    whole = len(study.copies) == len(main.copies)
+    count = f"the layout pass put {len(study.copies)} cop{'y' if len(study.copies) == 1 else 'ies'} of tensors{size} into this graph"
+    return f"{count}{',' if whole else f': {len(main.copies)} of them'} because {main.because}"
 
 
 def _what(moment: Moment) -> str:

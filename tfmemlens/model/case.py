@@ -10,6 +10,7 @@ from tfmemlens.model.attribution import Attribution, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import NOTHING, FailedRequest, Incident
 from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
@@ -183,3 +184,7 @@ class Case:
     api: Api = Api()
     layers: tuple[LayerSummary, ...] = ()
     """The model as a trace shows it, empty for a log."""
+    layout: LayoutStudy | None = None
+    """What Grappler's layout pass did to the capture's graph, None without a graph or without the pass."""
+    trials: tuple[LayoutTrial, ...] = ()
+    """The pass tried again on edited graphs."""

@@ -9,7 +9,7 @@ from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers import _fit, _layers, _timeline
+from tfmemlens.renderers import _copies, _fit, _layers, _timeline
 from tfmemlens.renderers._layout import bar, columns, display_width, paragraph, shorten, stacked_bar, styled
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 from tfmemlens.units import human, human_size, percent
@@ -43,7 +43,7 @@ def render(report: Report, view: View = View()) -> str:
     for index in moments:
         lines += _moment(report, index, view)
     if not report.case.moments:
-        lines += _findings(report, None, view)
+        lines += _layout_pass(report, view) + _findings(report, None, view)
     lines += ([] if report.fit else _others(report, view)) + _notes(report, view)
     text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
     return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
@@ -68,6 +68,19 @@ def _title(report: Report, view: View) -> list[str]:
 def _writer(report: Report) -> str:
     framework = report.case.capture.source.framework
     return {"jax": "JAX", "xla": "an XLA compiler"}.get(framework or "") or str(report.case.api)
+
+
+def _layout_pass(report: Report, view: View) -> list[str]:
+    """What the layout pass did to a graph that stands alone."""
+    study = report.case.layout
+    if study is None or not (study.copies or report.case.trials):
+        return []
+    tried = _copies.trials(report.case, view)
+    return [
+        *(_heading("tried", view) + tried if tried else []),
+        *(_heading("copies by cause", view) + _copies.causes(study) + _copies.peak(study, view) if study.copies else []),
+        *(_heading("the largest copies", view) + _copies.largest(study, view) if study.copies else []),
+    ]
 
 
 def _heading(text: str, view: View) -> list[str]:
