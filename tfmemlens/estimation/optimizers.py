@@ -60,15 +60,26 @@ def optimizer(name: str) -> Optimizer:
 def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> None:
     """The ops that apply one gradient; each reads the gradient and the slots, and its steps write over each other where they can."""
     if math.prod(grad.shape) != math.prod(weight.shape):
-        tape.consume("ResourceScatterAdd", [grad, weight])
+        tape.consume("ResourceScatterAdd", [grad, weight], updates=weight)
         return
     if kind.name == "sgd":
         step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif kind.name == "momentum":
+        step = _momentum(tape, weight, grad, slots[0])
     elif kind.name in ("adam", "adamw"):
         step = _adam(tape, weight, grad, slots)
     else:
         step = _generic(tape, kind, weight, grad, slots)
-    tape.consume("AssignSubVariableOp", [weight, step])
+    tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+
+
+def _momentum(tape: Tape, weight: Value, grad: Value, slot: Value) -> Value:
+    """The product momentum * m does not wait for the gradient, so it is there from the step's beginning; the sum takes the slot's place."""
+    old = tape.op("Mul", [slot], weight.shape)
+    scaled = tape.op("Mul", [grad], weight.shape, over=[grad])
+    new = tape.op("Sub", [old, scaled], weight.shape, over=[old, scaled])
+    tape.consume("AssignVariableOp", [new], replaces=slot)
+    return new
 
 
 def _adam(tape: Tape, weight: Value, grad: Value, slots: list[Value]) -> Value:

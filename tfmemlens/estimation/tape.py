@@ -59,6 +59,10 @@ class Op:
     work: float = 0.0
     after: tuple[int, ...] = ()
     """Ops (by index) that must have ended."""
+    updates: int | None = None
+    """The variable whose values it changes: in place, unless somebody still reads them."""
+    replaces: int | None = None
+    """The variable that takes over the buffer of the last read."""
 
 
 Back = Callable[["Value"], Sequence["Value | None"]]
@@ -131,11 +135,13 @@ class Tape:
     def _kind(self) -> Kind:
         return Kind.GRADIENT if self.phase is Phase.GRADIENT else Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
 
-    def consume(self, op: str, reads: Sequence[Value], *, temporary: int = 0, work: float | None = None) -> None:
-        """A kernel that makes nothing, such as the assignment of a variable."""
+    def consume(self, op: str, reads: Sequence[Value], *, updates: Value | None = None, replaces: Value | None = None) -> None:
+        """A kernel that makes nothing: the update of a variable in place, or its replacement by the last thing read."""
         owner = Owner(self.layer or None, self._kind(), self.phase, op)
-        touched = sum(each.bytes for each in reads)
-        self.ops.append(Op(self._node(op, None), op, owner, tuple(each.buffer for each in reads), (), (), temporary, touched if work is None else work))
+        node, read = self._node(op, None), tuple(each.buffer for each in reads)
+        touched = float(sum(each.bytes for each in reads))
+        changed, replaced = (value.buffer if value else None for value in (updates, replaces))
+        self.ops.append(Op(node, op, owner, read, (), (), 0, touched, (), changed, replaced))
 
     def alias(self, value: Value, shape: Sizes) -> Value:
         """The same buffer in another shape: Reshape, Squeeze, Identity."""
