@@ -149,7 +149,7 @@ def run(
     waiting, followers = _dependencies(ops)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
     threads = [_Worker() for _ in range(max(workers, 1))]
-    for place, index in enumerate(index for index, count in enumerate(waiting) if not count):
+    for place, index in enumerate(sorted((index for index, count in enumerate(waiting) if not count), key=lambda index: not ops[index].early)):
         threads[place % len(threads)].queue.append(index)
     running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
     executions: list[tuple[str, float, float]] = []

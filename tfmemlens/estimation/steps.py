@@ -55,7 +55,7 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
                 ]
                 step.slots += [(layer, slot) for slot in slots]
                 if grad is not None and optimizer.name != "none":
-                    optimizers.update(tape, optimizer, weight, grad, slots)
+                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, slots))
     return step
 
 

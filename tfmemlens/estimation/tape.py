@@ -63,6 +63,8 @@ class Op:
     """The variable whose values it changes: in place, unless somebody still reads them."""
     replaces: int | None = None
     """The variable that takes over the buffer of the last read."""
+    early: bool = False
+    """Whether it runs at the very beginning, since it waits for nothing but variables."""
 
 
 Back = Callable[["Value"], Sequence["Value | None"]]
@@ -117,6 +119,7 @@ class Tape:
         temporary: int = 0,
         work: float | None = None,
         kind: Kind | None = None,
+        early: bool = False,
     ) -> Value:
         """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`."""
         like = reads[0] if reads else None
@@ -127,7 +130,9 @@ class Tape:
         made = self._value(node, op, owner, tuple(shape), dtype)
         touched = made.bytes + sum(each.bytes for each in reads)
         fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
-        self.ops.append(Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work))
+        self.ops.append(
+            Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work, early=early)
+        )
         if any(each.index in self.wanted for each in reads):
             self.wanted.add(made.index)
         return made
