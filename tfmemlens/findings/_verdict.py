@@ -34,7 +34,9 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
-        return f"A step is predicted to need {human(moment.attribution.table.total_bytes)}"
+        limit, need = moment.balance.limit, moment.attribution.table.total_bytes
+        fits = "" if limit is None else f", which does not fit {human(limit.bytes)}" if need > limit.bytes else f" of {human(limit.bytes)}"
+        return f"A step is predicted to need {human(need)}{fits}"
     if request is None:
         bound = "at least " if moment.timeline and moment.timeline.curve_source.is_bound else ""
         return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"

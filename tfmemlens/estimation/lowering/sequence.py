@@ -14,7 +14,7 @@ from tfmemlens.model.network import LayerSpec
 Rule = Callable[[Job], list[Value]]
 
 _PER_STEP = {"LSTM": 9.0, "GRU": 8.0, "SimpleRNN": 3.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
-_PARTS = 8
+_PARTS = 256
 """Tensors of [batch, units] that one time step keeps for backward, beyond its input: measured, 60 to 100 steps of 32 to 128 units."""
 
 
@@ -103,7 +103,8 @@ def _loop(job: Job, spec: LayerSpec, outputs: int) -> list[Value]:
     across = tape.op("Transpose", [x], (steps, batch, *x.shape[2:]))
     made = tape.op("While", [across, *weights], sizes_of(job.outputs[0]), job.dtype, work=work)
     shape = (max(steps // _PARTS, 1), batch, round(width))
-    stacks = [tape.op("TensorListPushBack", [made, across], shape, job.dtype, kind=Kind.LOOP_STACK) for _ in range(min(_PARTS, steps))] if tape.training else []
+    parts = range(min(_PARTS, steps) if tape.training else 0)
+    stacks = [tape.op("TensorListPushBack", [made, across], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True) for _ in parts]
 
     def back(grad: Value) -> list[Value | None]:
         data = tape.op("While", [grad, *stacks, made], x.shape, work=2 * work)
