@@ -1,6 +1,7 @@
 """The real runs of estimate.py: estimate_run.py OUT.json CASES.json, with the Python of a TensorFlow environment.
 
-Each case runs in a process of its own, under a BFC allocator on the CPU: build, compile, two steps; the peak of the second is the allocator's own.
+Each case runs in a process of its own, under a BFC allocator on the CPU: build, compile, a first step, then seven more; the peak of each is the
+allocator's own. They differ, since ops that run at the same time differ. A mode that ends in `-1` gives the executor one thread, so that they do not.
 """
 
 import json
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 keras = tf.keras
 L = keras.layers
+STEPS = 7
 
 
 def lenet():
@@ -130,6 +132,8 @@ def xception():
 
 
 def run(name, batch, optimizer, mode):
+    if mode.endswith("-1"):
+        tf.config.threading.set_inter_op_parallelism_threads(1)
     model = globals()[name]()
     x = [np.random.rand(batch, *[int(part) for part in each.shape[1:]]) for each in model.inputs]
     x = [np.asarray(each * 99, np.int32) if "int" in str(kind.dtype) else np.asarray(each, np.float32) for each, kind in zip(x, model.inputs)][0]
@@ -138,17 +142,20 @@ def run(name, batch, optimizer, mode):
     y = np.random.rand(batch, *shape).astype(np.float32) if several else np.random.randint(0, 10, batch).astype(np.int32)
     steps = keras.optimizers.SGD(momentum=0.9) if optimizer == "momentum" else optimizer
     model.compile(steps, "mse" if several else "sparse_categorical_crossentropy")
-    call = (lambda: model.train_on_batch(x, y)) if mode == "training" else (lambda: model.predict_on_batch(x))
+    call = (lambda: model.train_on_batch(x, y)) if mode.startswith("training") else (lambda: model.predict_on_batch(x))
     call()
     before = tf.config.experimental.get_memory_info("CPU:0")["current"]
-    tf.config.experimental.reset_memory_stats("CPU:0")
-    call()
-    peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
-    return {"before": before, "peak": peak, "json": model.to_json(), "parameters": model.count_params()}
+    peaks = []
+    for _ in range(STEPS):
+        tf.config.experimental.reset_memory_stats("CPU:0")
+        call()
+        peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"])
+    return {"before": before, "peaks": peaks, "model": model.to_json(), "parameters": model.count_params()}
 
 
 def main(out, cases):
-    found = json.load(open(out)) if os.path.exists(out) else {}
+    known = json.load(open(out)) if os.path.exists(out) else {}
+    found, models = known.get("runs", {}), known.get("models", {})
     for case in json.load(open(cases)):
         key = "/".join(map(str, case))
         if key in found:
@@ -167,12 +174,13 @@ def main(out, cases):
         os.waitpid(child, 0)
         if pid:
             found[key] = json.load(open(f"{out}.{pid}"))
+            models[case[0]] = found[key].pop("model")
             os.remove(f"{out}.{pid}")
-            print(key, found[key]["peak"], flush=True)
+            print(key, found[key]["peaks"], flush=True)
         else:
             print(key, "failed", flush=True)
         with open(out, "w") as file:
-            json.dump(found, file)
+            json.dump({"tensorflow": tf.__version__, "runs": found, "models": models}, file, indent=0, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,31 @@
 """A step on several threads, without computing anything: when each op runs, which buffers live, what the allocator hands out.
 
-As TensorFlow's executor does it: an op is ready when its inputs are there; it allocates when it starts, lets go of its inputs when it ends, and writes
-over an input that nobody else needs. Times are guesses from the bytes and products that an op touches; they only decide what overlaps.
+As TensorFlow's executor does it (`executor.cc :: ScheduleReady`, Eigen's NonBlockingThreadPool): of the ops that become ready when one ends, the thread
+keeps the cheap ones and the last expensive one, and leaves the others to its queue, which it takes from the front and other threads from the back. An op
+allocates when it starts, writes over an input that nobody else needs, and lets go of its inputs when it ends. Times are guesses from what an op touches;
+they only decide what overlaps.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.tape import Buffer, Op
+from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, CHEAP_BYTES, OVERHEAD_MICROS
 
-_BYTES_PER_MICROSECOND = 8_000.0
-_OVERHEAD_MICROS = 4.0
+_AFTER_MICROS = 0.001
+"""What one op frees another takes: a start comes this much after the end that made room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One allocation: which op made it, when it was born and died (None: it outlives the step), its chunk."""
+    """One allocation: which op made it (None: it stood before the step), when it was born and died (None: it outlives the step), its chunk."""
 
-    op: Op
+    op: Op | None
     buffer: int | None
     """None for a temporary."""
     requested_bytes: int
@@ -33,19 +36,21 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened: allocations and executions."""
+    """What happened: allocations and executions; `start_bytes` stood before and after, what died in the step is among the lives."""
 
     lives: tuple[Life, ...]
     executions: tuple[tuple[str, float, float], ...]
     peak_bytes: int
     start_bytes: int
+    standing: Mapping[int, Chunk]
+    """The chunks of what outlives the step, by buffer: variables move when a step writes them anew."""
 
 
 @dataclass
 class _Slot:
-    """A chunk in use. `users`: ops that still read what lives in it."""
+    """A chunk in use. `users`: ops that still read what lives in it, and one more for what must outlive the step."""
 
-    op: Op
+    op: Op | None
     buffer: int
     chunk: Chunk
     requested_bytes: int
@@ -53,23 +58,27 @@ class _Slot:
     users: int
 
 
-class _State:
-    """The moving parts of one run."""
+@dataclass
+class _Worker:
+    """A thread: what it keeps for itself, and the queue that others may take from."""
 
-    def __init__(self, ops: Sequence[Op], buffers: Sequence[Buffer], kept: frozenset[int], pool: Pool) -> None:
-        self.buffers, self.pool, self.kept = buffers, pool, kept
-        self.users = [1 if index in kept else 0 for index in range(len(buffers))]
-        producer = {made: index for index, op in enumerate(ops) for made in op.writes}
-        self.waiting = [0] * len(ops)
-        self.followers: list[list[int]] = [[] for _ in ops]
-        for index, op in enumerate(ops):
-            needed = {producer[read] for read in op.reads if read in producer} | set(op.after)
-            self.waiting[index] = len(needed)
-            for before in needed:
-                self.followers[before].append(index)
+    inline: deque[int] = field(default_factory=deque)
+    queue: deque[int] = field(default_factory=deque)
+    busy: bool = False
+
+
+class _Memory:
+    """Which buffer lives in which chunk, and who still needs it."""
+
+    def __init__(self, ops: Sequence[Op], buffers: Sequence[Buffer], standing: Mapping[int, Chunk], kept: frozenset[int], pool: Pool) -> None:
+        self.buffers, self.pool = buffers, pool
+        self.users = [1 if index in kept or buffer.standing else 0 for index, buffer in enumerate(buffers)]
+        for op in ops:
             for read in set(op.reads):
                 self.users[read] += 1
-        self.slots: dict[int, _Slot] = {}
+        self.slots = {index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index]) for index, chunk in standing.items()}
+        self.old: dict[int, _Slot] = {}
+        """Where the values of a variable live that was updated while somebody still read them."""
         self.lives: list[Life] = []
 
     def start(self, op: Op, now: float) -> tuple[Chunk, float] | None:
@@ -79,58 +88,135 @@ class _State:
             if donor is not None:
                 donor.users += self.users[made]
                 self.slots[made] = donor
-            elif (size := self.buffers[made].bytes) and (chunk := self.pool.allocate(size)) is not None:
-                self.slots[made] = _Slot(op, made, chunk, size, now, self.users[made])
+            else:
+                self._allocate(op, made, now, self.users[made])
+        if op.updates is not None and (old := self.slots.get(op.updates)) is not None and old.users > 2:
+            old.users -= 2  # somebody still reads the old values: `PrepareToUpdateVariable` copies
+            self.old[op.updates] = old
+            self._allocate(op, op.updates, now, 2)
         if op.temporary_bytes and (chunk := self.pool.allocate(op.temporary_bytes)):
             return chunk, now
         return None
+
+    def _allocate(self, op: Op, buffer: int, now: float, users: int) -> None:
+        size = self.buffers[buffer].bytes
+        if size and (chunk := self.pool.allocate(size)) is not None:
+            self.slots[buffer] = _Slot(op, buffer, chunk, size, now, users)
 
     def finish(self, op: Op, temporary: tuple[Chunk, float] | None, now: float) -> None:
         """Let go of the temporary and of all inputs that nobody needs any more."""
         if temporary is not None:
             self.lives.append(Life(op, None, op.temporary_bytes, temporary[0].size_bytes, temporary[1], now))
             self.pool.free(temporary[0])
+        if op.replaces is not None and (new := self.slots.get(op.reads[-1])) is not None and (old := self.slots.get(op.replaces)) is not new:
+            new.users += 1
+            self.slots[op.replaces] = new
+            if old is not None:
+                old.users -= 1
+                self._settle(old, now)
         for read in set(op.reads):
-            self._release(read, 1, now)
+            if read in self.old and read != op.updates:
+                self.users[read] -= 1
+                self.old[read].users -= 1
+                self._settle(self.old[read], now)
+            else:
+                self._release(read, 1, now)
         for made in op.writes:
             self._release(made, 0, now)
 
     def _release(self, buffer: int, count: int, now: float) -> None:
+        self.users[buffer] -= count
         slot = self.slots.get(buffer)
         if slot is None:
             return
         slot.users -= count
-        self.users[buffer] -= count
         if not self.users[buffer]:
             del self.slots[buffer]
-        if not slot.users:
+        self._settle(slot, now)
+
+    def _settle(self, slot: _Slot, now: float) -> None:
+        if not slot.users and slot.requested_bytes:
             self.lives.append(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, now))
             self.pool.free(slot.chunk)
+            slot.requested_bytes = 0
 
 
-def run(ops: Sequence[Op], buffers: Sequence[Buffer], pool: Pool, kept: frozenset[int] = frozenset(), threads: int = 4) -> Run:
-    """Execute the ops on a pool. `kept` are buffers that outlive the step."""
-    state = _State(ops, buffers, kept, pool)
-    start_bytes, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
-    ready = deque(index for index, count in enumerate(state.waiting) if not count)
-    running: list[tuple[float, int, int, tuple[Chunk, float] | None]] = []
+def run(
+    ops: Sequence[Op], buffers: Sequence[Buffer], pool: Pool, standing: Mapping[int, Chunk] | None = None, kept: frozenset[int] = frozenset(), workers: int = 4
+) -> Run:
+    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step."""
+    memory = _Memory(ops, buffers, standing or {}, kept, pool)
+    waiting, followers = _dependencies(ops)
+    before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
+    threads = [_Worker() for _ in range(max(workers, 1))]
+    for place, index in enumerate(sorted((index for index, count in enumerate(waiting) if not count), key=lambda index: not ops[index].early)):
+        threads[place % len(threads)].queue.append(index)
+    running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
     executions: list[tuple[str, float, float]] = []
     now, serial = 0.0, 0
-    while ready or running:
-        while ready and len(running) < threads:
-            index = ready.popleft()
-            op = ops[index]
-            temporary = state.start(op, now)
-            end = now + _OVERHEAD_MICROS + op.work / _BYTES_PER_MICROSECOND
-            executions.append((op.name, now, end))
-            serial += 1
-            heapq.heappush(running, (end, serial, index, temporary))
-        now, _, index, temporary = heapq.heappop(running)
-        state.finish(ops[index], temporary, now)
-        for follower in state.followers[index]:
-            state.waiting[follower] -= 1
-            if not state.waiting[follower]:
+    while True:
+        for number, thread in enumerate(threads):
+            chosen = None if thread.busy else _next(thread, threads)
+            if chosen is not None:
+                index = chosen
+                temporary = memory.start(ops[index], now + _AFTER_MICROS)
+                end = now + OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND
+                executions.append((ops[index].name, now, end))
+                serial += 1
+                thread.busy = True
+                heapq.heappush(running, (end, serial, index, number, temporary))
+        if not running:
+            break
+        now, _, index, number, temporary = heapq.heappop(running)
+        memory.finish(ops[index], temporary, now)
+        threads[number].busy = False
+        ready = []
+        for follower in followers[index]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
                 ready.append(follower)
-    for slot in {id(each): each for each in state.slots.values()}.values():
-        state.lives.append(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, None))
-    return Run(tuple(state.lives), tuple(executions), pool.peak_bytes, start_bytes)
+        _schedule(ops, ready, threads[number])
+    return _result(memory, executions, pool, before)
+
+
+def _dependencies(ops: Sequence[Op]) -> tuple[list[int], list[list[int]]]:
+    producer = {made: index for index, op in enumerate(ops) for made in op.writes}
+    waiting = [0] * len(ops)
+    followers: list[list[int]] = [[] for _ in ops]
+    for index, op in enumerate(ops):
+        needed = {producer[read] for read in op.reads if read in producer} | set(op.after)
+        waiting[index] = len(needed)
+        for before in needed:
+            followers[before].append(index)
+    return waiting, followers
+
+
+def _next(thread: _Worker, threads: Sequence[_Worker]) -> int | None:
+    if thread.inline:
+        return thread.inline.popleft()
+    if thread.queue:
+        return thread.queue.popleft()
+    return next((other.queue.pop() for other in threads if other.queue), None)
+
+
+def _schedule(ops: Sequence[Op], ready: Sequence[int], thread: _Worker) -> None:
+    expensive = None
+    for index in ready:
+        if ops[index].work < CHEAP_BYTES and not ops[index].temporary_bytes:
+            thread.inline.append(index)
+            continue
+        if expensive is not None:
+            thread.queue.appendleft(expensive)
+        expensive = index
+    if expensive is not None and thread.inline:
+        thread.queue.appendleft(expensive)
+    elif expensive is not None:
+        thread.inline.append(expensive)
+
+
+def _result(memory: _Memory, executions: list[tuple[str, float, float]], pool: Pool, before: int) -> Run:
+    standing = {buffer: slot.chunk for buffer, slot in memory.slots.items()}
+    fresh = {id(slot): slot for slot in memory.slots.values() if slot.op is not None}
+    lives = [*memory.lives, *(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, None) for slot in fresh.values())]
+    died = sum(life.chunk_bytes for life in lives if life.op is None)
+    return Run(tuple(lives), tuple(executions), pool.peak_bytes, before - died, standing)

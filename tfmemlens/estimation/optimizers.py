@@ -57,27 +57,44 @@ def optimizer(name: str) -> Optimizer:
     return _KNOWN[plain]
 
 
-def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> None:
-    """The ops that apply one gradient; each reads the gradient and the slots, and its steps write over each other where they can."""
-    if math.prod(grad.shape) != math.prod(weight.shape):
-        tape.consume("ResourceScatterAdd", [grad, weight])
-        return
+def prepare(tape: Tape, kind: Optimizer, weight: Value, slots: list[Value]) -> list[Value]:
+    """What an update computes before it has a gradient: momentum * m is there from the step's beginning."""
+    return [tape.op("Mul", slots[:1], weight.shape, early=True)] if kind.name in ("momentum", "nesterov") else []
+
+
+def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value], ready: list[Value]) -> None:
+    """The ops that apply one gradient; its steps write over each other where they can."""
+    whole = math.prod(grad.shape) == math.prod(weight.shape)
     if kind.name == "sgd":
+        if not whole:
+            tape.consume("ResourceScatterAdd", [grad, weight], updates=weight)
+            return
         step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif kind.name == "momentum":
+        scaled = tape.op("Mul", [_dense(tape, weight, grad)], weight.shape, over=[grad])
+        step = tape.op("Sub", [ready[0], scaled], weight.shape, over=[ready[0], scaled])
+        tape.consume("AssignVariableOp", [step], replaces=slots[0])
     elif kind.name in ("adam", "adamw"):
         step = _adam(tape, weight, grad, slots)
     else:
-        step = _generic(tape, kind, weight, grad, slots)
-    tape.consume("AssignSubVariableOp", [weight, step])
+        step = _generic(tape, kind, weight, _dense(tape, weight, grad), slots)
+    tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+
+
+def _dense(tape: Tape, weight: Value, grad: Value) -> Value:
+    """An embedding's gradient has only the rows that were looked up; most updates spread it over the whole table."""
+    return grad if math.prod(grad.shape) == math.prod(weight.shape) else tape.op("UnsortedSegmentSum", [grad], weight.shape)
 
 
 def _adam(tape: Tape, weight: Value, grad: Value, slots: list[Value]) -> Value:
-    first = tape.op("Sub", [grad, slots[0]], weight.shape)
-    square = tape.op("Square", [grad, first], weight.shape, over=[grad])
+    """The squares go first, so that the gradient itself can be written over; then both parts meet in a division."""
+    first = _dense(tape, weight, grad)
+    first = tape.op("Sub", [first, slots[0]], weight.shape, over=[first])
     first = tape.op("Mul", [first], over=[first])
+    square = _dense(tape, weight, tape.op("Square", [grad], over=[grad]))
     second = tape.op("Sub", [square, slots[1]], weight.shape, over=[square])
-    moved = tape.op("AssignAddVariableOp", [slots[0], first], (), work=first.bytes)
     second = tape.op("Mul", [second], over=[second])
+    moved = tape.op("AssignAddVariableOp", [slots[0], first], (), work=first.bytes)
     scaled = tape.op("AssignAddVariableOp", [slots[1], second], (), work=second.bytes)
     step = tape.op("Mul", [slots[0], moved], weight.shape)
     root = tape.op("Sqrt", [slots[1], scaled], weight.shape)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tfmemlens.costs import networks
-from tfmemlens.costs.bfc import Pool
+from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation import optimizers, steps
 from tfmemlens.estimation.execution import Life, Run, run
-from tfmemlens.estimation.tape import Value
+from tfmemlens.estimation.tape import Buffer, Value
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+
+_STEPS = 4
+_MANY_OPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,20 @@ def predict(network: Network, settings: Settings) -> Prediction:
     pool = Pool()
     standing = _stand(pool, step, optimizer)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    result = run(step.tape.ops, step.tape.buffers, pool, kept, settings.threads)
-    return Prediction(done, step, _timeline(step, standing, result, settings), optimizer)
+    return Prediction(done, step, _timeline(step, _settled(step, pool, standing, kept, settings), settings), optimizer)
+
+
+def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> tuple[Mapping[int, Chunk], Run]:
+    """Chunks depend on the steps before, so a few go first; the highest of those that follow the first one counts."""
+    found: list[tuple[Mapping[int, Chunk], Run]] = []
+    for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 2):
+        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers)
+        found.append((standing, result))
+        standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
+        for buffer, chunk in result.standing.items():
+            if buffer not in standing:
+                pool.free(chunk)
+    return sorted(found[1:], key=lambda each: each[1].peak_bytes)[len(found[1:]) // 2]
 
 
 def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | None]]:
@@ -54,57 +69,37 @@ def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | Non
     return sizes
 
 
-def _stand(pool: Pool, step: steps.Step, optimizer: optimizers.Optimizer) -> list[tuple[Value, int]]:
+def _stand(pool: Pool, step: steps.Step, optimizer: optimizers.Optimizer) -> dict[int, Chunk]:
     """Weights, slots, scalars and the batch take their chunks in the order in which a program makes them."""
-    found = []
-    for _, weight, _ in step.weights:
-        found.append((weight, _initialized(pool, weight)))
-    for _, slot in step.slots:
-        chunk = pool.allocate(slot.bytes)
-        found.append((slot, chunk.size_bytes if chunk else 0))
+    found = {weight.buffer: _initialized(pool, weight) for _, weight, _ in step.weights}
+    found |= {slot.buffer: pool.allocate(slot.bytes) for _, slot in step.slots}
     for _ in range(optimizer.scalars + 6):
         pool.allocate(4)
-    for value in step.inputs:
-        chunk = pool.allocate(value.bytes)
-        found.append((value, chunk.size_bytes if chunk else 0))
-    return found
+    found |= {value.buffer: pool.allocate(value.bytes) for value in step.inputs}
+    return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
 
 
-def _initialized(pool: Pool, weight: Value) -> int:
+def _initialized(pool: Pool, weight: Value) -> Chunk | None:
     """A random initialiser makes numbers, scales and shifts them: the variable keeps the last of three buffers."""
     if len(weight.shape) < 2:
-        chunk = pool.allocate(weight.bytes)
-        return chunk.size_bytes if chunk else 0
-    drawn = pool.allocate(weight.bytes)
-    scaled = pool.allocate(weight.bytes)
-    if drawn:
-        pool.free(drawn)
-    shifted = pool.allocate(weight.bytes)
-    if scaled:
-        pool.free(scaled)
-    return shifted.size_bytes if shifted else 0
+        return pool.allocate(weight.bytes)
+    drawn, scaled, shifted = (pool.allocate(weight.bytes) for _ in range(3))
+    for chunk in (drawn, scaled):
+        if chunk:
+            pool.free(chunk)
+    return shifted
 
 
-def _timeline(step: steps.Step, standing: list[tuple[Value, int]], result: Run, settings: Settings) -> Timeline:
+def _timeline(step: steps.Step, settled: tuple[Mapping[int, Chunk], Run], settings: Settings) -> Timeline:
     device, allocator = ("GPU:0", "GPU_0_bfc") if settings.device == "gpu" else ("CPU:0", "cpu")
-    rows = [_row(step, life, device, allocator) for life in sorted(result.lives, key=lambda life: life.start_micros)]
+    standing, result = settled
     buffers = step.tape.buffers
-    before = [
-        Allocation(
-            buffers[value.buffer].node,
-            chunk,
-            buffers[value.buffer].op,
-            device,
-            allocator,
-            value.bytes,
-            shape=value.shape,
-            dtype=value.dtype,
-            purpose=PERSISTENT,
-        )
-        for value, chunk in standing
-    ]
-    owners = {row.node: life.op.owner for row, life in zip(rows, sorted(result.lives, key=lambda life: life.start_micros), strict=True) if row.node}
-    owners |= {buffers[value.buffer].node: buffers[value.buffer].owner for value, _ in standing}
+    lives = sorted(result.lives, key=lambda life: life.start_micros)
+    rows = [_row(buffers, life, device, allocator) for life in lives]
+    gone = {life.buffer for life in lives if life.op is None}
+    before = [_standing_row(buffers[index], chunk, device, allocator) for index, chunk in standing.items() if index not in gone]
+    owners = {row.node: life.op.owner for row, life in zip(rows, lives, strict=True) if row.node and life.op}
+    owners |= {buffers[index].node: buffers[index].owner for index in standing}
     names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
     return Timeline(
         device, allocator, AllocationTable.of(rows), AllocationTable.of(before), result.start_bytes, None, BaselineSource.PREDICTED, settings.limit_bytes, True,
@@ -112,9 +107,14 @@ def _timeline(step: steps.Step, standing: list[tuple[Value, int]], result: Run, 
     )  # fmt: skip
 
 
-def _row(step: steps.Step, life: Life, device: str, allocator: str) -> Allocation:
-    buffer = step.tape.buffers[life.buffer] if life.buffer is not None else None
+def _standing_row(buffer: Buffer, chunk: Chunk, device: str, allocator: str) -> Allocation:
+    return Allocation(buffer.node, chunk.size_bytes, buffer.op, device, allocator, buffer.bytes, shape=buffer.shape, dtype=buffer.dtype, purpose=PERSISTENT)
+
+
+def _row(buffers: Sequence[Buffer], life: Life, device: str, allocator: str) -> Allocation:
+    buffer = buffers[life.buffer] if life.buffer is not None else None
+    name, op = (life.op.name, life.op.op) if life.op else (buffer.node, buffer.op) if buffer else (None, None)
     return Allocation(
-        life.op.name, life.chunk_bytes, life.op.op, device, allocator, life.requested_bytes, life.start_micros, life.end_micros,
+        name, life.chunk_bytes, op, device, allocator, life.requested_bytes, life.start_micros, life.end_micros,
         buffer.shape if buffer else None, buffer.dtype if buffer else None, purpose=OUTPUT if buffer else TEMPORARY,
     )  # fmt: skip

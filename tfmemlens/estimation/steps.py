@@ -55,7 +55,7 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
                 ]
                 step.slots += [(layer, slot) for slot in slots]
                 if grad is not None and optimizer.name != "none":
-                    optimizers.update(tape, optimizer, weight, grad, slots)
+                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, slots))
     return step
 
 
@@ -67,11 +67,16 @@ class _Builder:
     keras_3: bool
     dtype: str | None
     weights: dict[str, dict[str, Value]] = field(default_factory=dict)
+    holder: str | None = None
+    """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
 
     def network(self, network: Network, given: Mapping[str, list[Value]], prefix: str) -> list[Value]:
         """Write all calls of a network; returns its outputs."""
         made: Made = {}
         specs = {layer.name: layer for layer in network.layers}
+        for layer in network.layers:
+            if not layer.calls:
+                self._weights(f"{prefix}{layer.name}", layer)
         for name, index in networks.order(network):
             layer = specs[name]
             call = layer.calls[index]
@@ -99,11 +104,12 @@ class _Builder:
 
     def _call(self, path: str, layer: LayerSpec, inputs: list[Value], outputs: tuple[TensorType, ...]) -> list[Value]:
         tape = self.step.tape
-        tape.layer, tape.phase = path, Phase.FORWARD
+        tape.layer, tape.phase = self.holder or path, Phase.FORWARD
         dtype = compute_dtype(layer.config.get("dtype"), outputs)
         if "float" in dtype:
             inputs = [value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype) for value in inputs]
-        job = Job(tape, layer, inputs, outputs, self._weights(path, layer), dtype, self.keras_3, self.device, self.threads)
+        weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
+        job = Job(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads)
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)
         if layer.class_name == "TimeDistributed" and layer.inner:
@@ -117,7 +123,9 @@ class _Builder:
         inner = layer.inner[0]
         if inner.network is not None:
             done = networks.applied(inner.network, [TensorType(flat.shape, flat.dtype)], self.dtype)
+            self.holder = path
             made = self.network(done, {done.inputs[0].layer: [flat]}, f"{path}/")
+            self.holder = None
         else:
             shape = job.shape
             made = lower(replace(job, spec=inner, inputs=[flat], outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)))
@@ -127,9 +135,10 @@ class _Builder:
         if path not in self.weights:
             self.weights[path] = {}
             for spec in layer.weights:
-                value = self.step.tape.source(f"{path}/{spec.name}", spec.shape, spec.dtype, Kind.PARAMETER, spec.trainable and self.step.tape.training, path)
+                owner = self.holder or path
+                value = self.step.tape.source(f"{path}/{spec.name}", spec.shape, spec.dtype, Kind.PARAMETER, spec.trainable and self.step.tape.training, owner)
                 self.weights[path][spec.name] = value
-                self.step.weights.append((path, value, spec.trainable))
+                self.step.weights.append((owner, value, spec.trainable))
         return self.weights[path]
 
 

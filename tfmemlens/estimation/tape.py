@@ -59,6 +59,12 @@ class Op:
     work: float = 0.0
     after: tuple[int, ...] = ()
     """Ops (by index) that must have ended."""
+    updates: int | None = None
+    """The variable whose values it changes: in place, unless somebody still reads them."""
+    replaces: int | None = None
+    """The variable that takes over the buffer of the last read."""
+    early: bool = False
+    """Whether it runs at the very beginning, since it waits for nothing but variables."""
 
 
 Back = Callable[["Value"], Sequence["Value | None"]]
@@ -96,8 +102,8 @@ class Tape:
         self.values.append(Value(len(self.values), shape, dtype, len(self.buffers) - 1))
         return self.values[-1]
 
-    def _node(self, op: str, where: str | None) -> str:
-        layer = self.layer if where is None else where
+    def _node(self, op: str) -> str:
+        layer = self.layer
         plain = f"gradient_tape/{layer}/{op}" if self.phase is Phase.GRADIENT else f"{layer}/{op}" if layer else op
         count = self._names[plain] = self._names.get(plain, -1) + 1
         return plain if not count else f"{plain}_{count}"
@@ -113,17 +119,24 @@ class Tape:
         temporary: int = 0,
         work: float | None = None,
         kind: Kind | None = None,
+        early: bool = False,
+        repeated: bool = False,
     ) -> Value:
-        """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`."""
+        """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`.
+
+        `repeated`: one of many executions of the same node, as in a loop.
+        """
         like = reads[0] if reads else None
         shape = shape if shape is not None else like.shape if like else ()
         dtype = dtype or (like.dtype if like else "float32")
         owner = Owner(self.layer or None, kind or self._kind(), self.phase, op)
-        node = self._node(op, None)
+        node = f"{self.layer}/while/{op}" if repeated else self._node(op)
         made = self._value(node, op, owner, tuple(shape), dtype)
         touched = made.bytes + sum(each.bytes for each in reads)
         fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
-        self.ops.append(Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work))
+        self.ops.append(
+            Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work, early=early)
+        )
         if any(each.index in self.wanted for each in reads):
             self.wanted.add(made.index)
         return made
@@ -131,11 +144,13 @@ class Tape:
     def _kind(self) -> Kind:
         return Kind.GRADIENT if self.phase is Phase.GRADIENT else Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
 
-    def consume(self, op: str, reads: Sequence[Value], *, temporary: int = 0, work: float | None = None) -> None:
-        """A kernel that makes nothing, such as the assignment of a variable."""
+    def consume(self, op: str, reads: Sequence[Value], *, updates: Value | None = None, replaces: Value | None = None) -> None:
+        """A kernel that makes nothing: the update of a variable in place, or its replacement by the last thing read."""
         owner = Owner(self.layer or None, self._kind(), self.phase, op)
-        touched = sum(each.bytes for each in reads)
-        self.ops.append(Op(self._node(op, None), op, owner, tuple(each.buffer for each in reads), (), (), temporary, touched if work is None else work))
+        node, read = self._node(op), tuple(each.buffer for each in reads)
+        touched = float(sum(each.bytes for each in reads))
+        changed, replaced = (value.buffer if value else None for value in (updates, replaces))
+        self.ops.append(Op(node, op, owner, read, (), (), 0, touched, (), changed, replaced))
 
     def alias(self, value: Value, shape: Sizes) -> Value:
         """The same buffer in another shape: Reshape, Squeeze, Identity."""

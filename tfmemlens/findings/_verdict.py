@@ -48,7 +48,9 @@ def _layout(study: LayoutStudy) -> str:
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
-        return f"A step is predicted to need {human(moment.attribution.table.total_bytes)}"
+        limit, need = moment.balance.limit, moment.attribution.table.total_bytes
+        fits = "" if limit is None else f", which does not fit {human(limit.bytes)}" if need > limit.bytes else f" of {human(limit.bytes)}"
+        return f"A step is predicted to need {human(need)}{fits}"
     if request is None:
         timeline = moment.timeline
         bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""

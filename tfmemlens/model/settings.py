@@ -18,5 +18,8 @@ class Settings:
     limit_bytes: int | None = None
     inputs: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     threads: int = 4
+    """Intra-op threads: they decide how many images a convolution's gradient unrolls at once."""
+    workers: int = 4
+    """Inter-op threads: how many ops run at the same time."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""

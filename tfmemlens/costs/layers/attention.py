@@ -72,8 +72,8 @@ def _grouped(asked: Asked) -> Told:
     bias = asked.config.get("use_bias", True)
     if bias:
         weights.append(asked.weight("attention_output/bias", width))
-    more = "+1" if bias else ""
-    formula = f"({width}{more})*{heads}*{deep}{'*2' if gate else ''}+({key[-1]}{more})*{shared}*{deep}+({value[-1]}{more})*{shared}*{deep}+({heads}*{deep}{more})*{width}"
+    q, k, v, out = (f"({size}+1)" if bias else str(size) for size in (width, key[-1], value[-1], f"{heads}*{deep}"))
+    formula = f"{q}*{heads}*{deep}{'*2' if gate else ''}+{k}*{shared}*{deep}+{v}*{shared}*{deep}+{out}*{width}"
     outputs = [TensorType(query, asked.dtype)]
     if _scores(asked):
         outputs.append(TensorType((query[0], heads, query[1], value[1]), asked.dtype))

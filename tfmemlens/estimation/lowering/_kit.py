@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfmemlens.costs.col_buffer import Convolution
+from tfmemlens.estimation import work
 from tfmemlens.estimation.tape import Sizes, Tape, Value
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
@@ -149,7 +150,7 @@ def biased(tape: Tape, x: Value, bias: Value | None) -> Value:
     if bias is None:
         return x
     made = tape.op("BiasAdd", [x, bias], x.shape, over=[x])
-    tape.gradient(made, [x, bias], lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape)])
+    tape.gradient(made, [x, bias], lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape, work=work.SLOW * grad.bytes)])
     return made
 
 
@@ -214,12 +215,12 @@ def copied(tape: Tape, x: Value, op: str, shape: Sizes, back_op: str) -> Value:
 
 def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes) -> Value:
     """X @ kernel; the gradients of both are products as large as these."""
-    flops = 2.0 * math.prod(x.shape) * shape[-1] / 20
+    flops = 2.0 * math.prod(x.shape) * shape[-1] * work.PRODUCT
     made = tape.op("MatMul", [x, kernel], shape, work=flops)
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("MatMul", [grad, kernel], x.shape, work=flops) if tape.needs(x) else None
-        return [data, tape.op("MatMul", [x, grad], kernel.shape, work=flops) if tape.needs(kernel) else None]
+        data = tape.op("MatMul", [grad, kernel], x.shape, work=work.TRANSPOSED * flops) if tape.needs(x) else None
+        return [data, tape.op("MatMul", [x, grad], kernel.shape, work=work.TRANSPOSED * flops) if tape.needs(kernel) else None]
 
     tape.gradient(made, [x, kernel], back)
     return made
@@ -230,18 +231,19 @@ def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, pa
     tape = job.tape
     batch = x.shape[0]
     item = ITEM_BYTES.get(x.dtype, 4)
-    flops = 2.0 * batch * positions * patch * channels / 20
+    flops = 2.0 * batch * positions * patch * channels * work.PRODUCT
     made = tape.op(op, [x, kernel], shape, work=flops)
-    buffers = Convolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if job.device == "cpu" else None
+    unrolls = job.device == "cpu" and op == "Conv2D"
+    buffers = Convolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
 
     def back(grad: Value) -> list[Value | None]:
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
-            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops)
+            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=work.FILTER * flops)
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
-            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=flops)
+            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tfmemlens.estimation import work
 from tfmemlens.estimation.lowering._kit import Job, activated, biased, convolve, copied, reduce_mean
 from tfmemlens.estimation.tape import Value
 from tfmemlens.model.tensor import ITEM_BYTES
@@ -40,13 +41,15 @@ def _transposed(job: Job) -> list[Value]:
     from tfmemlens.costs.col_buffer import Convolution
 
     buffers = Convolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" else None
-    flops = 2.0 * x.shape[0] * positions * patch * channels / 20
+    flops = 2.0 * x.shape[0] * positions * patch * channels * work.PRODUCT
     made = tape.op("Conv2DBackpropInput", [x, kernel], shape, temporary=buffers.input_gradient_bytes(x.shape[0], job.threads) if buffers else 0, work=flops)
 
     def back(grad: Value) -> list[Value | None]:
         weight = data = None
         if tape.needs(kernel):
-            weight = tape.op("Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=buffers.filter_gradient_bytes() if buffers else 0, work=flops)
+            weight = tape.op(
+                "Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=buffers.filter_gradient_bytes() if buffers else 0, work=work.FILTER * flops
+            )
         if tape.needs(x):
             data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
         return [data, weight]
@@ -59,7 +62,7 @@ def depthwise(job: Job, x: Value, kernel: Value, shape: tuple[int, ...]) -> Valu
     """A depthwise convolution: on the CPU the gradient of its filter holds one filter an image."""
     tape = job.tape
     item = ITEM_BYTES.get(x.dtype, 4)
-    flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2]) / 4
+    flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2])
     made = tape.op("DepthwiseConv2dNative", [x, kernel], shape, work=flops)
 
     def back(grad: Value) -> list[Value | None]:
@@ -97,7 +100,7 @@ def _max_pool(job: Job) -> list[Value]:
     made = tape.op(op, [x], job.shape)
     elements = math.prod(made.shape)
     scratch = elements * (8 + ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" and len(x.shape) != 5 else 0
-    tape.gradient(made, [x], lambda grad: [tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch)])
+    tape.gradient(made, [x], lambda grad: [tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch, work=work.SLOW * x.bytes)])
     return [made]
 
 

@@ -24,11 +24,7 @@ def _embedding(job: Job) -> list[Value]:
     assert table is not None
     made = tape.op("ResourceGather", [table, x], job.shape, table.dtype, work=2.0 * math.prod(job.shape))
 
-    def back(grad: Value) -> list[Value | None]:
-        dense = tape.op("UnsortedSegmentSum", [grad], table.shape) if job.keras_3 else grad
-        return [dense, None]
-
-    tape.gradient(made, [table, x], back)
+    tape.gradient(made, [table, x], lambda grad: [grad, None])
     return [made]
 
 

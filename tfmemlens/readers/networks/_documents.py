@@ -36,6 +36,7 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
         document = document["model_config"]
     if not isinstance(document, Mapping) or not {"class_name", "config"} <= document.keys():
         raise UnreadableInput(f"{path} is JSON, but no Keras model", "write one with `open(path, 'w').write(model.to_json())`")
+    document = _plain(document)
     version = version or _text(document.get("keras_version"))
     dialect = _dialect(document, version)
     try:
@@ -45,6 +46,15 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
     if not network.layers:
         raise UnreadableInput(f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED)
     return replace(network, version=version, optimizer=_optimizer(document), path=path)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples and shapes as lists: a SavedModel writes `{"class_name": "__tuple__", "items": [null, 6]}`."""
+    if isinstance(value, Mapping):
+        if value.get("class_name") in ("__tuple__", "TensorShape") and isinstance(value.get("items"), list):
+            return [_plain(each) for each in value["items"]]
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _dialect(document: Mapping[str, Any], version: str | None) -> str:

@@ -47,7 +47,7 @@ def _weights_alone(file: Any, path: str) -> Network:
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and "optimizer" not in name:
             parts = name.removeprefix("model_weights/").split("/")
-            spec = WeightSpec(parts[-1].partition(":")[0], tuple(item.shape), str(item.dtype))
+            spec = WeightSpec(parts[-1].partition(":")[0], tuple(item.shape), str(item.dtype), not parts[-1].startswith("moving_"))
             found.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
 
     file.visititems(visit)

@@ -7,6 +7,7 @@ TensorFlow 2.5 to 2.15 write it to `keras_metadata.pb`, 2.0 to 2.4 into the obje
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,16 +65,16 @@ def _objects(folder: Path) -> Any:
 
 
 def _variables_alone(folder: Path, path: str) -> Network:
+    variables = [node.variable for node in _objects(folder) if node.HasField("variable")]
+    told = [(each.name, tuple(int(part.size) for part in each.shape.dim), each.dtype, bool(each.trainable)) for each in variables]
+    told = [each for each in told if not each[0].endswith(_OPTIMIZER)]
+    if len(set(Counter(told).values())) == 1:  # Keras 3 exports each variable once for the model and once for its function
+        told = list(dict.fromkeys(told))
     found: dict[str, list[WeightSpec]] = {}
-    for node in _objects(folder):
-        if node.HasField("variable"):
-            variable = node.variable
-            layer, _, name = variable.name.rpartition("/")
-            shape = tuple(int(part.size) for part in variable.shape.dim)
-            if not variable.name.endswith(_OPTIMIZER) and layer:
-                spec = WeightSpec(name or "variable", shape, numpy_dtype_of_enum(variable.dtype) or "float32", bool(variable.trainable))
-                found.setdefault(layer, []).append(spec)
+    for full, shape, kind, trainable in told:
+        layer, _, name = full.rpartition("/")
+        found.setdefault(layer or full or "variables", []).append(WeightSpec(name or "variable", shape, numpy_dtype_of_enum(kind) or "float32", trainable))
     if not found:
-        raise UnreadableInput(f"{path} holds neither a Keras model nor named variables", "give `model.to_json()`, or module:function")
+        raise UnreadableInput(f"{path} holds neither a Keras model nor variables", "give `model.to_json()`, or module:function")
     layers = tuple(LayerSpec(name, "Weights", weights=tuple(specs), problem="the SavedModel describes no layers") for name, specs in found.items())
     return Network(layers, name="weights", dialect="variables", path=path)
