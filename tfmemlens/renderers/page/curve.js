@@ -127,9 +127,8 @@ export class CurveView {
 
   /** The line at the chosen moment. */
   mark() {
-    const { ledger, index } = this.state;
+    const { ledger, index, time } = this.state;
     const { pen, width } = prepared(this.front, HEIGHT);
-    const time = index < 0 ? 0 : ledger.times[index];
     const x = Math.min(Math.max((time / ledger.span) * width, 1), width - 1);
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
@@ -146,11 +145,12 @@ export class CurveView {
     this.front.setAttribute("aria-valuetext", words);
   }
 
-  /** The moment of a place on the canvas: the settled instant with the most in use under that pixel. */
+  /** The moment of a place on the canvas: the settled instant with the most in use under that pixel, or what still holds there. */
   at(x) {
     const { ledger } = this.state;
-    const each = ledger.span / this.width;
-    return ledger.snapped(Math.floor(x) * each, (Math.floor(x) + 1) * each);
+    const from = (Math.floor(x) * ledger.span) / this.width;
+    const index = ledger.snapped(from, from + ledger.span / this.width);
+    return { index, time: Math.max(ledger.times[index] ?? 0, from) };
   }
 
   _hear() {
@@ -160,10 +160,10 @@ export class CurveView {
     front.addEventListener("pointerdown", (event) => {
       held = true;
       front.setPointerCapture?.(event.pointerId);
-      this.choose(this.at(place(event)));
+      this.state.set(this.at(place(event)));
     });
     front.addEventListener("pointermove", (event) => {
-      if (held) this.choose(this.at(place(event)));
+      if (held) this.state.set(this.at(place(event)));
     });
     telling(front, (event) => this._tell(place(event)));
     for (const name of ["pointerup", "pointercancel"]) front.addEventListener(name, () => (held = false));
@@ -179,7 +179,7 @@ export class CurveView {
   }
 
   choose(index) {
-    if (index !== this.state.index) this.state.set({ index });
+    this.state.set({ index });
   }
 
   _key_(event) {
@@ -218,7 +218,7 @@ export class CurveView {
       else freedBytes += ledger.size[freed.push(~row) && ~row];
     }
     const largest = (rows) => rows.sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3).map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`);
-    const lines = [`${duration(Math.max(x * each, 0))}: ${human(ledger.total(this.at(x)))} in use`];
+    const lines = [`${duration(Math.max(x * each, 0))}: ${human(ledger.total(this.at(x).index))} in use`];
     if (born.length) lines.push(`+ ${human(bornBytes)} born in ${born.length}:`, ...largest(born));
     if (freed.length) lines.push(`− ${human(freedBytes)} freed in ${freed.length}:`, ...largest(freed));
     return lines;
