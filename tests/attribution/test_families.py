@@ -14,7 +14,7 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.families import owner_like
 from tfmemlens.attribution.names import owner_of
 
-TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*"))
+TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*") if "no-memory" not in path.name)
 LOGS = sorted((SAMPLES / "oom_log").glob("*.txt"))
 
 

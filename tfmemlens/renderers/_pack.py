@@ -14,6 +14,7 @@ from tfmemlens.model.incident import ChunkMap
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.page import Tab
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
 
 KINDS = [kind.value for kind in Kind]
@@ -70,7 +71,7 @@ def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
         "chunks": _chunks(moment, names),
     }
     if timeline and timeline.curve:
-        found |= _time(moment, timeline.events[0], timeline.peak_index)
+        found |= _time(moment, timeline)
     return found
 
 
@@ -120,14 +121,17 @@ def _each(values: Sequence[Any], number: Callable[[Any], int]) -> list[int]:
     return [numbers[id(value)] for value in values]
 
 
-def _time(moment: Moment, times: Sequence[float], peak: int) -> dict[str, Any]:
-    """The time axis: events as differences in microseconds, or nanoseconds where the trace is finer."""
+def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
+    """The time axis: events as differences in microseconds, or nanoseconds where the trace is finer; lines where a log has no clock."""
+    times = timeline.events[0]
     origin = times[0]
     unit = 1.0 if all(float(time).is_integer() for time in times) else 0.001
     return {
         "unit": unit,
         "times": column((round((time - origin) / unit) for time in times), delta=True),
-        "peak": peak,
+        "peak": timeline.peak_index,
+        "bound": int(timeline.curve_source.is_bound),
+        **({"ordinal": int(origin)} if timeline.ordinal else {}),
         "phases": [[phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases],
     }
 

@@ -20,7 +20,7 @@ export function bar(found, whole, kinds) {
   const made = element("div", { class: "bar" });
   for (const part of found) {
     const share = (100 * part.bytes) / whole;
-    const piece = element("div", { class: part.kind < 0 ? (part.free ? "piece free" : "piece outside") : "piece" });
+    const piece = element("div", { class: part.kind < 0 ? (part.free ? `piece free${part.one ? " one" : ""}` : "piece outside") : "piece" });
     piece.style.width = `${share}%`;
     if (part.kind >= 0) {
       piece.style.background = colours[part.kind];
@@ -48,8 +48,12 @@ export class BalanceView {
     const free = ledger.timed ? (balance.limit ? Math.max(balance.limit - held, 0) : null) : balance.free;
     const highest = ledger.timed ? Math.max(ledger.total(ledger.peak), held) : held;
     const whole = Math.max(balance.limit ?? 0, highest, 1);
-    if (free) found.push({ name: "free", bytes: free, kind: -1, free: true });
-    this.room.replaceChildren(this._head(held, free), bar(found, whole, ledger.kinds), this._legend(found, held));
+    const unused = { name: "free", bytes: free, kind: -1, free: true };
+    const largest = ledger.timed ? 0 : Math.min(balance.largest ?? 0, free ?? 0);
+    const gaps = free ? [{ ...unused, name: "largest free chunk", bytes: largest, one: true }, { ...unused, name: largest ? "free elsewhere" : "free", bytes: free - largest }] : [];
+    const drawn = [...found, ...gaps.filter((gap) => gap.bytes)];
+    if (free) found.push(unused);
+    this.room.replaceChildren(this._head(held, free), bar(drawn, whole, ledger.kinds), this._legend(found, held));
     this.room.dataset.bytes = ledger.total(index);
   }
 
@@ -64,7 +68,7 @@ export class BalanceView {
     if (balance.peak) facts.push([ledger.timed ? "peak" : "peak so far", human(balance.peak)]);
     if (free !== null && free !== undefined) facts.push(["free", human(free)]);
     if (balance.largest !== null && !ledger.timed) facts.push(["largest free chunk", human(balance.largest)]);
-    if (balance.waste) facts.push(["beyond what was asked for, inside chunks", human(balance.waste)]);
+    if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["beyond what was asked for, inside chunks", human(balance.waste)]);
     if (balance.missing) facts.push(["missing", human(balance.missing)]);
     if (!balance.limit) facts.push(["limit", "not told by the input"]);
     return element("dl", { class: "figures" }, ...facts.map(([name, text]) => element("div", {}, element("dt", { text: name }), element("dd", { text }))));

@@ -22,7 +22,7 @@ export function inkOn(hex) {
   const part = (at) => parseInt(hex.slice(at, at + 2), 16) / 255;
   const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = 0.2126 * linear(part(1)) + 0.7152 * linear(part(3)) + 0.0722 * linear(part(5));
-  return light > 0.3 ? "#111" : "#fff";
+  return light > 0.179 ? "#000" : "#fff";
 }
 
 /** A canvas made as wide as its room and as high as asked, cleared; returns its pen and its width in CSS pixels. */

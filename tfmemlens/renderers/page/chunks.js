@@ -35,6 +35,11 @@ export class ChunksView {
       this._strip(pen, at / this.each, (at + this.size[chunk]) / this.each);
       at += this.size[chunk];
     }
+    pen.fillStyle = colour("ink");
+    for (let chunk = 1; chunk < this.size.length; chunk++) {
+      const x = this.starts[chunk] / this.each;
+      if (this.region[chunk] !== this.region[chunk - 1]) pen.fillRect((x % width) - 1, Math.floor(x / width) * LINE, 2, LINE - 1);
+    }
     if (largest >= 0) {
       pen.fillStyle = colour("accent");
       const from = this.starts[largest] / this.each;

@@ -1,11 +1,13 @@
 // When: what was in use over the step, stacked by kind or layer. A click or a drag chooses the moment that all other views show.
 
 import { colour, element, fitted, kindColours, palette, prepared, swatch, telling } from "./canvas.js";
-import { duration, human, readable } from "./format.js";
+import { human, readable } from "./format.js";
 
 const HEIGHT = 240;
 const FOOT = 22;
 const OTHERS = 9;
+// What stands during the whole step lies below, what comes and goes above.
+const STACK = "parameter optimizer-slot unattributed constant input transfer activation loop-stack layout-transpose gradient workspace".split(" ");
 
 export class CurveView {
   constructor(room, state) {
@@ -25,7 +27,7 @@ export class CurveView {
   /** Group of each row, names and colours of the groups, bottom first. */
   _groups() {
     const { ledger } = this.state;
-    if (this.by === "kind") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds) };
+    if (this.by === "kind") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
     if (this._layers) return { ...this._layers, colours: [...palette(OTHERS), colour("kind-unattributed")] };
     const sums = ledger.sums(ledger.peak, ledger.layer, ledger.names.length);
     const top = [...new Set(ledger.layer)].sort((a, b) => sums[b] - sums[a]).slice(0, OTHERS);
@@ -61,7 +63,7 @@ export class CurveView {
   _areas(pen, width, groups) {
     const count = groups.names.length;
     const base = new Float64Array(width);
-    for (let group = 0; group < count; group++) {
+    for (const group of groups.order ?? groups.names.keys()) {
       let any = false;
       pen.beginPath();
       pen.moveTo(0, this.y(base[0]));
@@ -99,7 +101,7 @@ export class CurveView {
     pen.lineTo(x - 5, y - 7);
     pen.lineTo(x + 5, y - 7);
     pen.fill();
-    const text = `peak ${human(ledger.total(ledger.peak))} at ${duration(ledger.times[ledger.peak])}`;
+    const text = `peak ${ledger.bound ? "at least " : ""}${human(ledger.total(ledger.peak))} at ${ledger.moment(ledger.times[ledger.peak])}`;
     const room = pen.measureText(text).width + 12;
     pen.fillText(text, x + room > width ? Math.max(x - room, 2) : x + 9, Math.max(y - 3, 8));
   }
@@ -127,9 +129,8 @@ export class CurveView {
 
   /** The line at the chosen moment. */
   mark() {
-    const { ledger, index } = this.state;
+    const { ledger, index, time } = this.state;
     const { pen, width } = prepared(this.front, HEIGHT);
-    const time = index < 0 ? 0 : ledger.times[index];
     const x = Math.min(Math.max((time / ledger.span) * width, 1), width - 1);
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
@@ -137,7 +138,7 @@ export class CurveView {
     pen.moveTo(x, 0);
     pen.lineTo(x, HEIGHT - FOOT);
     pen.stroke();
-    const words = `${index < 0 ? "before the first allocation" : duration(time)}: ${human(ledger.total(index))} in use${index === ledger.peak ? " (the peak)" : ""}`;
+    const words = `${index < 0 ? "before the first allocation" : ledger.moment(time)}: ${human(ledger.total(index))} in use${index === ledger.peak ? " (the peak)" : ""}`;
     this.said.textContent = words;
     this.said.dataset.micros = time;
     this.said.dataset.bytes = ledger.total(index);
@@ -146,11 +147,12 @@ export class CurveView {
     this.front.setAttribute("aria-valuetext", words);
   }
 
-  /** The moment of a place on the canvas: the settled instant with the most in use under that pixel. */
+  /** The moment of a place on the canvas: the settled instant with the most in use under that pixel, or what still holds there. */
   at(x) {
     const { ledger } = this.state;
-    const each = ledger.span / this.width;
-    return ledger.snapped(Math.floor(x) * each, (Math.floor(x) + 1) * each);
+    const from = (Math.floor(x) * ledger.span) / this.width;
+    const index = ledger.snapped(from, from + ledger.span / this.width);
+    return { index, time: Math.max(ledger.times[index] ?? 0, from) };
   }
 
   _hear() {
@@ -160,10 +162,10 @@ export class CurveView {
     front.addEventListener("pointerdown", (event) => {
       held = true;
       front.setPointerCapture?.(event.pointerId);
-      this.choose(this.at(place(event)));
+      this.state.set(this.at(place(event)));
     });
     front.addEventListener("pointermove", (event) => {
-      if (held) this.choose(this.at(place(event)));
+      if (held) this.state.set(this.at(place(event)));
     });
     telling(front, (event) => this._tell(place(event)));
     for (const name of ["pointerup", "pointercancel"]) front.addEventListener(name, () => (held = false));
@@ -179,7 +181,7 @@ export class CurveView {
   }
 
   choose(index) {
-    if (index !== this.state.index) this.state.set({ index });
+    this.state.set({ index });
   }
 
   _key_(event) {
@@ -218,7 +220,7 @@ export class CurveView {
       else freedBytes += ledger.size[freed.push(~row) && ~row];
     }
     const largest = (rows) => rows.sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3).map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`);
-    const lines = [`${duration(Math.max(x * each, 0))}: ${human(ledger.total(this.at(x)))} in use`];
+    const lines = [`${ledger.moment(x * each)}: ${human(ledger.total(this.at(x).index))} in use`];
     if (born.length) lines.push(`+ ${human(bornBytes)} born in ${born.length}:`, ...largest(born));
     if (freed.length) lines.push(`− ${human(freedBytes)} freed in ${freed.length}:`, ...largest(freed));
     return lines;

@@ -2,21 +2,28 @@
 
 const LETTERS = "KMGTPE";
 
+/** Digits after the point; a tie goes to the even digit, as in Python. */
+function fixed(value, digits) {
+  const scaled = value * 10 ** digits;
+  const low = Math.floor(scaled);
+  return ((scaled - low === 0.5 ? low + (low % 2) : Math.round(scaled)) / 10 ** digits).toFixed(digits);
+}
+
 /** A byte count for people: `512 B`, `3.0 KiB`, `450.14 MiB`. */
 export function human(count) {
   if (count < 0) return "-" + human(-count);
   if (count < 1024) return `${Math.round(count)} B`;
   let power = Math.min(Math.floor(Math.log(count) / Math.log(1024) + 1e-12), LETTERS.length);
-  const decimals = () => (power > 1 ? 2 : 1);
-  if (Number((count / 1024 ** power).toFixed(decimals())) >= 1024 && power < LETTERS.length) power += 1;
-  return `${(count / 1024 ** power).toFixed(decimals())} ${LETTERS[power - 1]}iB`;
+  const shown = () => fixed(count / 1024 ** power, power > 1 ? 2 : 1);
+  if (Number(shown()) >= 1024 && power < LETTERS.length) power += 1;
+  return `${shown()} ${LETTERS[power - 1]}iB`;
 }
 
 /** A share for people: `60 %`, `<1 %` rather than a false zero. */
 export function percent(part, whole) {
   if (!(whole > 0)) return "-";
   const share = (100 * part) / whole;
-  return share > 0 && share < 1 ? "<1 %" : `${share.toFixed(0)} %`;
+  return share > 0 && share < 1 ? "<1 %" : `${fixed(share, 0)} %`;
 }
 
 /** A duration given in microseconds. */

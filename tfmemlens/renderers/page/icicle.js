@@ -95,6 +95,8 @@ export class IcicleView {
 
   _crumb() {
     const { tree, root } = this.state;
+    if (this._shown?.tree === tree && this._shown.root === root) return; // a crumb must not vanish between press and release
+    this._shown = { tree, root };
     this.crumbs.replaceChildren(
       ...tree.path(root).map((node) => {
         const button = element("button", { type: "button", class: "crumb", text: readable(node === 0 ? "all" : tree.label[node], 60), "aria-current": node === root ? "true" : undefined });

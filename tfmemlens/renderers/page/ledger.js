@@ -1,6 +1,6 @@
 // Every allocation of one moment's time axis, as typed arrays, and what can be asked of them.
 
-import { duration, human } from "./format.js";
+import { counted, duration, human } from "./format.js";
 
 /** The document in a script element: base64, gzip, JSON. */
 export async function unpack(base64) {
@@ -51,6 +51,8 @@ export class Ledger {
     this.events = ticks.length;
     this.times = ticks.map((tick) => tick * (moment.unit ?? 1));
     this.peak = this.timed ? moment.peak : -1;
+    this.ordinal = moment.ordinal;
+    this.bound = moment.bound;
     this.rowOf = new Int32Array(this.events);
     let before = 0;
     for (let row = 0; row < this.rows; row++) {
@@ -116,6 +118,11 @@ export class Ledger {
     return best;
   }
 
+  /** A moment in words: a time, or the line of a log that has no clock. */
+  moment(micros) {
+    return this.ordinal === undefined ? duration(micros) : `line ${counted(this.ordinal + micros)}`;
+  }
+
   get span() {
     return this.events ? Math.max(this.times[this.events - 1], 1e-3) : 1;
   }
@@ -171,8 +178,8 @@ export class Ledger {
   /** The tensor's lifetime in words. */
   lifetime(row) {
     if (!this.timed) return "";
-    const from = this.birth[row] < 0 ? "before the step" : duration(this.times[this.birth[row]]);
-    return `${from} → ${this.death[row] < this.events ? duration(this.times[this.death[row]]) : "the end"}`;
+    const from = this.birth[row] < 0 ? "before the step" : this.moment(this.times[this.birth[row]]);
+    return `${from} → ${this.death[row] < this.events ? this.moment(this.times[this.death[row]]) : "the end"}`;
   }
 
   /** A row in a few lines. */

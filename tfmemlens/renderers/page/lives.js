@@ -27,7 +27,7 @@ export class LivesView {
   }
 
   draw() {
-    const { ledger, index } = this.state;
+    const { ledger, index, time } = this.state;
     const rows = this._rows();
     const { pen, width } = prepared(this.canvas, Math.max(rows.length, 1) * LINE + 4);
     const colours = kindColours(ledger.kinds);
@@ -50,7 +50,7 @@ export class LivesView {
     });
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
-    const x = index < 0 ? 1 : (ledger.times[index] / ledger.span) * width;
+    const x = Math.max((time / ledger.span) * width, 1);
     pen.beginPath();
     pen.moveTo(x, 0);
     pen.lineTo(x, rows.length * LINE + 4);

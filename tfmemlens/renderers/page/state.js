@@ -6,6 +6,7 @@ export class State {
   constructor(ledger) {
     this.ledger = ledger;
     this.index = ledger.peak;
+    this.time = ledger.times[ledger.peak] ?? 0;
     this.mode = "scope";
     this.root = 0;
     this.query = "";
@@ -23,6 +24,7 @@ export class State {
   }
 
   set(changes) {
+    if ("index" in changes) this.time = this.ledger.times[changes.index] ?? 0;
     Object.assign(this, changes);
     if ("mode" in changes) this.root = 0;
     if ("query" in changes || "onlyKind" in changes) this._matched = null;

@@ -1,0 +1,342 @@
+"""The page in a real browser, on every family of samples and on names that mean harm."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tfmemlens
+from tests.browser.conftest import Open, Tab
+from tests.conftest import ROOT, SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.attribution.ledger import ledger_of
+from tfmemlens.model import page as model
+from tfmemlens.units import human
+
+pytestmark = pytest.mark.browser
+
+FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace", "tfevents")
+LENET = SAMPLES / "run_metadata" / "1.15-lenet.pb"
+UNET = SAMPLES / "run_metadata" / "2.11-unet.pb.gz"
+FUNCTION = SAMPLES / "xspace" / "2.21-function.xplane.pb"
+LOG = SAMPLES / "oom_log" / "2.11-unet-layout.txt"
+
+
+def families() -> list[Path]:
+    """The newest sample of each kind: names are `<version>-<what it shows>`."""
+    found: dict[tuple[str, str], Path] = {}
+    for path in sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if not path.name.endswith(".truth.json")):
+        found[path.parent.name, re.sub(r"^[\d.]+-", "", path.name)] = path
+    return list(found.values())
+
+
+def place(tab: Tab) -> dict[str, float]:
+    """Where the curve is, in sight."""
+    tab.page.locator("canvas.cursor").scroll_into_view_if_needed()
+    found: dict[str, float] = tab.page.locator("canvas.cursor").bounding_box()
+    return found
+
+
+@pytest.mark.parametrize("sample", families(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_every_family_opens(sample: Path, show: Open) -> None:
+    tab = show(sample)
+    report = pipeline.explain(sample)
+    heading = tab.page.locator("h1:visible")
+    assert heading.count() == 1
+    assert " ".join(heading.inner_text().split()) == " ".join(report.verdict.split())
+    assert heading.bounding_box()["y"] < 300
+    for finding in (finding for finding in report.findings if finding.moment == 0):
+        assert tab.page.locator(f'a.rule[href="#rule-{finding.rule}"]').count() >= 1
+        assert tab.page.locator(f"#rule-{finding.rule}").count() == 1
+    if report.case.moments:
+        whole = report.case.moments[0].attribution.table.total_bytes
+        assert tab.number(".balance-view") == whole
+        if whole:
+            assert tab.number(".table-said") == tab.number("canvas.icicle") == whole
+    for link in tab.page.locator("a.term").all():
+        assert tab.page.locator(link.get_attribute("href")).count() == 1
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    tab.quiet()
+
+
+@pytest.mark.parametrize("trace", [LENET, UNET, FUNCTION], ids=lambda path: path.name)
+def test_a_click_on_the_curve_shows_that_moment_everywhere(trace: Path, show: Open) -> None:
+    tab = show(trace)
+    known = tfmemlens.read(trace)
+    box = place(tab)
+    for share in (0.0, 0.13, 0.37, 0.5, 0.71, 0.93, 0.999):
+        tab.page.mouse.click(box["x"] + share * box["width"], box["y"] + 60)
+        micros = tab.number(".moment-said", "micros")
+        assert abs(micros - share * tab.page.evaluate("tfmemlens.states[0].ledger.span")) <= 0.02 * tab.page.evaluate("tfmemlens.states[0].ledger.span")
+        alive = known.at(micros + 0.0004)
+        expected = int(alive["total_bytes"].sum())
+        for selector in (".moment-said", ".balance-view", ".table-said", "canvas.icicle"):
+            assert tab.number(selector) == expected, (share, selector)
+        assert tab.number(".table-said", "rows") == len(alive)
+        kinds = alive.groupby("kind")["total_bytes"].sum()
+        for button in tab.page.locator(".legend [data-kind]").all():
+            assert int(button.locator("[data-bytes]").get_attribute("data-bytes")) == kinds[button.get_attribute("data-kind")]
+        first = tab.page.locator("section.table tbody tr").first.locator("td").all_inner_texts()
+        assert first[0] == human(alive["total_bytes"].max())
+    tab.page.get_by_role("button", name="Go to the peak").click()
+    assert tab.number(".table-said") == known.peak_bytes
+    tab.quiet()
+
+
+def test_dragging_and_keys_move_the_moment(show: Open) -> None:
+    tab = show(LENET)
+    box = place(tab)
+    tab.page.mouse.move(box["x"] + 10, box["y"] + 50)
+    tab.page.mouse.down()
+    seen = set()
+    for x in range(20, 600, 40):
+        tab.page.mouse.move(box["x"] + x, box["y"] + 50)
+        seen.add(tab.number(".moment-said", "micros"))
+    tab.page.mouse.up()
+    assert len(seen) > 4
+    cursor = tab.page.locator("canvas.cursor")
+    cursor.focus()
+    tab.page.keyboard.press("Home")
+    assert tab.number(".table-said") == tfmemlens.read(LENET).main.baseline_bytes
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.number(".moment-said", "micros") == 0
+    tab.page.keyboard.press("p")
+    assert tab.number(".table-said") == tfmemlens.read(LENET).peak_bytes
+    assert "peak" in cursor.get_attribute("aria-valuetext")
+    tab.quiet()
+
+
+def test_hovering_tells_what_was_born_and_freed(show: Open) -> None:
+    tab = show(LENET)
+    box = place(tab)
+    told = set()
+    for x in range(0, int(box["width"]), 12):
+        tab.page.mouse.move(box["x"] + x, box["y"] + 40)
+        told |= set(re.findall(r"born|freed", tab.page.locator(".tip").inner_text()))
+    assert told == {"born", "freed"}
+
+
+def test_search_narrows_all_views(show: Open) -> None:
+    tab = show(LENET)
+    frame = tfmemlens.read(LENET).peak.to_frame()
+    tab.page.get_by_label("Search").fill("fc1")
+    expected = frame[frame["node"].fillna("").str.contains("fc1") | frame["layer"].fillna("").str.contains("fc1")]["total_bytes"].sum()
+    tab.page.wait_for_selector(f'.table-said[data-bytes="{expected}"]')
+    assert {"fc1" in text for text in tab.page.locator("section.table tbody tr").all_inner_texts()} == {True}
+    tab.page.get_by_label("Search").fill("no such thing")
+    tab.page.wait_for_selector('.table-said[data-rows="0"]')
+    tab.page.get_by_label("Search").fill("")
+    tab.page.wait_for_selector(f'.table-said[data-rows="{len(frame)}"]')
+    tab.page.locator('.legend [data-kind="optimizer-slot"]').click()
+    assert tab.number(".table-said") == frame[frame["kind"] == "optimizer-slot"]["total_bytes"].sum()
+    tab.quiet()
+
+
+def test_the_table_sorts(show: Open) -> None:
+    tab = show(LENET)
+
+    def column(number: int) -> list[str]:
+        return tab.page.locator(f"section.table tbody td:nth-child({number})").all_inner_texts()
+
+    sizes = [int(cell.get_attribute("data-bytes")) for cell in tab.page.locator("td[data-bytes]").all()]
+    assert sizes == sorted(sizes, reverse=True)
+    tab.page.locator('[data-key="node"]').click()
+    names = [name for name in column(5) if name]
+    assert names[:10] == sorted(names)[:10]
+    assert tab.page.locator('th[aria-sort="ascending"]').inner_text().startswith("node")
+    tab.page.locator('[data-key="node"]').click()
+    assert column(5)[-3:] == column(5)[-3:]
+    assert tab.page.locator('th[aria-sort="descending"]').inner_text().startswith("node")
+    tab.page.locator('[data-key="bytes"]').click()
+    again = [int(cell.get_attribute("data-bytes")) for cell in tab.page.locator("td[data-bytes]").all()]
+    assert again == sizes
+
+
+def test_the_icicle_zooms_by_pointer_and_keys(show: Open) -> None:
+    tab = show(LENET)
+    layers = tfmemlens.read(LENET).by("layer").set_index("layer")["bytes"]
+    canvas = tab.page.locator("canvas.icicle")
+    box = canvas.bounding_box()
+    canvas.click(position={"x": 20, "y": 36})
+    assert tab.number(".table-said") == layers.iloc[0] == tab.number("canvas.icicle")
+    assert tab.page.locator(".crumbs").inner_text().split() == ["all", "fc1"] or "fc1" in tab.page.locator(".crumbs").inner_text()
+    tab.page.get_by_role("button", name="all", exact=True).click()
+    assert tab.number(".table-said") == layers.sum()
+    canvas.focus()
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("ArrowRight")
+    assert "conv2" in tab.page.locator(".icicle-said").inner_text()
+    tab.page.keyboard.press("Enter")
+    assert tab.number(".table-said") == layers["conv2"]
+    tab.page.keyboard.press("Escape")
+    assert tab.number(".table-said") == layers.sum()
+    for mode in ("layer", "kind", "device", "scope"):
+        tab.page.locator(f'[data-mode="{mode}"]').click()
+        assert tab.number("canvas.icicle") == layers.sum()
+    assert box["width"] > 500
+    tab.quiet()
+
+
+def test_what_if_moves_the_bar(show: Open) -> None:
+    tab = show(LOG)
+    (moment,) = pipeline.explain(LOG).case.moments[:1]
+    ledger = ledger_of(moment)
+    outside = moment.balance.outside_report.bytes if moment.balance.outside_report else 0
+    sizes = [size * count for size, count in zip(ledger.table.size_bytes, ledger.table.count, strict=True)]
+    halved = sum(size * (0.5 if grows else 1) for size, grows in zip(sizes, ledger.scaling.grows, strict=True))
+    assert ledger.scaling.batch == 2
+    slider = tab.page.locator('[data-lever="batch"]')
+    slider.fill("1")
+    assert tab.number(".whatif-said") == round(halved + outside)
+    assert "about" in tab.page.locator(".whatif-said").inner_text()
+    slider.fill("2")
+    copies = next(lever for lever in ledger.scaling.levers if lever.slug == "layout")
+    tab.page.locator('[data-lever="layout"]').check()
+    kept = sum(size for size, touched in zip(sizes, copies.touches, strict=True) if not touched)
+    assert tab.number(".whatif-said") == kept + outside
+    assert "up to" in tab.page.locator(".whatif-said").inner_text()
+    tab.quiet()
+
+
+def test_remedies_are_copied(show: Open) -> None:
+    tab = show(LOG)
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = tab.page.locator("button.copy").first
+    code = button.locator("xpath=..").locator("code").inner_text()
+    button.click()
+    assert button.inner_text() == "Copied"
+    assert tab.page.evaluate("navigator.clipboard.readText()") == code
+    tab.quiet()
+
+
+def test_dark_and_light(show: Open) -> None:
+    dark, light = show(LENET, color_scheme="dark"), show(LENET, color_scheme="light")
+    back = "getComputedStyle(document.body).backgroundColor"
+    shades = {name: tab.page.evaluate(back) for name, tab in (("dark", dark), ("light", light))}
+    assert shades["dark"] != shades["light"]
+    pixel = "Array.from(document.querySelector('canvas.curve').getContext('2d').getImageData(600, 180, 1, 1).data).join()"
+    before = light.page.evaluate(pixel)
+    light.page.locator("#theme").click()
+    assert light.page.evaluate(back) == shades["dark"]
+    assert light.page.evaluate(pixel) != before
+    light.page.locator("#theme").click()
+    assert light.page.evaluate(back) == shades["light"]
+    light.quiet()
+
+
+@pytest.mark.parametrize("sample", [LENET, LOG, SAMPLES / "oom_log" / "2.21-fragmentation.txt"], ids=lambda path: path.name)
+def test_a_telephone_is_wide_enough(sample: Path, show: Open) -> None:
+    tab = show(sample, viewport={"width": 360, "height": 740})
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    tab.quiet()
+
+
+def test_tabs_and_the_comparison(show: Open) -> None:
+    tab = show(LENET, LOG, UNET)
+    tabs = tab.page.get_by_role("tab")
+    assert tabs.count() == 4
+    tabs.nth(1).click()
+    tab.page.wait_for_selector("#tab-1 .moment[data-ready]")
+    assert tab.page.locator("#tab-0").is_hidden()
+    assert tab.page.locator("h1:visible").inner_text() == pipeline.explain(LOG).verdict
+    tab.page.keyboard.press("ArrowRight")
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.page.locator("#tab-3").is_visible()
+    assert "Memory" in tab.page.locator("#tab-3").inner_text()
+    tab.quiet()
+
+
+def test_several_failures_can_be_chosen(show: Open) -> None:
+    sample = SAMPLES / "oom_log" / "1.15-caught-and-again.txt"
+    report = pipeline.explain(sample)
+    assert len(report.case.moments) > 1
+    tab = show(sample)
+    tab.page.locator("select.moments").select_option("1")
+    tab.page.wait_for_selector("#moment-0-1[data-ready]")
+    assert tab.number("#moment-0-1 .balance-view") == report.case.moments[1].attribution.table.total_bytes
+    tab.quiet()
+
+
+def test_the_comparison_alone(show: Open) -> None:
+    found = pipeline.difference(LOG, SAMPLES / "oom_log" / "2.11-unet-layout-training.txt")
+    tab = show(text=pipeline.html(model.Page((), (found,))))
+    assert tab.page.locator("h1").inner_text() == found.verdict
+    tab.quiet()
+
+
+def test_without_scripts_the_text_is_there(show: Open, tmp_path: Path, browser: object) -> None:
+    file = tmp_path / "plain.html"
+    file.write_text(pipeline.html(pipeline.page([[LOG]])), encoding="utf-8")
+    page = browser.new_context(java_script_enabled=False).new_page()  # type: ignore[attr-defined]
+    page.goto(file.as_uri())
+    assert page.locator("h1").inner_text() == pipeline.explain(LOG).verdict
+    assert page.locator(".card").count() >= 2
+    assert page.locator("section.table tbody tr").count() >= 5
+
+
+HARM = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"'`${alert(1)}",
+    "{{7*7}}{%x%}",
+    "\N{PILE OF POO}\N{FAMILY}\N{ZERO WIDTH JOINER}",
+    "\N{RIGHT-TO-LEFT OVERRIDE}desrever\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}",
+    "]]><!--",
+    "x" * 10_000,
+    "&lt;b&gt;\\u003cscript\\u003e",
+]
+
+
+@pytest.mark.parametrize("name", HARM, ids=lambda name: repr(name[:16]))
+def test_hostile_names_neither_run_nor_break_anything(name: str, show: Open, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    plain = (SAMPLES / "oom_log" / "1.15-im2col.txt").read_text(encoding="utf-8")
+    place = re.search(r" from (\S+)$", plain, re.MULTILINE)
+    assert place
+    scope = name.replace(" ", "\N{NO-BREAK SPACE}")
+    log.write_text(plain.replace(place[1], f"{scope}/{place[1]}"), encoding="utf-8")
+    tab = show(log)
+    tab.page.get_by_label("Search").fill(name[:30])
+    tab.page.locator('[data-mode="kind"]').click()
+    canvas = tab.page.locator("canvas.icicle")
+    canvas.hover(position={"x": 30, "y": 60})
+    canvas.click(position={"x": 30, "y": 60})
+    assert tab.page.locator("body > script").count() == 1
+    assert tab.page.locator("img").count() == 0
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 1280
+    assert tab.page.locator("section.glossary").is_visible()
+    tab.quiet()
+
+
+def test_hostile_rows_reach_the_table(show: Open) -> None:
+    """The same names as nodes of a trace: they are shown as they are."""
+    from tests.builders import capture, row, timeline
+
+    found = capture(timeline(*(row(f"scope{number}/{name}/Relu", 8 + number, number, 90) for number, name in enumerate(HARM))))
+    report = pipeline.report(found)
+    tab = show(text=pipeline.html(model.Page((model.Tab(report, tuple(ledger_of(moment) for moment in report.case.moments)),))))
+    texts = "\n".join(tab.page.locator("section.table tbody td.name").all_inner_texts())
+    assert "<img src=x onerror=alert(1)>" in texts
+    assert "</script>" in texts
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in texts
+    for x in range(10, 1200, 90):
+        tab.page.locator("canvas.lives").hover(position={"x": x, "y": 20})
+    tab.quiet()
+
+
+def test_axe_finds_nothing(show: Open) -> None:
+    places = [ROOT / "node_modules", ROOT / "tests" / "browser" / "node_modules"]
+    axe = next((file for place in places if (file := place / "axe-core" / "axe.min.js").exists()), None)
+    if axe is None or not shutil.which("node"):
+        pytest.skip("axe-core is not installed: npm install --prefix tests/browser")
+    for sample in (LENET, LOG, SAMPLES / "oom_log" / "2.21-fragmentation.txt"):
+        for scheme in ("light", "dark"):
+            tab = show(sample, LENET, color_scheme=scheme, bypass_csp=True)
+            tab.page.add_script_tag(path=str(axe))
+            found = tab.page.evaluate(
+                "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(each => [each.id, each.help, each.nodes.slice(0, 3).map(node => node.html)]))"
+            )
+            assert found == [], (sample, scheme)

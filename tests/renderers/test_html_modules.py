@@ -1,0 +1,82 @@
+"""The page's own modules, run by node without a browser, against what Python says of the same traces."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfmemlens
+from tests.conftest import ROOT, SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.renderers import html
+from tfmemlens.renderers._pack import packed
+from tfmemlens.units import human, percent
+
+TRACES = ("run_metadata/1.15-lenet.pb", "run_metadata/2.11-while-rnn.pb.gz", "xspace/2.21-function.xplane.pb")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed: the page's modules cannot run")
+
+
+def expected(name: str) -> dict[str, Any]:
+    """A packed trace and what the API says of it."""
+    trace = tfmemlens.read(SAMPLES / name)
+    (tab,) = pipeline.page([[SAMPLES / name]]).tabs
+    times = trace.timeline()["micros"]
+    asked = [float(times.iloc[index]) + 0.0004 for index in range(0, len(times), 7)]
+    return {
+        "packed": packed(tab),
+        "curve": list(trace.main.curve),
+        "peak": trace.peak_bytes,
+        "at": [(micros, int(trace.at(micros)["total_bytes"].sum())) for micros in asked],
+    }
+
+
+@needs_node
+def test_the_modules_agree_with_python(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    sizes = [0, 1, 1023, 1024, 457984, 1 << 20, (1 << 30) - 1, 12345678, 1 << 40] + [round(2 ** chance.uniform(0, 44)) for _ in range(3000)]
+    shares = [(0, 7), (1, 0), (1, 1000), (1, 8), (5, 200), (7, 7)] + [(chance.randrange(1000), chance.randrange(1, 1000)) for _ in range(500)]
+    cases = {
+        "human": [(size, human(size)) for size in sizes],
+        "percent": [(part, whole, percent(part, whole)) for part, whole in shares],
+        "pages": {name: expected(name) for name in TRACES},
+    }
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    for name in html.SCRIPTS:
+        (tmp_path / f"{name}.js").write_text(html.asset(f"{name}.js"), encoding="utf-8")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    environment = {**os.environ, "PAGE": tmp_path.as_uri(), "CASES": str(tmp_path / "cases.json")}
+    run = subprocess.run(["node", "--test", str(ROOT / "tests/renderers/page.test.mjs")], env=environment, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+
+
+@needs_node
+def test_the_joined_script_is_sound(tmp_path: Path) -> None:
+    file = tmp_path / "page.js"
+    file.write_text(html.script(), encoding="utf-8")
+    run = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_every_module_is_joined_and_documented() -> None:
+    folder = Path(html.__file__).parent / "page"
+    assert {file.stem for file in folder.glob("*.js")} == set(html.SCRIPTS)
+    for name in html.SCRIPTS:
+        code = html.asset(f"{name}.js")
+        assert re.match(r"// [A-Z].+\.\n", code), name
+        assert max(map(len, code.splitlines())) <= 320, name
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(", "XMLHttpRequest", "http"):
+            assert word not in code, (name, word)
+
+
+def test_modules_import_only_what_comes_before_them() -> None:
+    for place, name in enumerate(html.SCRIPTS):
+        imported = re.findall(r'from "\./(\w+)\.js"', html.asset(f"{name}.js"))
+        assert set(imported) <= set(html.SCRIPTS[:place]), name
