@@ -157,3 +157,10 @@ def test_evidence_quotes_lines_of_the_input(rule: str) -> None:
         for proof in finding.evidence:
             if proof.line:
                 assert " ".join(proof.line.text.split())[:40] in " ".join(lines[proof.line.number - 1].split()), finding.rule
+
+
+def test_a_workspace_that_failed_without_harm_before_is_shown() -> None:
+    text = SOFT + CASES["convolution-workspace"][0]
+    found = next(finding for finding in explained(text).findings if finding.rule == "convolution-workspace")
+    assert any("2.27 GiB failed without harm" in proof.fact for proof in found.evidence)
+    assert "TF_CUDNN_WORKSPACE_LIMIT_IN_MB" in found.detail
