@@ -170,9 +170,10 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         text = f"reduce the {reading.channels} input channels to {reading.channels // 4} with a 1x1 convolution before it"
         yield from _thinner(reading, text, reading.buffer.positions, patch // 4)
     if reading.forward:
+        move = "tf.nn.depth_to_space" if case.api.newest >= (1, 13) else "tf.depth_to_space"
         yield Remedy(
             "where it doubles the sides, compute it as a convolution to 4 times the channels and depth_to_space(2): its forward pass builds no such matrix",
-            f"y = tf.nn.depth_to_space(tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding='SAME'), 2)   # w: [k, k, c, {4 * reading.channels}]",
+            f"y = {move}(tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding='SAME'), 2)   # w: [k, k, c, {4 * reading.channels}]",
             size,
             Certainty.BOUND,
         )

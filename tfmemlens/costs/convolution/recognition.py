@@ -80,3 +80,12 @@ def most_bytes(positions: int, patch: int, item_bytes: int = 4) -> int:
     """The most that a buffer of such images takes, however few its filters: as many images as 30 MiB hold, one at least."""
     image = positions * patch * item_bytes
     return -(-TARGET_BYTES // max(image, 1)) * image
+
+
+LARGEST_USUAL_KERNEL = 11
+"""Sides of kernels in 3-D are no larger than this, those of volumes are."""
+
+
+def is_shuffled_volume(shape: tuple[int | None, ...] | None) -> bool:
+    """Whether what a 3-D weight gradient asks for is no gradient, [3,3,3,16,16], but a re-ordered volume, [32,64,64,2,16]: so before TF 1.12."""
+    return shape is not None and len(shape) == 5 and max(size or 0 for size in shape[:3]) > LARGEST_USUAL_KERNEL
