@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tfmemlens import pipeline
-from tfmemlens.attribution.timelines import owner_at, standing_of
+from tfmemlens.attribution.timelines import owners_of, standing_of
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.estimation.fitting import Known, fit, predict
 from tfmemlens.estimation.remedies import remedies
@@ -52,7 +52,7 @@ def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
     standing = standing_of(timeline, capture.graph)
     named = replace(timeline, standing=AllocationTable.of([row for row, _ in standing]))
     batch, source = _batch(named, capture, hints)
-    owners = [owner_at(timeline, row) for row in range(len(timeline.table))]
+    owners = owners_of(timeline)
     step = Step(named, laws_of(named, capture.graph, batch), batch)
     held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
     return Known(step, source, owners, held, capture.graph, hints.limit_bytes or timeline.limit_bytes, _grows(timeline))
