@@ -1,11 +1,12 @@
 """Write the graph of one training step of a Keras model, without running it: trace_training_graph.py MODEL OUT.pb [options].
 
-Run by the Python that has TensorFlow 2 (a plain file: it imports nothing of ours). The model is built inside a graph, so that no weight is ever allocated;
+Run by the Python that has TensorFlow 2 (a plain file: it imports nothing of ours). The model is built inside a graph, so that no weight is ever allocated (in Keras 2 its weights are);
 the step is a tf.function over it, its variables are handles, Grappler rewrites it as it would before the first step. OUT.pb is a GraphDef with shapes;
 one line of JSON on standard output names the fetches.
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -34,7 +35,9 @@ def main():
     if args.policy:
         policies = getattr(tf.keras, "mixed_precision")
         policies.set_global_policy(args.policy)
-    with tf.Graph().as_default() as outer:
+    in_graph = tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16)
+    with contextlib.ExitStack() as stack:
+        outer = stack.enter_context(tf.Graph().as_default()) if in_graph else None  # Keras 2 takes its old optimizers in a graph
         model = load(tf, args.model)
         inputs, labels = specifications(tf, model, args)
         optimizer = make_optimizer(tf, args.optimizer)
@@ -146,20 +149,26 @@ def flattened(tf, concrete, outer):
     """The function's graph with handles in place of captured variables."""
     graph_def = concrete.graph.as_graph_def(add_shapes=True)
     handles, names = {}, []
+    known = {id(variable.handle): variable for variable in concrete.graph.variables}
     for external, internal in concrete.graph.captures:
-        node = outer.as_graph_element(external.name).op
-        handles[internal.op.name] = node
+        if outer is not None:
+            source = outer.as_graph_element(external.name).op
+            if source.type == "VarHandleOp":
+                handles[internal.op.name] = (source.name, source.get_attr("dtype"), source.node_def.attr["shape"].shape)
+        elif id(external) in known:
+            variable = known[id(external)]
+            handles[internal.op.name] = (variable.name, variable.dtype, variable.shape.as_proto())
     for node in graph_def.node:
-        source = handles.get(node.name)
-        if source is not None and source.type == "VarHandleOp":
-            names.append(node.name)
+        if node.name in handles:
+            shared_name, dtype, shape = handles[node.name]
+            names.append(shared_name)
             node.op = "VarHandleOp"
             for key in list(node.attr):
                 if key != "_output_shapes":
                     del node.attr[key]
-            for key in ("dtype", "shape"):
-                node.attr[key].CopyFrom(source.node_def.attr[key])
-            node.attr["shared_name"].s = source.name.encode()
+            node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(shape)
+            node.attr["shared_name"].s = ("%s:%d" % (shared_name, len(names))).encode()
             node.attr["container"].s = b""
     fetches = [tensor.op.name for tensor in concrete.graph.outputs]
     fetches += ["^" + op.name for op in concrete.graph.control_outputs if op.name not in fetches]
