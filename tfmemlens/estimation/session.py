@@ -11,7 +11,7 @@ from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
 from tfmemlens.estimation.rewriting import rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
-from tfmemlens.model.allocation import PERSISTENT, AllocationTable
+from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
@@ -34,12 +34,14 @@ def of_graph(
     threads: int = 1,
     initializers: Graph | None = None,
     optimized: bool = False,
+    held_inputs: bool = False,
     steps: int = _STEPS,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
-    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
+    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     names = tuple(resolved(graph, fetches))
     memory = Memory(Pool(None, True, first_region_bytes))
@@ -49,6 +51,8 @@ def of_graph(
     _initialize(initializers or graph, graph, names, memory, variables, threads)
     executor = Executor(graph if optimized else rewritten(graph, names, feeds), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
+    if held_inputs:
+        feeds.memory = memory
     begun = row = baseline = 0
     order: list[tuple[str, int]] = []
     for _ in range(steps):
@@ -65,9 +69,20 @@ class _Feeds:
     def __init__(self, batch: int | None, shapes: Mapping[str, Shape]) -> None:
         self.batch = batch
         self.shapes = shapes
+        self.memory: Memory | None = None
+        """Where the batch lives, when it does."""
+        self.held: dict[str, list[Token]] = {}
 
     def __call__(self, node: Node) -> list[Token]:
-        return [self._token(node.name, each) for each in self.declared(node)]
+        if node.name in self.held:
+            return self.held[node.name]
+        made = [self._token(node.name, each) for each in self.declared(node)]
+        if self.memory is not None:
+            for token in made:
+                if token.bytes:
+                    token.buffer = self.memory.allocate(node.name, node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
+            self.held[node.name] = made
+        return made
 
     def is_static(self, node: Node) -> bool:
         """Whether the graph itself states the shapes of an input."""
@@ -101,14 +116,14 @@ class _Feeds:
 
 
 def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
-    """The nodes behind names such as `loss:0` or `train_op`. Raises UsageError with the likeliest names."""
+    """The nodes behind names such as `loss:0`, `train_op` or `^update` (only waited for). Raises UsageError with the likeliest names."""
     found = []
     for name in fetches:
         plain = split_reference(name)[0]
         if plain not in graph.nodes:
             near = [each for each in candidates(graph) if each]
             raise UsageError(f"the graph has no node {plain!r}", f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}")
-        found.append(plain)
+        found.append(f"^{plain}" if name.startswith("^") else plain)
     return found
 
 
@@ -148,7 +163,8 @@ def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, 
         if not variable.initialized and variable.token.bytes:
             variable.initialized = True
             type_ = variable.token
-            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, PERSISTENT)
+            lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
+            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
             memory.hold(type_.buffer)
     del variables
 
