@@ -13,6 +13,7 @@ from tfmemlens.model.timeline import Timeline
 EXAMPLES = """examples:
   tfmemlens profile run_metadata.pb
   tfmemlens profile logdir/plugins/profile            # the TF2 profiler's folder
+  tfmemlens profile logdir --list                     # the steps in it; --step or --tag choose one, else the newest
   tfmemlens profile trace.pb --by kind --top 20
   tfmemlens profile trace.pb --at 12.5ms              # another moment than the peak; a node's name works, too
   tfmemlens profile trace.pb --csv allocations.csv
@@ -23,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="RunMetadata, StepStats, XSpace or tfevents files, or a folder with some")
     parser.add_argument("--at", metavar="TIME|NODE", help="this moment instead of the peak: `12.5ms` after the first allocation, or when a node allocates")
     parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
-    parser.add_argument("--tag", help="of several traced steps in an event file, the one with this tag")
+    parser.add_argument("--list", action="store_true", help="list the traced steps of the files and folders, and read none")
+    parser.add_argument("--tag", help="of several traced steps the one with this tag, file name or run folder")
     parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
     parser.add_argument("--csv", metavar="FILE", help="write every allocation of the step as CSV")
     parser.add_argument("--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)")
@@ -32,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _list(args)
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
     captured = pipeline.timelines(args.input, hints, device=args.device)
     report = pipeline.report(captured, at=args.at)
@@ -39,6 +43,14 @@ def run(args: argparse.Namespace) -> int:
         _write(captured.timelines, args)
     _options.show(report, args)
     return 0 if captured.timelines else 1
+
+
+def _list(args: argparse.Namespace) -> int:
+    from tfmemlens.renderers import step_list
+
+    found = pipeline.steps(args.input)
+    print(step_list.as_json(found) if args.json else step_list.render(found), end="")
+    return 0 if found else 1
 
 
 def _write(timelines: tuple[Timeline, ...], args: argparse.Namespace) -> None:

@@ -61,6 +61,9 @@ class Input:
 
     path: str
     text: str | None = None
+    tag: str | None = None
+    """Which of several steps in it is meant, where a directory was searched for steps."""
+    step: int | None = None
 
     @property
     def name(self) -> str:
@@ -74,6 +77,12 @@ def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
         return _one(source)
     found = [each for part in source for each in _one(part)]
     return list({each.path if each.text is None else id(each): each for each in found}.values())
+
+
+def expand(source: str | os.PathLike[str]) -> list[str]:
+    """The paths that a path, a directory or a glob stands for, directories unopened. Raises UnreadableInput."""
+    text = os.fspath(source)
+    return [text] if os.path.isdir(text) else [found.path for found in _one(source) if found.text is None]
 
 
 def _one(source: str | os.PathLike[str]) -> list[Input]:

@@ -82,6 +82,17 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     )
 
 
+def marks(opened: inputs.Opened) -> Iterator[tuple[str | None, int, float | None]]:
+    """The steps of the log: their handles (feeds and fetches), their numbers, when they began (seconds), where the log has stamps."""
+    opened.file.seek(0)
+    for raw in opened.file:
+        if MARK in raw and b"MemoryLogStep" in raw:
+            text = raw.decode("utf-8", "replace")
+            stamp, number = _STAMP.search(text), dict(_NUMBER.findall(text)).get("step_id")
+            if number is not None:
+                yield dict(_WORD.findall(text)).get("handle"), int(number), _micros(stamp) / 1e6 if stamp else None
+
+
 def _failure(opened: inputs.Opened, name: str) -> Capture | None:
     opened.file.seek(max(opened.size - inputs.TAIL, 0))
     if not any(word in opened.file.read() for word in inputs.LITERALS):

@@ -58,7 +58,7 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     if hints.step is not None and hints.step not in steps:
         raise UsageError(f"{opened.path} holds no step {hints.step}", f"it holds: {', '.join(map(str, steps))}")
     step = steps[-1] if hints.step is None else hints.step
-    if len(steps) > 1:
+    if len(steps) > 1 and hints.step is None:
         others = ", ".join(str(each) for each in steps[:12] if each != step)
         notes.append(ReadNote(f"{opened.path} holds {len(steps)} traced steps; this is {step} (--step for another: {others})"))
     found = [timeline for device, nodes in _by_device(profile, step).items() for timeline in _of_device(device, nodes, profile, step)]
@@ -85,6 +85,16 @@ def _inputs(node: Any, profile: Any) -> list[str]:
     """References to the outputs that a node reads, in order."""
     sources = (node.inputs[index] for index in sorted(node.inputs))
     return [_reference(profile.nodes[source].name, node.src_output_index[source]) for source in sources if source in profile.nodes]
+
+
+def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
+    """The steps that the file holds: no tag, the number, when the first node of each ran (seconds)."""
+    profile, _ = parse_prefix("ProfileProto", opened.all(), depth=0)
+    began: dict[int, int] = {}
+    for node in profile.nodes.values() if profile is not None else ():
+        for step, executed in node.execs.items():
+            began[step] = min(began.get(step, executed.all_start_micros), executed.all_start_micros)
+    return ((None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
 
 
 def _by_device(profile: Any, step: int) -> dict[str, list[Any]]:

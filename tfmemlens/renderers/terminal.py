@@ -78,7 +78,11 @@ def _verdict(report: Report, view: View) -> list[str]:
 
 def _moment(report: Report, index: int, view: View) -> list[str]:
     moment = report.case.moments[index]
-    head = [] if not view.all_moments else ["", "─" * view.width, styled(f"failure {index + 1} of {len(report.case.moments)}", "bold", view.color)]
+    head = (
+        []
+        if not view.all_moments
+        else ["", "─" * view.width, styled(f"{'failure' if moment.request else 'allocator'} {index + 1} of {len(report.case.moments)}", "bold", view.color)]
+    )
     when = _timeline.curve(moment, view)
     layers = (_layers.table(report.case, view) or _timeline.model(report.case, view)) if moment.timeline else []
     return (
@@ -322,13 +326,20 @@ def _others(report: Report, view: View) -> list[str]:
     others = report.case.moments[1:]
     if not others or view.all_moments:
         return []
-    lines = _heading(f"{len(others)} more failure{'s' if len(others) > 1 else ''} (--all shows them whole)", view)
-    for moment in others[:5]:
-        assert moment.request
-        failed = moment.request.failed
-        place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
-        lines.append(shorten(f"  {f'line {failed.line.number}: ' if failed.line else ''}{_tensor(failed) or failed.kind.value} at {place}", view.width))
-    return lines
+    what = "failure" if any(moment.request for moment in others) else "allocator"
+    lines = _heading(f"{len(others)} more {what}{'s' if len(others) > 1 else ''} (--all shows them whole)", view)
+    return lines + [shorten(f"  {_in_short(moment)}", view.width) for moment in others[:5]]
+
+
+def _in_short(moment: Moment) -> str:
+    """A failure, or the peak of one more allocator, in a line."""
+    if moment.request is None:
+        timeline = moment.timeline
+        where = f" on {timeline.allocator} of {timeline.device or 'its device'}" if timeline else ""
+        return f"{human(moment.attribution.table.total_bytes)}{where}"
+    failed = moment.request.failed
+    place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
+    return f"{f'line {failed.line.number}: ' if failed.line else ''}{_tensor(failed) or failed.kind.value} at {place}"
 
 
 def _notes(report: Report, view: View) -> list[str]:

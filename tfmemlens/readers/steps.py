@@ -1,0 +1,158 @@
+"""The traced steps of a log directory: find them, list them, take the newest or the one that `--step` and `--tag` ask for."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import ModuleType
+
+from tfmemlens import discovery
+from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.step import TracedStep
+from tfmemlens.readers import inputs
+
+RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
+"""Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
+_DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
+_NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(?:\.(?:gz|json|pb|pbtxt|txt|log|bin|meta|profile|timeline|xplane|trace|memory_profile|tfevents))+\Z")
+
+
+def find(source: str | os.PathLike[str]) -> list[TracedStep]:
+    """All steps of a directory (recursively) or of one file, oldest first. What cannot be read, or is something else, is passed over."""
+    place = os.fspath(source)
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names] if os.path.isdir(place) else [place]
+    found = [step for file in sorted(files) if not os.path.basename(file).startswith(".") for step in _of_file(file)]
+    return sorted(_together(found), key=lambda step: (_time(step, found), step.step or 0))
+
+
+def _time(step: TracedStep, among: list[TracedStep]) -> float:
+    """Numbered files that lie side by side are in the order of their numbers, whatever copying did to their dates."""
+    if step.step is None or step.inside or step.time is None:
+        return step.time or 0.0
+    folder = Path(step.paths[0]).parent
+    beside = (other for other in among if other.format == step.format and Path(other.paths[0]).parent == folder and not other.inside)
+    return max(other.time or 0.0 for other in beside)
+
+
+def _of_file(path: str) -> list[TracedStep]:
+    try:
+        opened = inputs.open_input(inputs.Input(path))
+        with opened.file:
+            head = opened.head()
+            module, slug = _reader(head, opened)
+            if module is None:
+                return []
+            marks = getattr(module, "marks", None)
+            several = [] if marks is None else list(marks(opened))
+    except (TfmemlensError, OSError):
+        return []
+    if several:
+        inside = len(several) > 1 or slug == "tfevents"
+        return [TracedStep((path,), slug, tag or _stem(path), step, time or _written(path), inside) for tag, step, time in several]
+    if getattr(module, "marks", None) is not None:
+        return []
+    run = Path(path).resolve().parent
+    if slug == "xspace" and _is_run(run):
+        return [TracedStep((path,), slug, run.name, None, _dated(run.name) or _written(path))]
+    number = _NUMBER.search(_stem(path))
+    return [TracedStep((path,), slug, _stem(path), int(number[1]) if number else None, _written(path))]
+
+
+def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]:
+    from tfmemlens import readers
+
+    package = sys.modules[readers.__name__]
+    for slug, module in discovery.plugins(package, "sniff_bytes", "read_file").items():
+        if module.sniff_bytes(head, opened):
+            return (module, slug) if slug in RANK else (None, slug)
+    for slug, module in discovery.plugins(package, "sniff_text", "read_text").items():
+        if module.sniff_text(head):
+            return (module, slug) if slug in RANK else (None, slug)
+    return None, ""
+
+
+def _together(steps: list[TracedStep]) -> list[TracedStep]:
+    """The hosts of one profiler run as one step."""
+    runs: dict[str, TracedStep] = {}
+    others = []
+    for step in steps:
+        folder = str(Path(step.paths[0]).resolve().parent)
+        if step.format != "xspace" or not _is_run(Path(folder)):
+            others.append(step)
+        elif folder in runs:
+            runs[folder] = replace(runs[folder], paths=(*runs[folder].paths, *step.paths))
+        else:
+            runs[folder] = step
+    return [*others, *runs.values()]
+
+
+def choose(place: str, hints: Hints) -> tuple[list[inputs.Input], list[ReadNote]]:
+    """The files to read for a directory: those of the newest step, or of the one asked for; none where there is no step. Raises UsageError."""
+    steps = find(place)
+    wanted = [step for step in steps if hints.step in (None, step.step) and hints.tag in (None, step.tag)]
+    if not wanted:
+        if hints.step is None and hints.tag is None:
+            return [], []
+        asked = " and ".join([f"step {hints.step}"] * (hints.step is not None) + [f"tag {hints.tag!r}"] * (hints.tag is not None))
+        raise UsageError(f"{place} holds no traced step with {asked}", f"it holds: {_names(steps) or 'none'}")
+    chosen = max(enumerate(wanted), key=lambda pair: (RANK[pair[1].format], pair[0]))[1]
+    tag, number = (chosen.tag, chosen.step) if chosen.inside else (None, None)
+    files = [inputs.Input(path, tag=tag if chosen.format == "tfevents" else None, step=number) for path in chosen.paths]
+    if len(steps) == 1:
+        return files, []
+    where = os.path.relpath(chosen.paths[0], place)
+    name = "" if chosen.tag is None else f" {chosen.tag}"
+    note = f"{place} holds {len(steps)} traced steps; this is{name} of {where}, the {'newest' if len(wanted) > 1 else 'one asked for'}"
+    return files, [ReadNote(f"{note} (--step or --tag for another, --list shows them)")]
+
+
+def _names(steps: Iterable[TracedStep]) -> str:
+    names = [f"{step.tag} (step {step.step})" if step.step is not None else str(step.tag) for step in steps]
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _stem(path: str) -> str:
+    return _SUFFIXES.sub("", os.path.basename(path)) or os.path.basename(path)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is one run of the profiler: `plugins/profile/<date>`, or dated wherever it was copied."""
+    return bool(_DATE.search(folder.name)) or folder.parent.name == "profile"
+
+
+def _dated(folder: str) -> float | None:
+    found = _DATE.search(folder)
+    if found is None:
+        return None
+    try:
+        return datetime(*map(int, found.groups()), tzinfo=timezone.utc).timestamp()  # type: ignore[misc, arg-type]
+    except ValueError:
+        return None
+
+
+def _written(path: str) -> float:
+    return Path(path).stat().st_mtime
+
+
+def told_apart(captures: list[Capture]) -> list[Capture]:
+    """The files of several hosts: where two have an allocator of the same name on a device of the same name, the host's name comes first."""
+    names = Counter((timeline.device, timeline.allocator) for found in captures for timeline in found.timelines)
+    return [
+        replace(
+            found,
+            timelines=tuple(
+                replace(timeline, device=f"{_stem(found.source.path)} {timeline.device}") if names[timeline.device, timeline.allocator] > 1 else timeline
+                for timeline in found.timelines
+            ),
+        )
+        for found in captures
+    ]
