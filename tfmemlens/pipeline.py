@@ -77,11 +77,12 @@ def _of_steps(source: Input | Iterable[Input], hints: Hints) -> Capture:
     return replace(found, notes=(*notes, *found.notes))
 
 
-def of_run_metadata(message: object) -> Capture:
-    """The capture of a RunMetadata object that is in memory already, TensorFlow's or ours."""
-    from tfmemlens.readers import run_metadata
+def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
+    """The capture of a RunMetadata object that is in memory already, TensorFlow's or ours, with the graph of a file."""
+    from tfmemlens.readers import graph_file, graph_join, run_metadata
 
-    return run_metadata.capture_of(message, "RunMetadata")
+    found = run_metadata.capture_of(message, "RunMetadata")
+    return graph_join.join(found, graph_file.read_graph(graph)) if graph is not None else found
 
 
 def plot(found: Capture, by: str = "kind", at: str | None = None) -> Figure:

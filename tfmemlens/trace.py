@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens import pipeline
@@ -88,11 +88,18 @@ class Trace:
         return f"<pre style='white-space:pre-wrap'>{escape(terminal.render(self.peak))}</pre>"
 
 
-def read(source: str | PathLike[str] | Iterable[str | PathLike[str]] | Any, *, tag: str | None = None, step: int | None = None) -> Trace:
+def read(
+    source: str | PathLike[str] | Iterable[str | PathLike[str]] | Any,
+    *,
+    tag: str | None = None,
+    step: int | None = None,
+    graph: str | PathLike[str] | None = None,
+) -> Trace:
     """Read a traced step: a RunMetadata, StepStats, XSpace or tfevents file, a folder with some, or TensorFlow's own RunMetadata object.
 
-    `tag` or `step` choose among several steps of an event file. Raises UnreadableInput (a TfmemlensError) when there is nothing to read.
+    `tag` or `step` choose among several steps of an event file or a log directory, the newest without them; `graph` is a file with the model's
+    graph (GraphDef, MetaGraphDef, SavedModel, .pbtxt) for a trace that has none. Raises UnreadableInput (a TfmemlensError) when there is nothing to read.
     """
     if hasattr(source, "step_stats") and hasattr(source, "partition_graphs"):
-        return Trace(pipeline.of_run_metadata(source))
-    return Trace(pipeline.timelines(source, Hints(tag=tag, step=step)))
+        return Trace(pipeline.of_run_metadata(source, graph))
+    return Trace(pipeline.timelines(source, Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph))))

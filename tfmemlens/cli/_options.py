@@ -23,6 +23,19 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--limit", metavar="11GiB", help="memory of the device")
 
 
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Which step, which device, and the graph of the model."""
+    group = parser.add_argument_group("which step")
+    group.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    group.add_argument("--tag", help="of several traced steps the one with this tag, file name or run folder")
+    group.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
+    group.add_argument(
+        "--graph",
+        metavar="FILE",
+        help="the model's graph, where the trace has none: GraphDef, MetaGraphDef (.meta), SavedModel, .pbtxt; adds op types and shapes",
+    )
+
+
 def add_view(parser: argparse.ArgumentParser) -> None:
     """How much to print, and as what."""
     group = parser.add_argument_group("output")
@@ -41,7 +54,8 @@ def hints(args: argparse.Namespace) -> Hints:
         limit = parse_limit(args.limit) if args.limit else None
     except ValueError as problem:
         raise UsageError(str(problem), "shapes look like 2x720x1280x9, sizes like 11GiB") from None
-    return Hints(shape, args.batch, limit)
+    chosen = {name: getattr(args, name, None) for name in ("tag", "step", "graph")}
+    return Hints(shape, args.batch, limit, **chosen)
 
 
 def show(report: Report, args: argparse.Namespace) -> None:

@@ -19,11 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to draw: .png, .svg or .pdf")
     parser.add_argument("--by", choices=("kind", "layer"), default="kind", help="what the curve is stacked by (default kind)")
     parser.add_argument("--at", metavar="TIME|NODE", help="mark this moment instead of the peak")
+    _options.add_choice(parser)
     _options.add_hints(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    captured = pipeline.timelines(args.input, _options.hints(args))
+    captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if not captured.timelines:
         raise UnreadableInput("there is no memory timeline to draw", "; ".join(note.text for note in captured.notes) or "record a step with FULL_TRACE")
     sheet = pipeline.plot(captured, by=args.by, at=args.at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
@@ -23,12 +22,10 @@ exit status: 0 shown, 1 no timeline found, 2 unreadable or usage"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="RunMetadata, StepStats, XSpace or tfevents files, or a folder with some")
     parser.add_argument("--at", metavar="TIME|NODE", help="this moment instead of the peak: `12.5ms` after the first allocation, or when a node allocates")
-    parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
     parser.add_argument("--list", action="store_true", help="list the traced steps of the files and folders, and read none")
-    parser.add_argument("--tag", help="of several traced steps the one with this tag, file name or run folder")
-    parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
     parser.add_argument("--csv", metavar="FILE", help="write every allocation of the step as CSV")
     parser.add_argument("--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)")
+    _options.add_choice(parser)
     _options.add_hints(parser)
     _options.add_view(parser)
 
@@ -36,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
-    hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    captured = pipeline.timelines(args.input, hints, device=args.device)
+    captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     report = pipeline.report(captured, at=args.at)
     if args.csv or args.parquet:
         _write(captured.timelines, args)

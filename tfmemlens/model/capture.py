@@ -77,6 +77,8 @@ class Hints:
     """Which of several traced steps is wanted, by the tag it was written with."""
     step: int | None = None
     """The same by the step's number."""
+    graph: str | None = None
+    """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
 
 
 @dataclass(frozen=True, slots=True)

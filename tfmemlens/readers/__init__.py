@@ -10,7 +10,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, memory_dump, oom_log, steps, xla_dump
+from tfmemlens.readers import graph_file, graph_join, inputs, memory_dump, oom_log, steps, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -25,7 +25,8 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
             captures.append(Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),)))
     if not captures:
         raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
-    return replace(merge(steps.told_apart(xla_dump.complete(captures))), hints=hints)
+    found = replace(merge(steps.told_apart(xla_dump.complete(captures))), hints=hints)
+    return graph_join.join(found, graph_file.read_graph(hints.graph)) if hints.graph else found
 
 
 def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:

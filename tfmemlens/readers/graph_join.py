@@ -1,0 +1,68 @@
+"""A graph from a file beside a trace that has none, or less: op types, shapes and readers of the nodes that the trace names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfmemlens.model.allocation import TEMPORARY, AllocationTable
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import round_up
+
+
+def join(found: Capture, given: Graph) -> Capture:
+    """The capture with the given graph. What the trace itself knows of a node stays: it ran that way."""
+    own = found.graph or Graph({})
+    nodes = {**given.nodes, **{node.name: _richer(node, given.nodes.get(node.name)) for node in own}}
+    graph = Graph(nodes, {**given.functions, **own.functions}, own.producer or given.producer)
+    known = _by_name(given)
+    timelines = tuple(_joined(timeline, known) for timeline in found.timelines)
+    notes = found.notes
+    if found.timelines and not any(name in known for timeline in found.timelines for name in timeline.table.node):
+        notes = (*notes, ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"))
+    return replace(found, graph=graph, timelines=timelines, notes=notes)
+
+
+def _richer(node: Node, given: Node | None) -> Node:
+    return node if given is None else replace(node, outputs=node.outputs or given.outputs, source=node.source or given.source)
+
+
+def _by_name(graph: Graph) -> dict[str, Node]:
+    """The graph's nodes, and those of its functions by the names that they have inside."""
+    inner = {node.name: node for function in graph.functions.values() for node in function}
+    return {**inner, **graph.nodes}
+
+
+def _joined(timeline: Timeline, known: Mapping[str, Node]) -> Timeline:
+    """The same curve, its rows with what the graph adds."""
+    found = replace(timeline, table=_described(timeline.table, known), standing=_described(timeline.standing, known))
+    for name in ("events", "curve", "peak_index"):
+        if name in timeline.__dict__:
+            found.__dict__[name] = timeline.__dict__[name]
+    return found
+
+
+def _described(table: AllocationTable, known: Mapping[str, Node]) -> AllocationTable:
+    nodes = [known.get(name) if name is not None else None for name in table.node]
+    if not any(nodes):
+        return table
+    ops = [op or (node.op if node else None) for op, node in zip(table.op, nodes, strict=True)]
+    shapes, dtypes = list(table.shape), list(table.dtype)
+    purposes: Sequence[Any] = table.purpose
+    for row, node in enumerate(nodes):
+        if node and shapes[row] is None and purposes[row] != TEMPORARY and (fits := _fitting(node, table.size_bytes[row], table.requested_bytes[row])):
+            shapes[row], dtypes[row] = fits.shape, fits.dtype
+    return replace(table, op=ops, shape=shapes, dtype=dtypes)
+
+
+def _fitting(node: Node, size: int, requested: int | None) -> TensorType | None:
+    """The output whose type needs just these bytes, if there is one."""
+    for output in node.outputs:
+        if output.bytes and (output.bytes == requested or (requested is None and size in (output.bytes, round_up(output.bytes)))):
+            return output
+    return None
