@@ -16,7 +16,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import graph, inputs
 from tfmemlens.readers.inputs import Opened
-from tfmemlens.readers.run_metadata import varint
+from tfmemlens.readers.wire import varint
 
 KINDS = ("GraphDef", "MetaGraphDef", "SavedModel")
 _NAME = re.compile(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")

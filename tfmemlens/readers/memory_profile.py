@@ -41,18 +41,18 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
 
 def _timeline(allocator: str, profile: dict[str, Any]) -> Timeline | None:
     events = [_event(snapshot) for snapshot in profile.get("memoryProfileSnapshots", ())]
-    return xspace.timeline_of("/host:CPU", allocator, sorted(events, key=lambda event: event[0])) if events else None
+    return xspace.timeline_of("/host:CPU", allocator, sorted(events, key=lambda event: event.micros)) if events else None
 
 
 def _event(snapshot: dict[str, Any]) -> xspace.Event:
     """The snapshot in the words of the XSpace's own event."""
     act, state = snapshot["activityMetadata"], snapshot["aggregationStats"]
-    kind = 1 if act["memoryActivity"] == "ALLOCATION" else -1
+    born = act["memoryActivity"] == "ALLOCATION"
     facts = {
         "allocation_bytes": act.get("allocationBytes"),
         "requested_bytes": act.get("requestedBytes"),
         "addr": act.get("address"),
-        "tf_op": act.get("tfOpName") if kind > 0 else None,
+        "tf_op": act.get("tfOpName") if born else None,
         "region_type": act.get("regionType"),
         "data_type": _ENUM.get(numpy_dtype(str(act.get("dataType", ""))), 0),
         "shape": act.get("tensorShape"),
@@ -60,4 +60,4 @@ def _event(snapshot: dict[str, Any]) -> xspace.Event:
         "bytes_available": state.get("freeMemoryBytes"),
         "bytes_reserved": state.get("stackReservedBytes"),
     }
-    return int(snapshot["timeOffsetPs"]) / 1e6, kind, facts
+    return xspace.event_of(int(snapshot["timeOffsetPs"]) / 1e6, born, facts)

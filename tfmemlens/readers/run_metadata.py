@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph, step_stats
+from tfmemlens.readers import graph, pieces, step_stats
 from tfmemlens.readers.inputs import Opened
+from tfmemlens.readers.wire import varint
 
 _DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
 HOW_TO_TRACE = "trace one step with `tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)`, or record it with tf.profiler (TF2)"
@@ -44,18 +46,6 @@ def _starts_with_graphs(head: bytes) -> bool:
     return head[at : at + 1] == b"\x0a"
 
 
-def varint(raw: bytes, at: int) -> tuple[int, int]:
-    """A base-128 number of the wire format, and where the next byte is."""
-    value = shift = 0
-    while at < len(raw) and shift < 63:
-        byte = raw[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            break
-    return value, at
-
-
 def sniff_text(head: bytes) -> bool:
     """Whether a text is a RunMetadata or StepStats in protobuf's text format."""
     return bool(re.match(rb"\s*(?:step_stats|dev_stats|partition_graphs|cost_graph) ?\{", head))
@@ -65,10 +55,20 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
     del hints
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
+    if opened.size > pieces.WHOLE:
+        return _in_pieces(opened, bare=name == "StepStats")
     found, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
     if found is None:
         raise UnreadableInput(f"{opened.path} looks like a {name}, and none of it can be read", "copy the file again, in binary mode")
     return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes)
+
+
+def _in_pieces(opened: Opened, bare: bool) -> Capture:
+    """What protobuf cannot take in one go."""
+    parts = pieces.Pieces(opened)
+    found = capture_of(pieces.run_metadata(parts, bare), opened.path)
+    cut = (ReadNote(f"{opened.path} is cut or damaged; what stands before is shown"),) if parts.cut else ()
+    return replace(found, notes=(*cut, *found.notes))
 
 
 def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:

@@ -18,7 +18,8 @@ from tfmemlens.model.tensor import numpy_dtype_of_enum, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import graph, liveness, step_stats
 from tfmemlens.readers.inputs import Opened
-from tfmemlens.readers.run_metadata import parse_prefix, varint
+from tfmemlens.readers.run_metadata import parse_prefix
+from tfmemlens.readers.wire import varint
 
 _KIND = re.compile(r"(?<=device:)(?:cpu|gpu)(?=:\d)")
 _DTYPES = ("DstT", "out_type", "dtype", "T")

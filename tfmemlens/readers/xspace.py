@@ -7,8 +7,11 @@ CPU allocator does not.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -17,9 +20,11 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+from tfmemlens.readers import pieces
 from tfmemlens.readers.columns import Columns
 from tfmemlens.readers.inputs import Opened
-from tfmemlens.readers.run_metadata import parse_prefix, varint
+from tfmemlens.readers.run_metadata import parse_prefix
+from tfmemlens.readers.wire import varint
 
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 HOW = "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with tf.profiler.experimental.start/stop around a few steps"
@@ -42,40 +47,62 @@ def sniff_bytes(head: bytes, opened: Opened) -> bool:
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator that tells its events. Raises UnreadableInput."""
     del hints
-    space, notes = parse_prefix("XSpace", opened.all(), depth=2)
-    if space is None:
-        raise UnreadableInput(f"{opened.path} looks like an XSpace, and none of it can be read", "copy the file again, in binary mode")
-    found = tuple(timeline for plane in space.planes for timeline in _timelines(plane))
+    planes, notes = _planes(opened)
+    found = tuple(timeline for plane in planes for timeline in _timelines(plane))
     if not found:
-        names = ", ".join(plane.name for plane in space.planes if plane.name) or "no plane"
+        names = ", ".join(plane.name for plane in planes if plane.name) or "no plane"
         notes.append(ReadNote(f"{opened.path}: no memory events (planes: {names}); {HOW}"))
     return Capture(
         Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")), timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)), notes=tuple(notes)
     )
 
 
-Event = tuple[float, int, dict[str, Any]]
-"""(microseconds, +1 for an allocation or -1 for a free, its facts)."""
+def _planes(opened: Opened) -> tuple[list[Any], list[ReadNote]]:
+    """The planes, parsed, or walked through where the file is too big for that. Raises UnreadableInput."""
+    if opened.size > pieces.WHOLE:
+        parts = pieces.Pieces(opened)
+        found = list(pieces.planes(parts))
+        return found, [ReadNote(f"{opened.path} is cut or damaged; what stands before is shown")] if parts.cut else []
+    space, notes = parse_prefix("XSpace", opened.all(), depth=2)
+    if space is None:
+        raise UnreadableInput(f"{opened.path} looks like an XSpace, and none of it can be read", "copy the file again, in binary mode")
+    return list(space.planes), notes
+
+
+@dataclass(slots=True)
+class Event:
+    """One allocation or free, as BFC tells it. A trace may hold a million, so their texts are interned."""
+
+    micros: float
+    is_allocation: bool
+    size: int = 0
+    address: int = 0
+    requested: int = 0
+    node: str = ""
+    region: str = ""
+    shape: str = ""
+    dtype: int = 0
+    in_use: int | None = None
+    """The allocator's total after it."""
+    available: int = 0
+    """What the allocator could still give then, up to its limit."""
 
 
 def _timelines(plane: Any) -> Iterator[Timeline]:
-    kinds = {
-        key: 1 if data.name == "MemoryAllocation" else -1
-        for key, data in plane.event_metadata.items()
-        if data.name in ("MemoryAllocation", "MemoryDeallocation")
-    }
+    kinds = {key: data.name == "MemoryAllocation" for key, data in plane.event_metadata.items() if data.name in ("MemoryAllocation", "MemoryDeallocation")}
     if not kinds:
         return
     names = {key: data.name for key, data in plane.stat_metadata.items()}
     lanes: dict[str, list[Event]] = {}
     for line in plane.lines:
+        start = line.timestamp_ns / 1e3
         for event in line.events:
-            if kind := kinds.get(event.metadata_id):
+            kind = kinds.get(event.metadata_id)
+            if kind is not None:
                 facts = {names.get(stat.metadata_id, ""): _value(stat, names) for stat in event.stats}
-                micros = line.timestamp_ns / 1e3 + event.offset_ps / 1e6
-                lanes.setdefault(str(facts.get("allocator_name", "")), []).append((micros, kind, facts))
+                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(event_of(start + event.offset_ps / 1e6, kind, facts))
     for allocator, events in lanes.items():
-        yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event[0]))
+        yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
 
 
 def _value(stat: Any, names: dict[int, str]) -> Any:
@@ -89,34 +116,55 @@ def _value(stat: Any, names: dict[int, str]) -> Any:
     return None
 
 
+def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Event:
+    """An event of its stats, by TensorFlow's names for them (`BFCAllocator::AddTraceMe`)."""
+
+    def number(name: str) -> int:
+        return int(facts.get(name) or 0)
+
+    def text(name: str) -> str:
+        return sys.intern(str(facts.get(name) or ""))
+
+    return Event(
+        micros,
+        is_allocation,
+        number("allocation_bytes"),
+        number("addr"),
+        number("requested_bytes"),
+        text("tf_op"),
+        text("region_type"),
+        text("shape"),
+        number("data_type"),
+        None if facts.get("bytes_allocated") is None else number("bytes_allocated"),
+        number("bytes_available") + number("bytes_reserved"),
+    )
+
+
+BEFORE = "born before the recording"
+
+
 def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
     """The timeline of one allocator's events, which are in order of time."""
-    columns, alive = Columns(), dict[Any, int]()
+    columns, alive = Columns(), dict[int, int]()
     votes: Counter[int] = Counter()
-    running = 0
+    running = before = 0
     limit = None
-    for micros, kind, facts in events:
-        size = int(facts.get("allocation_bytes") or 0)
-        address = facts.get("addr")
-        if kind > 0:
-            row = columns.add(str(facts.get("tf_op") or "") or None, size, None, micros, _purpose(facts))
-            columns.requested_bytes[row] = int(facts.get("requested_bytes") or 0) or None
-            columns.dtype[row] = numpy_dtype_of_enum(int(facts.get("data_type") or 0))
-            columns.shape[row] = _shape(str(facts.get("shape") or ""))
-            alive[address] = row
-            running += size
-        elif address in alive:
-            row = alive.pop(address)
-            columns.end_micros[row] = micros
+    for event in events:
+        if event.is_allocation:
+            alive[event.address] = _born(columns, event)
+            running += event.size
+        elif event.address in alive:
+            row = alive.pop(event.address)
+            columns.end_micros[row] = event.micros
             running -= columns.size_bytes[row]
-        else:  # born before the recording: it belongs to the baseline, and leaves it
-            row = columns.add(None, size, None, None, "born before the recording")
-            columns.start_micros[row], columns.end_micros[row] = events[0][0], micros
-            running -= size
-        if facts.get("bytes_allocated") is not None:
-            votes[int(facts["bytes_allocated"]) - running] += 1
-            limit = int(facts["bytes_allocated"]) + int(facts.get("bytes_available") or 0) + int(facts.get("bytes_reserved") or 0) or limit
-    before = sum(size for size, purpose in zip(columns.size_bytes, columns.purpose, strict=True) if purpose == "born before the recording")
+        else:  # it belongs to the baseline, and leaves it
+            row = columns.add(None, event.size, None, events[0].micros, BEFORE)
+            columns.end_micros[row] = event.micros
+            running -= event.size
+            before += event.size
+        if event.in_use is not None:
+            votes[event.in_use - running] += 1
+            limit = event.in_use + event.available or limit
     device = plane if ":" in allocator or not allocator.startswith("GPU_") else f"/device:GPU:{allocator.split('_')[1]}"
     table = columns.table(device, allocator)
     if not votes:
@@ -129,11 +177,18 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
     )  # fmt: skip
 
 
-def _purpose(facts: dict[str, Any]) -> str | None:
-    region = str(facts.get("region_type") or "")
-    return {"temp": TEMPORARY, "output": OUTPUT}.get(region, region or None)
+def _born(columns: Columns, event: Event) -> int:
+    row = columns.add(event.node or None, event.size, None, event.micros, _PURPOSES.get(event.region, event.region or None))
+    columns.requested_bytes[row] = event.requested or None
+    columns.dtype[row] = numpy_dtype_of_enum(event.dtype)
+    columns.shape[row] = _shape(event.shape)
+    return row
 
 
+_PURPOSES = {"temp": TEMPORARY, "output": OUTPUT}
+
+
+@lru_cache(maxsize=4096)
 def _shape(text: str) -> tuple[int | None, ...] | None:
     try:
         return parse_shape(text) if text.startswith("[") else None

@@ -1,0 +1,81 @@
+"""Files that protobuf refuses, read in pieces: the same as in one go. The limit is lowered, so that samples are big files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.readers import pieces
+from tfmemlens.schema import message, parse
+
+TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*"))
+UNET = SAMPLES / "run_metadata" / "1.15-unet.pb.gz"
+
+
+def raw_of(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def facts(timeline: Timeline) -> list[object]:
+    rows = [list(column) for column in (timeline.table.node, timeline.table.op, timeline.table.shape, timeline.table.dtype, timeline.table.purpose)]
+    stands = sorted(zip(timeline.standing.node, timeline.standing.size_bytes, strict=True), key=str)
+    return [timeline.device, timeline.allocator, timeline.peak_bytes, timeline.baseline_bytes, list(timeline.curve), rows, stands]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: f"{path.parent.name}-{path.name.split('.pb')[0]}")
+def test_pieces_say_what_the_whole_says(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = pipeline.capture(trace)
+    monkeypatch.setattr(pieces, "WHOLE", 100)
+    monkeypatch.setattr(pieces, "WINDOW", 1000)
+    found = pipeline.capture(trace)
+    assert [facts(timeline) for timeline in found.timelines] == [facts(timeline) for timeline in whole.timelines]
+    assert list(found.graph or ()) == list(whole.graph or ()) or {node.name for node in found.graph or ()} == {node.name for node in whole.graph or ()}
+    assert [note.text for note in found.notes] == [note.text for note in whole.notes]
+
+
+def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a concatenation of messages is to protobuf: repeated fields go on."""
+    metadata = parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb"))
+    whole = pipeline.of_run_metadata(metadata).timelines[0]
+    halves = message("StepStats")()
+    for device in metadata.step_stats.dev_stats:
+        for index in (0, 1):
+            middle = len(device.node_stats) // 2
+            part = halves.dev_stats.add(device=device.device)
+            part.node_stats.extend(device.node_stats[middle:] if index else device.node_stats[:middle])
+    file = tmp_path / "stats.pb"
+    file.write_bytes(halves.SerializeToString())
+    monkeypatch.setattr(pieces, "WHOLE", 100)
+    (found,) = pipeline.capture(file).timelines
+    assert found.peak_bytes == whole.peak_bytes
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=some.floats(0.3, 0.999))
+def test_a_cut_file_shows_what_could_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    monkeypatch.setattr(pieces, "WHOLE", 100)
+    for trace in (UNET, SAMPLES / "xspace" / "2.11-eager.xplane.pb.gz"):
+        raw = raw_of(trace)
+        file = tmp_path / "cut.pb"
+        file.write_bytes(raw[: int(share * len(raw))])
+        found = pipeline.capture(file)
+        assert any("cut" in note.text for note in found.notes)
+        assert found.timelines or len(found.notes) > 1
+
+
+def test_damage_in_the_middle_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "WHOLE", 100)
+    raw = bytearray(raw_of(UNET))
+    for at in range(5000, len(raw), 7919):
+        raw[at] ^= 0xFF
+    file = tmp_path / "damaged.pb"
+    file.write_bytes(bytes(raw))
+    found = pipeline.capture(file)
+    assert found.timelines or found.notes
