@@ -32,7 +32,7 @@ def test_the_peak_is_a_lower_bound_of_the_allocators_own(trace: Path) -> None:
     truth = json.loads(trace.with_name(trace.name.split(".timeline")[0] + ".truth.json").read_text(encoding="utf-8"))
     (timeline,) = pipeline.capture(trace).timelines
     assert timeline.curve_source is CurveSource.LIVENESS
-    assert timeline.curve_source.is_bound
+    assert timeline.precision == "lower bound"
     if "max_in_use_bytes" in truth:
         assert 0.6 * truth["max_in_use_bytes"] < timeline.peak_bytes <= truth["max_in_use_bytes"]
 

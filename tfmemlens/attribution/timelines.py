@@ -207,7 +207,7 @@ def _omissions(timeline: Timeline) -> Iterable[str]:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
     elif timeline.baseline_source is BaselineSource.PREDICTED:
         yield "All of this is predicted from the model's description; nothing was run."
-    elif timeline.baseline_source is BaselineSource.STANDING and not timeline.curve_source.is_bound:
+    elif timeline.baseline_source is BaselineSource.STANDING and timeline.precision == "exact":
         yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
     elif timeline.baseline_source is BaselineSource.UNKNOWN:
         yield "What was in use before the step is not known: all figures start at 0."

@@ -36,7 +36,8 @@ def _what(moment: Moment) -> str:
     if request is None and moment.predicted:
         return f"A step is predicted to need {human(moment.attribution.table.total_bytes)}"
     if request is None:
-        bound = "at least " if moment.timeline and moment.timeline.curve_source.is_bound else ""
+        timeline = moment.timeline
+        bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""
         return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)

@@ -42,16 +42,11 @@ class CurveSource(str, Enum):
     LOG = "log lines"
     """Each allocation and each free is a line of a log: exact in order, without a clock."""
     LIVENESS = "liveness of outputs"
-    """An output lives from its producer to its last reader; scratch memory is not seen: a lower bound."""
+    """An output lives from its producer to its last reader; scratch memory is a sum at best."""
     COUNTERS = "counters"
     """Sums that somebody else formed, without names."""
 
     __str__ = str.__str__
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether the true peak may be higher."""
-        return self in (CurveSource.LIVENESS, CurveSource.COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +84,15 @@ class Timeline:
     """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a prediction."""
     error_share: float | None = None
     """Half the width of a prediction's error bar, as a share of the peak."""
+
+    @property
+    def precision(self) -> str:
+        """What the curve is worth: `exact`, a `lower bound`, or an `estimate` that may be a little too high as well."""
+        if self.predicted or self.curve_source is CurveSource.COUNTERS:
+            return "estimate"
+        if self.curve_source is CurveSource.LIVENESS:
+            return "estimate" if self.baseline_source is BaselineSource.ALLOCATOR else "lower bound"
+        return "exact"
 
     @cached_property
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:

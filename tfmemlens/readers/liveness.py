@@ -7,7 +7,7 @@ buffer count once. Scratch memory inside ops and frees that come late are not se
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -47,6 +47,8 @@ class Run:
     end: float
     inputs: Sequence[str] = ()
     outputs: list[Output] = field(default_factory=list)
+    released: float = 0.0
+    """When it let go of its inputs, where that is told apart from its end."""
     scratch: Sequence[tuple[str, int]] = ()
     """(allocator, bytes) of temporaries, where the trace sums them up."""
     in_use: Sequence[tuple[str, int]] = ()
@@ -71,10 +73,18 @@ def timelines(device: str, runs: Sequence[Run], everywhere: Iterable[Run] = ()) 
                     table.end_micros[table.add(run.node, size, run.op, run.start, TEMPORARY)] = run.end
         if table.node or standing.node:
             stands = standing.table(device, allocator)
-            yield Timeline(
-                device, allocator, table.table(device, allocator), stands, stands.total_bytes, None, BaselineSource.STANDING,
-                executions=ran, curve_source=CurveSource.LIVENESS,
-            )  # fmt: skip
+            found = Timeline(device, allocator, table.table(device, allocator), stands, executions=ran, curve_source=CurveSource.LIVENESS)
+            yield _on_baseline(found, [(run.released or run.end, size) for run in runs for name, size in run.in_use if name == allocator])
+
+
+def _on_baseline(timeline: Timeline, samples: list[tuple[float, int]]) -> Timeline:
+    """On what the allocator's own totals say most often, else on what stands before the step as far as it is known."""
+    if not samples:
+        return timeline.standing_on(timeline.standing.total_bytes, None, BaselineSource.STANDING)
+    times, curve = timeline.events[0], timeline.curve
+    votes = Counter(in_use - (curve[index - 1] if (index := bisect_right(times, time)) else 0) for time, in_use in samples)
+    baseline, count = votes.most_common(1)[0]
+    return timeline.standing_on(baseline, count / len(samples), BaselineSource.ALLOCATOR)
 
 
 def _extend_lives(runs: Sequence[Run]) -> None:
@@ -92,7 +102,7 @@ def _extend_lives(runs: Sequence[Run]) -> None:
         for reference in run.inputs:
             if (known := _known(reference, born)) is not None:
                 _, output = born[known][max(bisect_right(ends[known], run.start) - 1, 0)]
-                output.until = max(output.until, run.end)
+                output.until = max(output.until, run.end, run.released)
 
 
 def _known(reference: str, born: dict[str, list[tuple[float, Output]]]) -> str | None:

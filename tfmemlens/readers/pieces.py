@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import weakref
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import Any, BinaryIO
 
 from tfmemlens.readers.inputs import Opened
@@ -85,15 +87,36 @@ class Pieces:
 
 
 class _Piece:
-    """A message that is parsed when a field of it is asked for."""
+    """A node execution that is parsed when a field of it is asked for."""
 
-    __slots__ = ("_end", "_name", "_pieces", "_start")
+    __slots__ = ("_end", "_pieces", "_start")
 
-    def __init__(self, pieces: Pieces, name: str, start: int, end: int) -> None:
-        self._pieces, self._name, self._start, self._end = pieces, name, start, end
+    def __init__(self, pieces: Pieces, start: int, end: int) -> None:
+        self._pieces, self._start, self._end = pieces, start, end
 
-    def __getattr__(self, field_name: str) -> Any:
-        return getattr(self._pieces.parse(self._name, self._start, self._end), field_name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pieces.parse("NodeExecStats", self._start, self._end), name)
+
+
+class _Nodes(Sequence[_Piece]):
+    """The node executions of a device: where each begins and ends."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces, self._starts, self._ends = pieces, array("Q"), array("Q")
+
+    def add(self, start: int, end: int) -> None:
+        """One more."""
+        self._starts.append(start)
+        self._ends.append(end)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _Piece(self._pieces, self._starts[index], self._ends[index])
+
+    def __iter__(self) -> Iterator[_Piece]:
+        return map(_Piece, repeat(self._pieces), self._starts, self._ends)
 
 
 @dataclass
@@ -101,7 +124,7 @@ class _Device:
     """DeviceStepStats: messages of one device that follow each other are one."""
 
     device: str
-    node_stats: list[_Piece] = field(default_factory=list)
+    node_stats: _Nodes
 
 
 @dataclass
@@ -139,9 +162,9 @@ def _device(pieces: Pieces, start: int, end: int, devices: dict[str, _Device]) -
     for number, first, last in pieces.fields(start, end):
         if number == 1:
             name = pieces.read(first, last - first).decode("utf-8", "replace")
-            lane = devices.setdefault(name, _Device(name))
+            lane = devices.setdefault(name, _Device(name, _Nodes(pieces)))
         elif number == 2 and lane is not None and not (pieces.cut and last == pieces.size):
-            lane.node_stats.append(_Piece(pieces, "NodeExecStats", first, last))
+            lane.node_stats.add(first, last)
 
 
 @dataclass

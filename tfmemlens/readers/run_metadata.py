@@ -9,7 +9,7 @@ from typing import Any
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph, pieces, step_stats
+from tfmemlens.readers import graph, pieces, step_liveness, step_stats
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.wire import varint
 
@@ -169,6 +169,7 @@ def _encoded(value: int) -> bytes:
 def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None) -> Capture:
     """The capture of a RunMetadata message, TensorFlow's own or ours."""
     found = tuple(step_stats.timelines(metadata.step_stats))
+    found += tuple(step_liveness.timelines(metadata.step_stats, known=found))
     graphs = [*metadata.partition_graphs, *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs)]
     notes = list(notes or [])
     if not found:

@@ -107,7 +107,7 @@ def _peak(moment: Moment) -> dict[str, Any]:
         "baseline_confidence": timeline.baseline_confidence,
         "baseline_source": str(timeline.baseline_source),
         "curve_source": "prediction" if timeline.predicted else str(timeline.curve_source),
-        "lower_bound": timeline.curve_source.is_bound,
+        "precision": timeline.precision,
         "time_micros": None if timeline.ordinal else moment.peak_micros,
         "time_line": moment.peak_micros if timeline.ordinal else None,
         "limit_bytes": timeline.limit_bytes,

@@ -1,0 +1,66 @@
+"""Traced steps whose allocation records were taken out: how near liveness comes to what the records say."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.model.timeline import BaselineSource, CurveSource
+from tfmemlens.renderers import terminal
+from tfmemlens.schema import parse
+
+TRACES = sorted((SAMPLES / "run_metadata").glob("*.pb*"))
+
+
+def without_records(trace: Path, allocator_figures: bool = True) -> Any:
+    raw = gzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes()
+    metadata = parse("RunMetadata", raw)
+    for device in metadata.step_stats.dev_stats:
+        for node in device.node_stats:
+            for memory in node.memory:
+                del memory.allocation_records[:]
+                if not allocator_figures:
+                    memory.ClearField("allocator_bytes_in_use")
+    return metadata
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
+def test_the_peak_comes_within_4_percent_where_the_allocator_states_its_total(trace: Path) -> None:
+    exact = pipeline.capture(trace).timelines[0]
+    found = pipeline.of_run_metadata(without_records(trace)).timelines[0]
+    assert found.curve_source is CurveSource.LIVENESS
+    assert found.allocator == exact.allocator
+    if exact.baseline_source is BaselineSource.ALLOCATOR:
+        assert found.precision == "estimate"
+        assert found.baseline_bytes - exact.baseline_bytes in (0, 256)
+        assert 0.96 * exact.peak_bytes < found.peak_bytes < 1.01 * exact.peak_bytes
+    else:
+        assert 0.99 * exact.peak_bytes < found.peak_bytes <= exact.peak_bytes
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
+def test_without_any_total_it_is_a_lower_bound(trace: Path) -> None:
+    exact = pipeline.capture(trace).timelines[0]
+    found = pipeline.of_run_metadata(without_records(trace, allocator_figures=False)).timelines[0]
+    assert found.precision == "lower bound"
+    assert 0.75 * exact.peak_bytes < found.peak_bytes <= exact.peak_bytes
+
+
+def test_the_page_says_how_the_figures_were_got() -> None:
+    found = pipeline.of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz"))
+    page = " ".join(terminal.render(pipeline.report(found)).split())
+    assert "This step's peak is about 131." in page
+    assert "not from allocation records" in page
+    assert "within 4 % of the true peak" in page
+    bound = pipeline.of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz", allocator_figures=False))
+    assert "This step's peak is at least" in terminal.render(pipeline.report(bound))
+
+
+def test_records_are_used_where_they_are() -> None:
+    found = pipeline.capture(SAMPLES / "run_metadata" / "1.15-unet.pb.gz")
+    assert {timeline.curve_source for timeline in found.timelines} == {CurveSource.RECORDS}
