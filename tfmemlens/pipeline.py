@@ -64,6 +64,7 @@ def steps(source: Input | Iterable[Input]) -> list[TracedStep]:
     return [step for place in places for name in inputs.expand(place) for step in traced.find(name)]
 
 
+@uncollected
 def _of_steps(source: Input | Iterable[Input], hints: Hints) -> Capture:
     """The same as `capture`, but a log directory stands for one of its steps."""
     places = [source] if isinstance(source, str | PathLike) else list(source)
