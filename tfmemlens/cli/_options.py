@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 
+from tfmemlens import progress
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
@@ -61,6 +62,7 @@ def hints(args: argparse.Namespace) -> Hints:
 def show(report: Report, args: argparse.Namespace) -> None:
     """Print the report in the form that was asked for."""
     text = _render(report, args)
+    progress.done()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

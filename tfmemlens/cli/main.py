@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import tfmemlens
-from tfmemlens import cli, discovery
+from tfmemlens import cli, discovery, progress
 from tfmemlens.errors import TfmemlensError
 
 
@@ -16,7 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     try:
         args = parser().parse_args(argv)
-        return int(args.run(args))
+        with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and not getattr(args, "json", False)):
+            return int(args.run(args))
     except TfmemlensError as problem:
         print(f"tfmemlens: {problem}", file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfmemlens import pipeline
+from tfmemlens import pipeline, progress
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
 from tfmemlens.model.timeline import Timeline
@@ -45,6 +45,7 @@ def _list(args: argparse.Namespace) -> int:
     from tfmemlens.renderers import step_list
 
     found = pipeline.steps(args.input)
+    progress.done()
     print(step_list.as_json(found) if args.json else step_list.render(found), end="")
     return 0 if found else 1
 

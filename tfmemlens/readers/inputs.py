@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
     size = 0
     for piece in pieces:
         size += len(piece)
+        progress.at(source.name, size)
         spool.write(piece)
     return Opened(source.path, source.name, spool, size)  # type: ignore[arg-type]
 

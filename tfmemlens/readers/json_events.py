@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tfmemlens import progress
 from tfmemlens.readers.inputs import Opened
 
 PIECE = 4 << 20
@@ -51,6 +52,7 @@ def events(opened: Opened) -> Iterator[dict[str, Any] | str]:
             if len(text) - at > _LARGEST_EVENT:
                 yield "one of its events is damaged"
                 return
+        progress.at(opened.name, opened.file.tell(), opened.size)
         piece = opened.file.read(PIECE)
         ended = not piece
         text, at = text[at:] + decode(piece, final=ended), 0

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import accumulate
 
+from tfmemlens import progress
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -67,8 +68,11 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     """The step with the highest peak or the one asked for; a failure that the same log tells comes with it. Raises UsageError."""
     log = _Log()
     opened.file.seek(0)
+    place = 0
     for number, raw in enumerate(opened.file, 1):
+        place += len(raw)
         if MARK in raw:
+            progress.at(opened.name, place, opened.size)
             _take(log, raw.decode("utf-8", "replace"), number)
     step, notes = _step(log, hints, opened.path)
     found = [timeline for allocator, lane in log.lanes.items() if lane.columns.node and (timeline := _timeline(allocator, lane, log, step)) is not None]

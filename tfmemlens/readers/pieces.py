@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, BinaryIO
 
+from tfmemlens import progress
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.wire import varint
 
@@ -32,7 +33,7 @@ class Pieces:
         weakref.finalize(self, self._file.close)
         self._start, self._window = 0, b""
         self._last: tuple[int, str, Any] = (-1, "", None)
-        self.size = opened.size
+        self.size, self._name = opened.size, opened.name
         self.cut = False
         """Whether something did not close before the file ended."""
 
@@ -40,6 +41,7 @@ class Pieces:
         """The bytes of a range; fewer at the end of the file."""
         at = start - self._start
         if at < 0 or at + length > len(self._window):
+            progress.at(self._name, start, self.size)
             self._file.seek(start)
             self._start, self._window, at = start, self._file.read(max(length, WINDOW)), 0
         return self._window[at : at + length]

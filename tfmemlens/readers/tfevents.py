@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
@@ -143,6 +144,7 @@ def _records(opened: Opened) -> Iterator[tuple[int, bytes, str]]:
         if at + 16 + length > opened.size:
             yield at, b"", f"the record at byte {at:,} is cut or its length is damaged"
             return
+        progress.at(opened.name, at, opened.size)
         yield at, opened.file.read(length), ""
         opened.file.seek(4, 1)
         at += 16 + length
