@@ -42,11 +42,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from tfmemlens.renderers import step_list
+    from tfmemlens.renderers import _steps
 
     found = pipeline.steps(args.input)
     progress.done()
-    print(step_list.as_json(found) if args.json else step_list.render(found), end="")
+    print(_steps.as_json(found) if args.json else _steps.render(found), end="")
     return 0 if found else 1
 
 
