@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from os import PathLike, fspath
-from os.path import isdir
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
@@ -15,7 +14,6 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.layout import LayoutTrial
-from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
@@ -45,7 +43,7 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
-    found = _of_steps(source, hints)
+    found = traced.read(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
 
@@ -61,22 +59,7 @@ def estimate(model: Input | Network, settings: Settings = Settings(), python: st
 
 def steps(source: Input | Iterable[Input]) -> list[TracedStep]:
     """The traced steps of paths and log directories, oldest first."""
-    places = [source] if isinstance(source, str | PathLike) else list(source)
-    return [step for place in places for name in inputs.expand(place) for step in traced.find(name)]
-
-
-@uncollected
-def _of_steps(source: Input | Iterable[Input], hints: Hints) -> Capture:
-    """The same as `capture`, but a log directory stands for one of its steps."""
-    places = [source] if isinstance(source, str | PathLike) else list(source)
-    chosen: list[inputs.Input] = []
-    notes: list[ReadNote] = []
-    for place in places:
-        files, said = traced.choose(fspath(place), hints) if isdir(place) else ([], [])
-        chosen += files or inputs.resolve(place)
-        notes += said
-    found = readers.read(chosen, hints)
-    return replace(found, notes=(*notes, *found.notes))
+    return traced.find_all(source)
 
 
 def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
