@@ -35,6 +35,14 @@ def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
     raise UnreadableInput(f"{where} is no model that tfmemlens knows", HINT)
 
 
+def find(path: str | os.PathLike[str]) -> Network | None:
+    """The model in a file or folder, None when there is none that can be read."""
+    try:
+        return read(path) if os.path.exists(path) else None
+    except (UnreadableInput, ValueError):
+        return None
+
+
 def _head(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(4096)
