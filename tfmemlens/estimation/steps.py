@@ -112,7 +112,7 @@ class _Builder:
         job = Job(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads)
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)
-        if layer.class_name == "TimeDistributed" and layer.inner:
+        if layer.class_name == "TimeDistributed" and layer.inner and len(job.inputs[0].shape if job.inputs else ()) > 1:
             return self._distributed(path, layer, job)
         return lower(job)
 
