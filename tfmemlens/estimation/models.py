@@ -66,6 +66,10 @@ def _notes(network: Network, found: Prediction, asked: Settings, settings: Setti
     if settings.training and not asked.optimizer:
         rule += ", which the model was compiled with" if network.optimizer and settings.optimizer == network.optimizer else ", since no --optimizer was given"
     yield f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a {settings.device.upper()}"
+    if settings.device == "cpu" and settings.training and any("Backprop" in op.op for op in found.step.tape.ops):
+        yield "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's kernels take other amounts"
+    if settings.device == "gpu":
+        yield "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA, Keras 3's default on a GPU, may need less"
     if network.dialect == "variables":
         yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
     open_sizes = [
