@@ -37,8 +37,11 @@ def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:
 
 @uncollected
 def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
-    """What the readers find in a path, several paths, or a text that is no path."""
-    return readers.read(inputs.resolve(source), hints)
+    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need."""
+    chosen = inputs.resolve(source)
+    if readers.describes_a_model(chosen):
+        return estimate(chosen[0].path, Settings.of(hints))
+    return readers.read(chosen, hints)
 
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
