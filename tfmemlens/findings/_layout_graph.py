@@ -43,7 +43,8 @@ def amount(cause: LayoutCause) -> str:
 
 def cost(cause: LayoutCause, study: LayoutStudy) -> str:
     """What the copies take while they run, from forward to backward, and at the peak."""
-    texts = [f"{human(cause.bytes)} are written once a step"]
+    often = ", in a loop at each iteration" if any(copy.in_loop for copy in cause.copies) else ""
+    texts = [f"{human(cause.bytes)} are written once a step{often}"]
     if cause.retained_bytes:
         texts.append(f"{human(cause.retained_bytes)} of it is kept from the forward to the backward pass")
     text = "; ".join(texts) + "."
@@ -54,7 +55,7 @@ def cost(cause: LayoutCause, study: LayoutStudy) -> str:
     change = (
         f"would fall from {human(peak.bytes)} to {human(peak.bytes - saved)}"
         if saved
-        else f"would stay at {human(peak.bytes)}: each copy takes the place of its original"
+        else f"would stay at {human(peak.bytes)}: none of them is alive then, or each takes the place of its original"
     )
     return f"{text} Without them the peak {change} ({peak.certainty.value}: {peak.how})."
 
