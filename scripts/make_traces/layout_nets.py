@@ -218,6 +218,13 @@ def target(static=0):
     return tf1.reduce_mean(tf1.squared_difference(y, wanted))
 
 
+def crop(sliced=0):
+    """A crop between convolutions, by Python's slices or by tf.slice."""
+    x = tf1.nn.relu(_conv(_image(), "first", 16))
+    x = tf1.slice(x, [0, 1, 1, 0], [BATCH, SIDE - 2, SIDE - 2, 16]) if sliced else x[:, 1:-1, 1:-1, :]
+    return _classify(tf1.nn.relu(_conv(x, "second", 16)))
+
+
 def local_norm(without=0):
     """Local response normalisation and a reshape between convolutions, as AlexNet has them."""
     x = tf1.nn.relu(_conv(_image(), "conv_0", 16))

@@ -1,11 +1,14 @@
 """Trace a step whose graph went through the LayoutOptimizer for a GPU: trace_layout.py OUTPUT MODEL [key=number ...].
 
 The pass runs for a virtual GPU (see oom_layout.py); the rewritten graph then runs on the CPU with oneDNN's NCHW kernels. Writes OUTPUT.pb
-(RunMetadata with partition graphs) and OUTPUT.truth.json with the allocator's own peak, and with `training=1` the peak of the same net in
-training mode, to compare.
+(RunMetadata with partition graphs) and OUTPUT.truth.json with the allocator's own peak; `training=1` is the same net with batch normalisation
+in training mode: fewer copies, to compare the peaks.
 """
 import json
+import os
 import sys
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # the NCHW kernels
 
 import numpy as np
 

@@ -44,6 +44,7 @@ ENDED_BY = {
     "relu": forced(lambda node, op, cause: op.startswith("LeakyRelu") and cause in ("not-supported", "gradient-not-supported")),
     "without-softmax": forced(lambda node, op, cause: op == "Softmax" or node.removeprefix("gradients/").startswith("Reshape")),
     "static-rank": forced(lambda node, op, cause: cause == "unknown-rank"),
+    "slice": forced(lambda node, op, cause: op == "StridedSliceGrad" and cause == "gradient-not-supported"),
     "apply-gradients": forced(lambda node, op, cause: cause == "fetched"),
     "without-local-norm": forced(lambda node, op, cause: "lrn" in node or "fold" in node),
     "data-format-nchw": lambda copy, ops: True,

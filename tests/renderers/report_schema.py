@@ -91,3 +91,21 @@ REPORT = exactly(
     ),
     notes=listed(exactly(text={"type": "string"}, line={"type": ["integer", "null"]})),
 )
+COPY = exactly(
+    node={"type": "string"},
+    op={"type": "string"},
+    direction={"type": "string"},
+    source_layer=TEXT,
+    shape=SHAPE,
+    dtype=TEXT,
+    bytes=BYTES,
+    producer=TEXT,
+    consumers=listed({"type": "string"}),
+    forced_by=TEXT,
+    forced_op=TEXT,
+    cause={"type": "string"},
+    remedy={"type": "string"},
+    retained={"type": "boolean"},
+    source_line=TEXT,
+)
+"""An entry of `copies` and `helpers`, which `tfmemlens layout` adds."""

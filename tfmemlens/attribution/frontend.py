@@ -25,8 +25,11 @@ def api_of(capture: Capture) -> Api:
     front_end = next((found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN), FrontEnd.UNKNOWN)
     if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
         oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
-    if capture.graph is not None and not capture.source.version:
-        oldest, newest = _era(capture.graph, oldest, newest)
+    if capture.graph is not None:
+        if not capture.source.version:
+            oldest, newest = _era(capture.graph, oldest, newest)
+        if front_end is FrontEnd.UNKNOWN and any(name.startswith("gradients/") for name in capture.graph.nodes):
+            front_end = FrontEnd.SESSION
     return Api(oldest, newest, front_end)
 
 

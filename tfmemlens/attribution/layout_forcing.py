@@ -213,9 +213,13 @@ class Walk:
                 return "unknown-rank"
             ends = forward is not None and (forward.op in ops.REDUCTIONS or forward.op in ops.LOSSES)
             return "loss-boundary" if ends else "reshape-boundary"
-        if forward is not None and (forward.op in ops.CONVERTED or forward.op in ops.AGNOSTIC) and forward.op not in ops.REDUCTIONS:
+        if forward is not None and forward.op in ops.CONVERTED | ops.AGNOSTIC and forward.op not in ops.REDUCTIONS and not self._refused(forward):
             return "gradient-not-supported"
         return "not-supported"
+
+    def _refused(self, node: Node) -> bool:
+        """Whether a copy was made for this very op."""
+        return any(self.direction.get(split_reference(each)[0], False) for each in node.inputs if not each.startswith("^"))
 
     def _could_be_converted(self, node: Node) -> bool:
         """Whether nothing but a fetch keeps the pass from an op that it knows: 3-D and integer kinds are not for every version."""

@@ -87,6 +87,11 @@ def _replacement(ops: set[str], old: bool) -> tuple[str, str | None]:
         return "write leaky ReLU with ops that the pass follows, or use ReLU", "x = tf.maximum(x, 0.2 * x)   # instead of tf.nn.leaky_relu(x)"
     if any(op.startswith("LRN") for op in ops):
         return "replace local response normalisation by batch normalisation, which the pass converts", None
+    if "StridedSliceGrad" in ops:
+        return (
+            "crop with tf.slice instead of Python's slices: its gradient is a padding, which the pass follows",
+            "x = tf.slice(x, [0, 1, 1, 0], [-1, h - 2, w - 2, -1])   # instead of x[:, 1:-1, 1:-1, :]",
+        )
     if any("Softmax" in op for op in ops):
         return (
             "write the softmax over channels with ops that the pass follows",

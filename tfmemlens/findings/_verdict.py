@@ -41,7 +41,8 @@ def _layout(study: LayoutStudy) -> str:
     size = f" with {human(study.bytes)}" if study.bytes else ""
     main = study.causes[0]
     whole = len(study.copies) == len(main.copies)
-    count = f"the layout pass put {len(study.copies)} cop{'y' if len(study.copies) == 1 else 'ies'} of tensors{size} into this graph"
+    many = "1 copy of a tensor" if len(study.copies) == 1 else f"{len(study.copies)} copies of tensors"
+    count = f"the layout pass put {many}{size} into this graph"
     return f"{count}{',' if whole else f': {len(main.copies)} of them'} because {main.because}"
 
 

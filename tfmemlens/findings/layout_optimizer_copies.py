@@ -12,28 +12,24 @@ What to do: find the op that forces the copies. The usual ones: batch normalisat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
-from tfmemlens.findings import _code
-from tfmemlens.findings._layout_remedies import of_cause, of_study
+from tfmemlens.findings import _code, _layout_graph
 from tfmemlens.findings._rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.layout import LayoutCause, LayoutCopy, LayoutStudy
 from tfmemlens.units import human, percent
 
 _BEHIND = re.compile(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
 
 
-_ENDS = ("graph-input", "loss-boundary", "constant", "fetched", "not-in-this-graph")
-"""Causes at the ends of a model: they cost a copy or two, and nobody can do without an end."""
+_CAUTION = "A copy often takes the place of its original, which dies: what the peak loses without the copies only a graph tells."
 
 
 def check(case: Case) -> Iterator[Finding]:
     if not case.moments and case.layout:
-        yield from _of_graph(case, case.layout)
+        yield from _layout_graph.of_graph(case, case.layout)
     for index, moment in enumerate(case.moments):
         copies = of_kind(moment, Kind.LAYOUT_TRANSPOSE)
         share = total(copies) / max(_listed(moment), 1)
@@ -43,85 +39,22 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: float) -> Finding:
     size, whole = total(copies), _listed(moment)
+    relief = _layout_graph.relief(case) if moment.timeline else None
     layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
-    proven = _proven(case, copies)
-    forcing, reason = (_told(proven), _counted(proven)) if proven else _forcing(case, moment, copies)
+    proven = _layout_graph.proven(case, copies)
+    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven)) if proven else _forcing(case, moment, copies)
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
     return Finding(
-        severity=Severity.CAUSE if share >= 0.2 else Severity.FACTOR,
+        severity=Severity.CAUSE if (share if relief is None else relief) >= 0.2 else Severity.FACTOR,
         headline=f"{percent(size, whole)} of the listed bytes, {human(size)} of {human(whole)}, are LayoutOptimizer copies of {len(layers)} layers' tensors",
         bytes=size,
-        weight=share,
+        weight=share if relief is None else relief,
         because=f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's LayoutOptimizer made{f', {forcing}' if proven else f', most likely forced by {forcing}' if forcing else ''}",
-        detail=f"Layers: {shown}. {reason}",
-        evidence=tuple(quote(row) for row in copies[:3]) + (_proof(proven[0].copies) if proven else _consumers(case, copies)),
-        remedies=_proven_remedies(case, proven) if proven else _remedies(case, moment, copies, forcing),
+        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case) if proven else _CAUTION}",
+        evidence=tuple(quote(row) for row in copies[:3]) + (_layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
+        remedies=_layout_graph.remedies(case, proven) if proven else _remedies(case, moment, copies, forcing),
         moment=index,
     )
-
-
-def _of_graph(case: Case, study: LayoutStudy) -> Iterator[Finding]:
-    """A finding for each cause in a graph that stands alone."""
-    for cause in study.causes:
-        share = cause.bytes / study.bytes if study.bytes else len(cause.copies) / len(study.copies)
-        minor = cause.slug in _ENDS
-        yield Finding(
-            severity=Severity.NOTE if minor else Severity.CAUSE if share >= 0.2 else Severity.FACTOR,
-            headline=f"{amount(cause)}, because {cause.because}",
-            bytes=cause.bytes,
-            weight=share,
-            because=f"{amount(cause)} because {cause.because}",
-            detail=_cost(cause, study),
-            evidence=_proof(cause.copies),
-            remedies=tuple([] if minor else of_cause(cause, study, case.api)) + tuple(of_study(study, case.api) if cause is study.causes[0] else []),
-        )
-
-
-def amount(cause: LayoutCause) -> str:
-    """`12 copies, 2.30 GiB`."""
-    count = f"{len(cause.copies)} cop{'y' if len(cause.copies) == 1 else 'ies'}"
-    if cause.unknown == len(cause.copies):
-        return f"{count} of unknown size"
-    return f"{count}, {human(cause.bytes)}" + (f" and {cause.unknown} of unknown size" if cause.unknown else "")
-
-
-def _cost(cause: LayoutCause, study: LayoutStudy) -> str:
-    """What the copies take while they run, from forward to backward, and at the peak."""
-    texts = [f"{human(cause.bytes)} are written once a step"]
-    if cause.retained_bytes:
-        texts.append(f"{human(cause.retained_bytes)} of it is kept from the forward to the backward pass")
-    text = "; ".join(texts) + "."
-    peak = study.peak
-    if peak is None or cause.slug not in peak.by_cause:
-        return text
-    saved = peak.saved(cause.slug)
-    change = (
-        f"would fall from {human(peak.bytes)} to {human(peak.bytes - saved)}"
-        if saved
-        else f"would stay at {human(peak.bytes)}: each copy takes the place of its original"
-    )
-    return f"{text} Without them the peak {change} ({peak.certainty.value}: {peak.how})."
-
-
-def _proof(copies: Sequence[LayoutCopy]) -> tuple[Evidence, ...]:
-    """The largest copies, each with the op that forces it."""
-    return tuple(
-        Evidence(
-            f"{copy.node} copies {copy.tensor} for {copy.forced_by} ({copy.forced_op or 'op not in the graph'})"
-            + (f", through {', '.join(copy.through[:2])}" if copy.through else "")
-            + (f", made in {copy.source}" if copy.source else "")
-        )
-        for copy in sorted(copies, key=lambda copy: -(copy.tensor.bytes or 0))[:3]
-    )
-
-
-def _proven(case: Case, rows: list[Row]) -> list[LayoutCause]:
-    """The causes of these rows as the graph proves them, the most expensive first."""
-    if case.layout is None:
-        return []
-    names = {row.allocation.node for row in rows}
-    kept = [replace(cause, copies=tuple(copy for copy in cause.copies if copy.node in names)) for cause in case.layout.causes]
-    return sorted((cause for cause in kept if cause.copies), key=lambda cause: -cause.bytes)
 
 
 def _listed(moment: Moment) -> int:
@@ -179,32 +112,15 @@ def _mentions(moment: Moment, *words: str) -> bool:
     return any(word in name for word in words for name in names)
 
 
-def _told(proven: list[LayoutCause]) -> str:
-    return f"{'most ' if len(proven) > 1 else ''}because {proven[0].because}"
-
-
-def _counted(proven: list[LayoutCause]) -> str:
-    """`12 copies, 2.30 GiB, because …` for each cause."""
-    return "The graph proves why: " + "; ".join(f"{amount(cause)}, because {cause.because}" for cause in proven) + "."
-
-
-def _proven_remedies(case: Case, proven: list[LayoutCause]) -> tuple[Remedy, ...]:
-    assert case.layout
-    edits = [remedy for cause in proven if cause.slug not in _ENDS for remedy in of_cause(cause, case.layout, case.api)]
-    return (*edits, *of_study(case.layout, case.api))
-
-
 def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tuple[Remedy, ...]:
     size = total(copies)
-    kept = total([row for row in copies if row.owner.copy_of == "output"])
     found = []
     if "batch normalisation" in forcing or "stays in NHWC" in forcing:
         found.append(
             Remedy(
-                "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish",
+                "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish "
+                "(time more than memory: backward then keeps the conv outputs themselves in place of their copies)",
                 _code.batch_norm_training(case.api),
-                kept,
-                Certainty.BOUND,
             )
         )
     found.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,8 +23,8 @@ CAUSES: Mapping[str, CauseText] = {
         "batch normalisation runs in inference mode, and its gradient is converted in training mode only", "batch-norm-training"
     ),
     "batch-norm-unfused": CauseText("batch normalisation is written out as single ops, whose gradients reshape and sum", "batch-norm-fused"),
-    "not-supported": CauseText("an op exists only for {source}, or the pass does not know it", "replace-op"),
-    "gradient-not-supported": CauseText("the gradient of an op is not converted, although the op itself is", "replace-op"),
+    "not-supported": CauseText("{ops} exists only for {source}, or the pass does not follow it", "replace-op"),
+    "gradient-not-supported": CauseText("{ops} is not converted, although the op that it differentiates is", "replace-op"),
     "random-source": CauseText("a random mask is drawn by an op that has no layout", "data-format-nchw"),
     "unknown-rank": CauseText("the rank of a tensor is not known before the run (a placeholder may be fed any shape)", "static-rank"),
     "unsupported-shapes": CauseText("an op joins tensors of ranks that the pass does not handle", "static-rank"),
@@ -148,8 +148,14 @@ class LayoutStudy:
         groups: dict[str, list[LayoutCopy]] = {}
         for copy in self.copies:
             groups.setdefault(copy.cause, []).append(copy)
-        found = [LayoutCause(slug, CAUSES[slug].because.format(source=self.source_format), tuple(copies)) for slug, copies in groups.items()]
+        found = [LayoutCause(slug, self._because(slug, copies), tuple(copies)) for slug, copies in groups.items()]
         return tuple(sorted(found, key=lambda cause: (-cause.bytes, -len(cause.copies), cause.slug)))
+
+    def _because(self, slug: str, copies: Sequence[LayoutCopy]) -> str:
+        """The cause in words, with the op types where they tell more."""
+        named = list(dict.fromkeys((copy.forced_op or "").removesuffix("" if slug.startswith("gradient") else "Grad") for copy in copies if copy.forced_op))
+        ops = ", ".join(named[:3]) + (" and others" if len(named) > 3 else "") if named else "an op"
+        return CAUSES[slug].because.format(source=self.source_format, ops=ops)
 
     @property
     def bytes(self) -> int:
