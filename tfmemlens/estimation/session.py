@@ -72,7 +72,7 @@ def of_graph(
         executor.step()
         order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
 
 
 class _Feeds:
@@ -139,6 +139,11 @@ def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
     return found
 
 
+def reached(graph: Graph, fetches: Sequence[str]) -> list[str]:
+    """The nodes that a step with these fetches runs."""
+    return needed(graph, fetches)
+
+
 def candidates(graph: Graph) -> list[str]:
     """Nodes that nobody reads and that update variables, those with most updates first: the train op is one of them."""
     updates = {node.name for node in graph if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")}
@@ -182,8 +187,17 @@ def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, 
 
 
 def _timeline(
-    memory: Memory, begun: int, first_row: int, baseline: int, device: str, allocator: str, limit_bytes: int | None, order: Sequence[str]
+    memory: Memory,
+    variables: Mapping[str, Variable],
+    begun: int,
+    first_row: int,
+    baseline: int,
+    device: str,
+    allocator: str,
+    limit_bytes: int | None,
+    order: Sequence[str],
 ) -> Timeline:
+    names = {variable.token.buffer.row: variable.name for variable in variables.values() if variable.token.buffer is not None}
     rows, standing = [], []
     for index, row in enumerate(memory.rows):
         end = memory.ends[index]
@@ -191,9 +205,10 @@ def _timeline(
         if index >= first_row:
             rows.append(replace(placed, start_micros=float(memory.starts[index] - begun), end_micros=None if end is None else float(end - begun)))
         elif end is None or end > begun:
-            standing.append(replace(placed, purpose=PERSISTENT))
+            named = replace(placed, node=names[index], op="VarHandleOp") if index in names else placed
+            standing.append(replace(named, purpose=PERSISTENT))
     ticks = [float(index) for index in range(len(order))]
     return Timeline(
-        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.STANDING, limit_bytes, True,
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.PREDICTED, limit_bytes, True,
         Executions(list(order), ticks, ticks),
     )  # fmt: skip
