@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -58,6 +58,15 @@ def estimate(model: Input | Network, settings: Settings = Settings(), python: st
 
     network = model if isinstance(model, Network) else networks.read(model, python)
     return models.capture(network, settings)
+
+
+def estimate_graph(path: Input, settings: Settings = Settings(), fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
+    """The same for a training graph in a file: its ops are thought through one by one."""
+    from tfmemlens.estimation import graphs
+    from tfmemlens.model.capture import Source
+    from tfmemlens.readers import graph_file
+
+    return graphs.capture(graph_file.read_graph(path), Source(str(path), ("graph-def",), "tensorflow"), settings, fetches, recorded)
 
 
 def steps(source: Input | Iterable[Input]) -> list[TracedStep]:

@@ -235,7 +235,7 @@ class Executor:
             shape = node.attributes.get("shape")
             sizes = tuple(size or 1 for size in shape) if isinstance(shape, tuple) else ()
             token = Token(sizes, str(node.attributes.get("dtype") or "float32"))
-            variable = self.variables[key] = Variable(name, token)
+            variable = self.variables[key] = Variable(key.partition(":")[0] or name, token)
         if node.op == "VarHandleOp":
             return Token((), "resource", None, None, resource=variable)
         token = variable.token

@@ -9,7 +9,7 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -19,6 +19,8 @@ from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+SCHEDULES = 5
+"""How many orders of execution are thought through; the one with the middle peak is the answer."""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -35,6 +37,7 @@ def of_graph(
     initializers: Graph | None = None,
     optimized: bool = False,
     held_inputs: bool = False,
+    variant: int | None = None,
     steps: int = _STEPS,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
@@ -43,13 +46,22 @@ def of_graph(
     that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
     `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
+    if variant is None:
+        found = [
+            of_graph(
+                graph, fetches, batch, shapes=shapes, device=device, limit_bytes=limit_bytes, first_region_bytes=first_region_bytes, threads=threads,
+                initializers=initializers, optimized=optimized, held_inputs=held_inputs, variant=each, steps=steps,
+            )
+            for each in range(SCHEDULES)
+        ]  # fmt: skip
+        return sorted(found, key=lambda timeline: timeline.peak_bytes)[SCHEDULES // 2]
     names = tuple(resolved(graph, fetches))
     memory = Memory(Pool(None, True, first_region_bytes))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph if optimized else rewritten(graph, names, feeds), memory, names, feeds, variables, threads, notes)
+    executor = Executor(ordered(graph, variant) if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
     if held_inputs:
         feeds.memory = memory
@@ -60,7 +72,7 @@ def of_graph(
         executor.step()
         order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
 
 
 class _Feeds:
@@ -127,6 +139,11 @@ def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
     return found
 
 
+def reached(graph: Graph, fetches: Sequence[str]) -> list[str]:
+    """The nodes that a step with these fetches runs."""
+    return needed(graph, fetches)
+
+
 def candidates(graph: Graph) -> list[str]:
     """Nodes that nobody reads and that update variables, those with most updates first: the train op is one of them."""
     updates = {node.name for node in graph if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")}
@@ -170,8 +187,17 @@ def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, 
 
 
 def _timeline(
-    memory: Memory, begun: int, first_row: int, baseline: int, device: str, allocator: str, limit_bytes: int | None, order: Sequence[str]
+    memory: Memory,
+    variables: Mapping[str, Variable],
+    begun: int,
+    first_row: int,
+    baseline: int,
+    device: str,
+    allocator: str,
+    limit_bytes: int | None,
+    order: Sequence[str],
 ) -> Timeline:
+    names = {variable.token.buffer.row: variable.name for variable in variables.values() if variable.token.buffer is not None}
     rows, standing = [], []
     for index, row in enumerate(memory.rows):
         end = memory.ends[index]
@@ -179,9 +205,10 @@ def _timeline(
         if index >= first_row:
             rows.append(replace(placed, start_micros=float(memory.starts[index] - begun), end_micros=None if end is None else float(end - begun)))
         elif end is None or end > begun:
-            standing.append(replace(placed, purpose=PERSISTENT))
+            named = replace(placed, node=names[index], op="VarHandleOp") if index in names else placed
+            standing.append(replace(named, purpose=PERSISTENT))
     ticks = [float(index) for index in range(len(order))]
     return Timeline(
-        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.STANDING, limit_bytes, True,
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.PREDICTED, limit_bytes, True,
         Executions(list(order), ticks, ticks),
     )  # fmt: skip
