@@ -1,4 +1,4 @@
-"""Run Grappler's real layout pass on a graph for a GPU that exists on paper: a plain script for Python 3.6 and later, TensorFlow 1.10 to 2.21.
+"""Run Grappler's real layout pass on a graph for a GPU that exists on paper: a plain script for Python 3.6 and later, TensorFlow 1.5 to 2.21.
 
     python layout_pass.py request.json
 
@@ -125,12 +125,16 @@ def optimize(meta, request, gpus, run):
     environment = {"architecture": run.get("compute_capability") or request["compute_capability"]}
     environment.update(run.get("environment", {}))
     cluster = gcluster.Cluster(devices=[device(CPU, "CPU", {})] + [device(GPU % index, "GPU", environment) for index in range(gpus)])
-    rewriter = rewriter_config_pb2.RewriterConfig(min_graph_nodes=-1)
+    rewriter = rewriter_config_pb2.RewriterConfig(layout_optimizer=rewriter_config_pb2.RewriterConfig.ON)  # 1.5 runs it only when told to
+    there = rewriter.DESCRIPTOR.fields_by_name
+    if "min_graph_nodes" in there:
+        rewriter.min_graph_nodes = -1
     if request["passes"] == "layout":
         rewriter.optimizers[:] = ["layout"]
-        rewriter.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
+        if "meta_optimizer_iterations" in there:
+            rewriter.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
     for option, value in run.get("rewriter", {}).items():
-        if option not in rewriter.DESCRIPTOR.fields_by_name:
+        if option not in there:
             raise NotThere("TensorFlow %s has no %s" % (tf.__version__, option))
         setattr(rewriter, option, getattr(rewriter_config_pb2.RewriterConfig, value))
     if "layout_optimizer" in run.get("rewriter", {}) and request["passes"] == "layout":
