@@ -148,7 +148,7 @@ def _run(request: dict[str, Any], python: str, folder: str) -> tuple[dict[str, A
     if "No module named 'tensorflow'" in done.stderr or "No module named 'tensorflow." in done.stderr:
         raise MissingExtra(
             f"{python} has no TensorFlow to run the layout pass with",
-            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.10 or newer), or: pip install 'tfmemlens[tensorflow]'",
+            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.5 or newer), or: pip install 'tfmemlens[tensorflow]'",
         )
     answer = next((line for line in reversed(done.stdout.splitlines()) if line.startswith('{"tensorflow"')), None)
     if done.returncode or answer is None:

@@ -92,6 +92,8 @@ def prepare(meta, fetches, batch):
     gpus = 1
     for body in [meta.graph_def.node] + [function.node_def for function in meta.graph_def.library.function]:
         for node in body:
+            if node.op == "ReadVariableOp" and "_output_shapes" in node.attr:  # the pass forgets shapes, and a captured variable has no other
+                node.attr["_tfmemlens_shapes"].CopyFrom(node.attr["_output_shapes"])
             node.attr.pop("_output_shapes", None)
             found = re.search(r"(?:device:)?(gpu|cpu):(\d+)", node.device, re.IGNORECASE)
             if found and found.group(1).lower() == "gpu":
