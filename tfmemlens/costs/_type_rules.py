@@ -135,13 +135,19 @@ def _dataset(site: Site) -> list[Shape]:
     """Abs Acos Acosh Angle Asin Asinh Atan Atanh Bitcast Cast Ceil CheckNumerics ComplexAbs Conj Cos Cosh Digamma Elu Enter RefEnter Erf Erfc Exit Exp
     Expm1 Floor GuaranteeConst Identity Imag Inv IsFinite IsInf IsNan Lgamma Log LogicalNot Log1p Neg NextIteration OnesLike PreventGradient Real
     Reciprocal Relu Relu6 Rint Selu Sigmoid Sign Sin Sinh Snapshot Softplus Softsign Round Rsqrt Sqrt Square StopGradient Tan Tanh ZerosLike LeakyRelu
-    Softmax LogSoftmax LRN BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape ReadVariableOp _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
+    Softmax LogSoftmax LRN BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
     FakeQuantWithMinMaxVars QuantizeAndDequantizeV2 ClipByValue CopyFromGpuToHost _CopyFromGpuToHost CopyFromHostToGpu _CopyFromHostToGpu
     ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SoftplusGrad SoftsignGrad RsqrtGrad SqrtGrad ReciprocalGrad InvGrad LeakyReluGrad LRNGrad
     Assign AssignAdd AssignSub Invert InvertPermutation RandomShuffle Debug Print"""
 )
 def _same(site: Site) -> list[Shape]:
     return [next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0)) if site.node.op.endswith("Grad") else site.shape(0)]
+
+
+@_rule("ReadVariableOp")
+def _read(site: Site) -> list[Shape]:
+    """A VarHandleOp tells its variable's shape; a handle that is passed in tells only its own."""
+    return [None if site.inputs and site.inputs[0].dtype == "resource" else site.shape(0)]
 
 
 @_rule("IdentityN")
