@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from os import PathLike, fspath
-from os.path import isdir
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
@@ -15,7 +14,6 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.layout import LayoutTrial
-from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
@@ -39,13 +37,16 @@ def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:
 
 @uncollected
 def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
-    """What the readers find in a path, several paths, or a text that is no path."""
-    return readers.read(inputs.resolve(source), hints)
+    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need."""
+    chosen = inputs.resolve(source)
+    if readers.describes_a_model(chosen):
+        return estimate(chosen[0].path, Settings.of(hints))
+    return readers.read(chosen, hints)
 
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
-    found = _of_steps(source, hints)
+    found = traced.read(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
 
@@ -59,24 +60,18 @@ def estimate(model: Input | Network, settings: Settings = Settings(), python: st
     return models.capture(network, settings)
 
 
+def estimate_graph(path: Input, settings: Settings = Settings(), fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
+    """The same for a training graph in a file: its ops are thought through one by one."""
+    from tfmemlens.estimation import graphs
+    from tfmemlens.model.capture import Source
+    from tfmemlens.readers import graph_file
+
+    return graphs.capture(graph_file.read_graph(path), Source(str(path), ("graph-def",), "tensorflow"), settings, fetches, recorded)
+
+
 def steps(source: Input | Iterable[Input]) -> list[TracedStep]:
     """The traced steps of paths and log directories, oldest first."""
-    places = [source] if isinstance(source, str | PathLike) else list(source)
-    return [step for place in places for name in inputs.expand(place) for step in traced.find(name)]
-
-
-@uncollected
-def _of_steps(source: Input | Iterable[Input], hints: Hints) -> Capture:
-    """The same as `capture`, but a log directory stands for one of its steps."""
-    places = [source] if isinstance(source, str | PathLike) else list(source)
-    chosen: list[inputs.Input] = []
-    notes: list[ReadNote] = []
-    for place in places:
-        files, said = traced.choose(fspath(place), hints) if isdir(place) else ([], [])
-        chosen += files or inputs.resolve(place)
-        notes += said
-    found = readers.read(chosen, hints)
-    return replace(found, notes=(*notes, *found.notes))
+    return traced.find_all(source)
 
 
 def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
@@ -112,7 +107,7 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
     """The HTML page's content: a tab for each group of inputs, and what changed from the first to each other."""
     from tfmemlens.attribution.ledger import ledger_of
 
-    found = [timelines(group, hints, device) if device else capture(group, hints) for group in groups]
+    found = [_seen(list(group), hints, device) for group in groups]
     reports = [report(each) for each in found]
     tabs = tuple(Tab(each, tuple(ledger_of(moment, hints) for moment in each.case.moments)) for each in reports)
     fired = {finding.rule for each in reports for finding in each.findings}
@@ -121,11 +116,31 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
     return Page(tabs, differences, {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired})
 
 
+def _seen(group: list[Input], hints: Hints, device: str | None) -> Capture:
+    """A capture of traces and logs, or the predicted step of one saved model; its batch is 32 unless the hints say otherwise."""
+    problem = None
+    try:
+        found = timelines(group, hints, device) if device else capture(group, hints)
+        if found.timelines or found.incidents or len(group) > 1:
+            return found
+    except UnreadableInput as unreadable:
+        problem = unreadable
+    from tfmemlens.readers import networks
+
+    if len(group) == 1 and (network := networks.find(group[0])) is not None:
+        sizes = {"": hints.input_shape[1:]} if hints.input_shape else {}
+        batch = hints.batch or (hints.input_shape[0] if hints.input_shape else None) or 32
+        return estimate(network, Settings(batch, limit_bytes=hints.limit_bytes, inputs=sizes))
+    if problem:
+        raise problem
+    return found
+
+
 def difference(before: Input | Iterable[Input], after: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Difference:
     """What changed from one input to another. Raises UnreadableInput when one of them has no memory figures."""
     cases = []
     for source in (before, after):
-        found = timelines(source, hints, device) if device else capture(source, hints)
+        found = _seen([source] if isinstance(source, str | PathLike) else list(source), hints, device)
         case = attribution.attribute(found)
         if not case.moments:
             raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", "; ".join(note.text for note in found.notes))

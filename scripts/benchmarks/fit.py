@@ -1,6 +1,6 @@
 """The largest batch that `tfmemlens fit` predicts from one traced step, against bisection with real runs under a limit: fit.py [TF ...].
 
-Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of step_run.py on a BFC allocator with
+Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of make_traces/step_run.py on a BFC allocator with
 the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script.
 """
 
@@ -45,7 +45,7 @@ def run(environment: str, model: str, batch: int, limit_mib: int, **options: obj
         "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
     }  # fmt: skip
     settings = [f"{key}={value}" for key, value in options.items()]
-    command = [str(ENVS / environment / "bin" / "python"), str(HERE / "step_run.py"), *model.split(), f"batch={batch}", *settings]
+    command = [str(ENVS / environment / "bin" / "python"), str(HERE.parent / "make_traces" / "step_run.py"), *model.split(), f"batch={batch}", *settings]
     log = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode("utf-8", "replace")
     found = re.search(r"^FACTS (.*)$", log, re.MULTILINE)
     if found is None:

@@ -74,6 +74,14 @@ def test_the_kernel_with_and_without_its_channels_is_the_same(capsys: pytest.Cap
     assert capsys.readouterr().out == long
 
 
+def test_tensorflows_own_names_are_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    pages = []
+    for kind, kernel in (("transposed", "4x4x16x8"), ("conv2d_transpose", "4x4x8x16"), ("deconv", "4x4x8")):
+        assert run(f"--input 8x32x32x16 --kernel {kernel} --strides 2 --kind {kind} --threads 2 --tf 1.15") == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1] == pages[2]
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 @pytest.mark.parametrize("name", ["question-2-in-1.10", "stem-on-a-gpu", "volumes", "dilated"])
 def test_the_picture(name: str, suffix: str, tmp_path: Path) -> None:

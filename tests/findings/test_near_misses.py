@@ -31,6 +31,7 @@ SOFT = (
     "but may mean that there could be performance gains if more memory were available.\n"
 )
 BUFFERS = (SAMPLES / "xla_dump" / "2.11-jit-step-buffer-assignment.txt").read_text(encoding="utf-8")
+VOLUME = (SAMPLES / "oom_log" / "1.10-conv3d.txt").read_text(encoding="utf-8")
 FOUR_ROWS = ("100.00MiB from net/a/Relu", "100.00MiB from net/b/Relu", "100.00MiB from net/c/Relu", "100.00MiB from net/d/Relu")
 ATTENTION = "net/block_0/attention/MatMul"
 DROPOUT = "net/drop/dropout/random_uniform/RandomUniform"
@@ -117,6 +118,7 @@ CASES: dict[str, tuple[str, str]] = {
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
     ),
+    "shuffled-volume": (VOLUME, VOLUME.replace("[32,64,64,2,16]", "[3,3,3,16,16]")),
     "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
     "stale-graphs": (oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"), oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul")),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
@@ -157,3 +159,10 @@ def test_evidence_quotes_lines_of_the_input(rule: str) -> None:
         for proof in finding.evidence:
             if proof.line:
                 assert " ".join(proof.line.text.split())[:40] in " ".join(lines[proof.line.number - 1].split()), finding.rule
+
+
+def test_a_workspace_that_failed_without_harm_before_is_shown() -> None:
+    text = SOFT + CASES["convolution-workspace"][0]
+    found = next(finding for finding in explained(text).findings if finding.rule == "convolution-workspace")
+    assert any("2.27 GiB failed without harm" in proof.fact for proof in found.evidence)
+    assert "TF_CUDNN_WORKSPACE_LIMIT_IN_MB" in found.detail

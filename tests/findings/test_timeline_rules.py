@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import capture, row, timeline
+from tests.builders import MIB, capture, row, timeline
 from tfmemlens import pipeline
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
+from tfmemlens.model.graph import Graph, Node
 
 FILTER = "gradients/net/conv_grad/Conv2DBackpropFilter"
 INPUT = "gradients/net/conv_grad/Conv2DBackpropInput"
 RELU, READER = "net/a/Relu", "gradients/net/a/Relu_grad/ReluGrad"
 EDGE = ((RELU, READER),)
 
+
+def shaped(node: str, *shape: int) -> Allocation:
+    """An output of this shape that is gone before the peak."""
+    return replace(row(node, math.prod(shape) * 4 / MIB, 0, 1), shape=shape)
+
+
+def on_cpu(*rows: Allocation) -> Capture:
+    """A step on the CPU."""
+    return capture(replace(timeline(*rows), device="/job:localhost/replica:0/task:0/device:CPU:0"))
+
+
+UNROLLED = (shaped("net/conv", 8, 256, 256, 64), row("net/a/Relu", 500, 2, 9), row(FILTER, 144, 4, 5, scratch=True))
+
 CASES: dict[str, tuple[Capture, Capture]] = {
+    "im2col-at-the-peak": (
+        on_cpu(*UNROLLED, shaped(FILTER, 3, 3, 64, 64)),
+        on_cpu(*UNROLLED, shaped(FILTER, 5, 5, 64, 64)),  # this kernel's buffer would take 400 MiB
+    ),
+    "patch-extraction": (
+        capture(timeline(replace(row("net/ExtractImagePatches", 16 * 112 * 112 * 147 * 4 / MIB, 0, 9), shape=(16, 112, 112, 147)))),
+        capture(timeline(replace(row("net/ExtractImagePatches", 16 * 112 * 112 * 149 * 4 / MIB, 0, 9), shape=(16, 112, 112, 149)))),
+    ),
     "temporary-at-the-peak": (
         capture(timeline(row("net/a/Relu", 10, 0, 9), row(FILTER, 30, 4, 5, scratch=True))),
         capture(timeline(row("net/a/Relu", 40, 0, 9), row(FILTER, 10, 4, 5, scratch=True))),
@@ -41,3 +67,26 @@ def test_the_rule_fires(rule: str) -> None:
 @pytest.mark.parametrize("rule", CASES)
 def test_the_rule_stays_silent_on_the_near_miss(rule: str) -> None:
     assert rule not in {finding.rule for finding in pipeline.report(CASES[rule][1]).findings}
+
+
+def test_the_buffer_of_a_gradient_is_named_to_the_byte() -> None:
+    found = next(finding for finding in pipeline.report(CASES["im2col-at-the-peak"][0]).findings if finding.rule == "im2col-at-the-peak")
+    assert "1 image x (256 x 256 positions) x (3 x 3 kernel x 64 channels)" in found.headline
+    assert "[1,65536,576], to the byte" in found.evidence[1].fact
+    assert found.bytes == 144 * MIB
+    assert found.remedies[0].saves_bytes == 144 * MIB * 3 // 4
+
+
+def test_on_a_gpu_it_is_no_im2col_buffer() -> None:
+    steps = timeline(*UNROLLED, shaped(FILTER, 3, 3, 64, 64))
+    assert "im2col-at-the-peak" not in {finding.rule for finding in pipeline.report(capture(steps)).findings}
+
+
+def test_patches_are_named_by_the_graph() -> None:
+    """196 may be 14 x 14 of one channel; the graph's ksizes say 7 x 7 of four."""
+    node = "net/ExtractImagePatches"
+    steps = capture(timeline(replace(row(node, 4 * 64 * 64 * 196 * 4 / MIB, 0, 9), shape=(4, 64, 64, 196))))
+    graph = Graph({node: Node(node, "ExtractImagePatches", attributes={"ksizes": (1, 7, 7, 1)})})
+    found = next(finding for finding in pipeline.report(replace(steps, graph=graph)).findings if finding.rule == "patch-extraction")
+    assert "patches of 7 x 7 pixels of 4 channels for each of 4 images" in found.headline
+    assert "the graph has the kernel: 7 x 7" in found.evidence[1].fact

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 from tfmemlens.attribution.names import owner_of
-from tfmemlens.costs.convolution import col_buffer_of
+from tfmemlens.costs.convolution import col_buffer_of, is_shuffled_volume
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -82,5 +82,7 @@ def _is_workspace(request: FailedRequest, owner: Owner) -> bool:
     if re.match(r"conv_grad\w*_ops", (request.kernel or "").rpartition("/")[2]) and len(request.shape or ()) == 3:
         return True
     last = (request.node or "").rpartition("/")[2]
+    if "Conv3DBackpropFilter" in f"{owner.op}{last}" and is_shuffled_volume(request.shape):
+        return True
     backward = "Backprop" in (owner.op or "") or "Backprop" in last
     return backward and "Conv" in f"{owner.op}{last}" and col_buffer_of(request.shape) is not None

@@ -13,6 +13,7 @@ from tfmemlens.model.convolution import Convolution, ConvolutionKind, Setting
 from tfmemlens.model.tensor import format_shape, numpy_dtype, parse_shape
 from tfmemlens.units import parse_limit
 
+_ALIASES = {"conv2d": "conv", "conv2d_transpose": "transposed", "conv3d_transpose": "transposed", "deconv": "transposed", "depthwise_conv2d": "depthwise"}
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -66,7 +67,7 @@ def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:
 def _kind(text: str | None, rank: int) -> ConvolutionKind:
     if text is None:
         return ConvolutionKind.CONV3D if rank == 5 else ConvolutionKind.CONV
-    kind = ConvolutionKind(_choice(text, "--kind", tuple(kind.value for kind in ConvolutionKind)))
+    kind = ConvolutionKind(_choice(_ALIASES.get(text.lower(), text), "--kind", tuple(kind.value for kind in ConvolutionKind)))
     if kind is ConvolutionKind.CONV and rank == 5:
         return ConvolutionKind.CONV3D
     if (kind is ConvolutionKind.CONV3D and rank != 5) or (kind is ConvolutionKind.DEPTHWISE and rank != 4):
@@ -91,7 +92,7 @@ def _kernel(text: str, kind: ConvolutionKind, shape: tuple[int, ...]) -> tuple[t
     if kind is ConvolutionKind.TRANSPOSED and second == channels:
         return sizes[:rank], first  # TensorFlow's own order: output channels before input channels
     if first != channels:
-        raise UsageError(f"--kernel is for {first} channels, the input has {channels}", hint)
+        raise UsageError(f"--kernel is for {first} channels, the input has {channels}", f"{hint}; grouped convolutions are not sized here")
     return sizes[:rank], second
 
 

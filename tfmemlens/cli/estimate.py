@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.model.capture import Capture
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.units import parse_limit
@@ -17,6 +19,8 @@ EXAMPLES = """examples:
   tfmemlens estimate architecture.json --batch 8 --input-shape 224x224x3 --limit 8GiB
   tfmemlens estimate model.h5 --batch 32 --sequence 512 --mode inference --json
   tfmemlens estimate saved_model/ --batch 32 --csv > layers.csv
+  tfmemlens estimate train.meta --fetch train_op --batch 32                  # a MetaGraph or GraphDef: its ops, one by one
+  tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python       # TensorFlow makes the training graph, without weights
   tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
 exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit; 2 unreadable or usage"""
 
@@ -24,7 +28,7 @@ _DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, or module:function")
+    parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a GraphDef or MetaGraph")
     parser.add_argument("--batch", type=int, default=32, metavar="N", help="batch size (default 32)")
     parser.add_argument(
         "--input-shape",
@@ -39,13 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("training", "inference"), default="training", help="what is run (default training)")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where (default cpu)")
     parser.add_argument("--limit", metavar="8GiB", help="memory of the device")
-    parser.add_argument("--python", metavar="PATH", help="for module:function: the Python that has TensorFlow (default: this one)")
+    parser.add_argument("--python", metavar="PATH", help="for module:function and --tensorflow: the Python that has TensorFlow (default: this one)")
+    parser.add_argument("--tensorflow", action="store_true", help="let TensorFlow make the training graph of a Keras model, and predict from its ops")
+    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
     _options.add_view(parser)
     parser.add_argument("--csv", action="store_true", help="print the table of layers as CSV")
 
 
 def run(args: argparse.Namespace) -> int:
-    captured = pipeline.estimate(args.model, _settings(args), args.python)
+    captured = _captured(args)
     report = pipeline.report(captured)
     if args.csv:
         from tfmemlens.renderers import layer_table
@@ -55,6 +61,26 @@ def run(args: argparse.Namespace) -> int:
         _options.show(report, args)
     limit = captured.hints.limit_bytes
     return 1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0
+
+
+def _captured(args: argparse.Namespace) -> Capture:
+    settings = _settings(args)
+    if args.tensorflow:
+        from tfmemlens.recording.training_graph import estimate
+
+        return estimate(args.model, settings, args.python)
+    if args.fetch:
+        return pipeline.estimate_graph(args.model, settings, args.fetch)
+    try:
+        return pipeline.estimate(args.model, settings, args.python)
+    except UnreadableInput:
+        if ":" in args.model or not os.path.exists(args.model):
+            raise
+        try:
+            return pipeline.estimate_graph(args.model, settings)
+        except UnreadableInput:
+            pass
+        raise
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -15,11 +15,14 @@ EXAMPLES = """examples:
   tfmemlens report run_metadata.pb -o report.html         # a traced step: any instant of it can be looked at
   tfmemlens report before.pb after.pb -o report.html      # a tab for each, and a comparison
   tfmemlens report train.log run_metadata.pb --together -o report.html   # one run: its failure and a traced step
+  tfmemlens report model.keras --batch 64 -o report.html  # a prediction; beside a trace it is compared with it
 exit status: 0 written, 1 written and no memory figures found, 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", nargs="+", help="logs, dumps, traces, directories or globs; each becomes a tab; - reads standard input")
+    parser.add_argument(
+        "input", nargs="+", help="logs, dumps, traces, saved Keras models (predicted), directories or globs; each becomes a tab; - reads standard input"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the page; - is standard output")
     parser.add_argument("--together", action="store_true", help="read all inputs as one run, in one tab")
     parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this, such as GPU:1")

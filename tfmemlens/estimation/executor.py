@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfmemlens.estimation.kernels import Call, run
-from tfmemlens.estimation.tokens import DEAD, Memory, Token, Variable
+from tfmemlens.estimation.tokens import DEAD, Buffer, Memory, Token, Variable
+from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 
 CHEAP = frozenset(
@@ -94,7 +95,7 @@ class Executor:
     def __post_init__(self) -> None:
         self.items = _compiled(self.graph, needed(self.graph, self.fetches))
         self.constants: dict[str, Any] = {}
-        self.kept = {split_reference(name)[0] for name in self.fetches}
+        self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
         self.entries = Counter(str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER)
         self._make_constants()
 
@@ -105,7 +106,7 @@ class Executor:
                 call = Call(item.node, (), self.memory, self.threads, self.constants, [])
                 token = run(call)[0]
                 if token.bytes and token.dtype != "string":
-                    token.buffer = self.memory.allocate(item.node.name, item.node.op, token.bytes, token.shape, token.dtype, "persist")
+                    token.buffer = self.memory.allocate(item.node.name, item.node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
 
     def step(self) -> None:
         """Run once."""
@@ -204,7 +205,8 @@ class Executor:
             return self.feed(node)
         if op in ("Assign", "AssignVariableOp"):
             return self._assign(call)
-        if op.startswith(_APPLY):
+        if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
+            self._own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
         outputs = run(call)
         for token in outputs:
@@ -233,30 +235,51 @@ class Executor:
             shape = node.attributes.get("shape")
             sizes = tuple(size or 1 for size in shape) if isinstance(shape, tuple) else ()
             token = Token(sizes, str(node.attributes.get("dtype") or "float32"))
-            variable = self.variables[key] = Variable(name, token)
+            variable = self.variables[key] = Variable(key.partition(":")[0] or name, token)
         if node.op == "VarHandleOp":
             return Token((), "resource", None, None, resource=variable)
         token = variable.token
         return Token(token.shape, token.dtype, None, token.buffer, resource=variable)
 
+    def _own(self, call: Call) -> None:
+        """PrepareToUpdateVariable: a resource variable that somebody still reads is copied before it changes."""
+        for token in call.inputs:
+            variable = token.resource
+            if not isinstance(variable, Variable) or token.dtype != "resource":
+                continue
+            buffer = variable.token.buffer
+            if buffer is not None and buffer.holders > 1:
+                self._give(variable, self.memory.allocate(call.node.name, call.node.op, buffer.size_bytes, variable.token.shape, variable.token.dtype))
+
+    def _give(self, variable: Variable, buffer: Buffer | None) -> None:
+        """Another buffer for a variable; the old one lives as long as it is read."""
+        old = variable.token.buffer
+        self.memory.hold(buffer)
+        variable.token = Token(variable.token.shape, variable.token.dtype, None, buffer)
+        self.memory.release(old)
+
     def _assign(self, call: Call) -> list[Token]:
-        """The first value stays: in its own buffer when nobody else holds it, else (or when it is a constant) in a copy of a reference variable."""
+        """A resource variable takes the value's buffer. A reference variable takes it at first, when nobody else holds it, else a copy; later it is overwritten."""
         variable: Variable = call.inputs[0].resource
         value = call.inputs[1]
+        if call.node.op == "AssignVariableOp":
+            variable.initialized = True
+            buffer = value.buffer
+            if buffer is not None and buffer.persistent:  # a constant of the graph
+                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype)
+            variable.token = Token(value.shape, value.dtype, None, variable.token.buffer)
+            self._give(variable, buffer)
+            return []
         if not variable.initialized:
             variable.initialized = True
-            shared = call.node.op == "AssignVariableOp"
-            if value.buffer is not None and (call.is_last(value) or (shared and value.bytes)):
-                buffer = value.buffer
-            elif value.bytes:
-                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype, "persist")
-            else:
-                buffer = None
+            buffer = value.buffer
+            if value.bytes and (buffer is None or not call.is_last(value)):
+                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype, PERSISTENT)
             variable.token = Token(value.shape, value.dtype, None, buffer)
             self.memory.hold(buffer)
-            if buffer is not None and not buffer.persistent:
+            if buffer is not None:
                 buffer.persistent = True
-        return [variable.token] if call.node.op == "Assign" else []
+        return [variable.token]
 
     def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[tuple[int, Frame, int]]:
         """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are ready."""

@@ -182,7 +182,15 @@ def _select_broadcast(call: Call) -> list[Token]:
     return [call.forward([index for index in (1, 2) if call.inputs[index].shape == shape], shape)]
 
 
-@kernel("BiasAdd", "Softmax", "LogSoftmax", "ZerosLike", "OnesLike", "ClipByValue", "LeakyRelu", "Relu", "Relu6", "LRN")
+@kernel("ZerosLike")
+def _zeros_like(call: Call) -> list[Token]:
+    source = call.inputs[0]
+    if source.dtype == "variant":
+        return [_list(call, [call.output(each.shape, each.dtype) for each in _elements(source)])]
+    return [call.forward([0], source.shape)]
+
+
+@kernel("BiasAdd", "Softmax", "LogSoftmax", "OnesLike", "ClipByValue", "LeakyRelu", "Relu", "Relu6", "LRN")
 def _unary(call: Call) -> list[Token]:
     return [call.forward([0], call.inputs[0].shape)]
 
@@ -859,3 +867,175 @@ def _array_scatter(call: Call) -> list[Token]:
 @kernel("TensorArraySizeV3")
 def _array_size(call: Call) -> list[Token]:
     return [call.output((), "int32", (len(call.inputs[0].resource),))]
+
+
+# --- lists of TensorFlow 2's loops ---------------------------------------------------------------------------------------------------
+
+_HANDLE_BYTES = 64
+
+
+def _list(call: Call, elements: Sequence[Token]) -> Token:
+    """A handle that holds these tensors."""
+    token = Token((), "variant")
+    token.buffer = call.memory.allocate(call.node.name, call.node.op, _HANDLE_BYTES, (), "variant")
+    token.buffer.elements = list(elements)
+    for each in elements:
+        call.memory.hold(each.buffer)
+    return token
+
+
+def _elements(token: Token) -> list[Token]:
+    found = token.buffer.elements if token.buffer is not None else None
+    return [] if found is None else found
+
+
+def _own_list(call: Call) -> Token:
+    """The list itself when nobody else holds it, else a copy of the handle."""
+    return call.alias(0) if call.is_last(call.inputs[0]) else _list(call, _elements(call.inputs[0]))
+
+
+@kernel("EmptyTensorList")
+def _empty_list(call: Call) -> list[Token]:
+    return [_list(call, ())]
+
+
+@kernel("TensorListReserve")
+def _reserve(call: Call) -> list[Token]:
+    return [_list(call, [Token((0,), str(call.attribute("element_dtype", "float32")))] * (call.values(1) or (0,))[0])]
+
+
+@kernel("TensorListPushBack")
+def _push_back(call: Call) -> list[Token]:
+    made = _own_list(call)
+    _elements(made).append(call.inputs[1])
+    call.memory.hold(call.inputs[1].buffer)
+    return [made]
+
+
+@kernel("TensorListPopBack")
+def _pop_back(call: Call) -> list[Token]:
+    made = _own_list(call)
+    found = _elements(made)
+    token = found.pop() if found else Token()
+    call.state.setdefault("released", []).append(token.buffer)
+    return [made, token]
+
+
+@kernel("TensorListSetItem")
+def _set_item(call: Call) -> list[Token]:
+    made = _own_list(call)
+    index, found = (call.values(1) or (0,))[0], _elements(made)
+    if index < len(found):
+        call.memory.hold(call.inputs[2].buffer)
+        call.state.setdefault("released", []).append(found[index].buffer)
+        found[index] = call.inputs[2]
+    return [made]
+
+
+@kernel("TensorListGetItem")
+def _get_item(call: Call) -> list[Token]:
+    index, found = (call.values(1) or (0,))[0], _elements(call.inputs[0])
+    token = found[index] if index < len(found) else Token()
+    if token.shape == (0,):  # never written: zeros
+        return [call.output(tuple(size for size in call.values(2) or () if size >= 0), token.dtype)]
+    return [Token(token.shape, token.dtype, None, token.buffer)]
+
+
+@kernel("TensorListStack", "TensorListConcatV2")
+def _stack_list(call: Call) -> list[Token]:
+    found = _elements(call.inputs[0])
+    first = next((token for token in found if token.shape != (0,)), Token((), str(call.attribute("element_dtype", "float32"))))
+    return [call.output((len(found), *first.shape), first.dtype)]
+
+
+@kernel("TensorListFromTensor")
+def _from_tensor(call: Call) -> list[Token]:
+    """Every element is a copy of its own."""
+    source = call.inputs[0]
+    return [_list(call, [call.output(source.shape[1:], source.dtype) for _ in range(source.shape[0] if source.shape else 0)])]
+
+
+@kernel("TensorListElementShape")
+def _element_shape(call: Call) -> list[Token]:
+    found = _elements(call.inputs[0])
+    return [_vector(call, found[0].shape if found else ())]
+
+
+@kernel("TensorListLength")
+def _list_length(call: Call) -> list[Token]:
+    return [call.output((), "int32", (len(_elements(call.inputs[0])),))]
+
+
+# --- the rest ------------------------------------------------------------------------------------------------------------------------
+
+
+@kernel("Unique", "UniqueV2")
+def _unique(call: Call) -> list[Token]:
+    """At worst all are different."""
+    shape = call.inputs[0].shape
+    return [call.output(shape, call.inputs[0].dtype), call.output(shape, "int32")]
+
+
+@kernel("TopKV2", "TopK")
+def _top_k(call: Call) -> list[Token]:
+    shape = (*call.inputs[0].shape[:-1], (call.values(1) or (int(call.attribute("k", 1)),))[0])
+    return [call.output(shape, call.inputs[0].dtype), call.output(shape, "int32")]
+
+
+@kernel("StatelessRandomGetKeyCounter")
+def _key_counter(call: Call) -> list[Token]:
+    return [call.output((1,), "uint64"), call.output((2,), "uint64")]
+
+
+@kernel("Einsum")
+def _einsum(call: Call) -> list[Token]:
+    """Operands are brought to [batch, free, summed] in copies where they stand otherwise, the product to its order in another."""
+    equation = str(call.attribute("equation", "")).replace(" ", "")
+    left, _, result = equation.partition("->")
+    terms = [_labels(term, token) for term, token in zip(left.split(","), call.inputs, strict=False)]
+    sizes = {label: size for term, token in zip(terms, call.inputs, strict=False) for label, size in zip(term, token.shape, strict=False)}
+    wanted = _labels(result, None, terms)
+    product: list[str] = []
+    if len(terms) == 2:
+        shared = [label for label in terms[0] if label in terms[1]]
+        batch = [label for label in shared if label in wanted]
+        for index, term in enumerate(terms):
+            free = [label for label in term if label not in shared]
+            summed = [label for label in term if label in shared and label not in batch]
+            if term not in ([*batch, *free, *summed], [*batch, *summed, *free]):
+                call.temporary(call.inputs[index].shape, call.inputs[index].dtype)
+            product += ([*batch] if index == 0 else []) + free
+    shape = [sizes.get(label, 1) for label in wanted]
+    if product and product != wanted:
+        call.temporary(shape, call.inputs[0].dtype)
+    return [call.output(shape, call.inputs[0].dtype)]
+
+
+def _labels(term: str, token: Token | None, terms: Sequence[Sequence[str]] = ()) -> list[str]:
+    """The labels of a term; those of an ellipsis are `0`, `1`, …"""
+    before, dots, after = term.partition("...")
+    if not dots:
+        return list(term)
+    if token is None:
+        hidden = max((sum(label.isdigit() for label in each) for each in terms), default=0)
+    else:
+        hidden = len(token.shape) - len(before) - len(after)
+    return [*before, *(str(index) for index in range(hidden)), *after]
+
+
+@kernel("SpaceToBatchND", "BatchToSpaceND")
+def _space_to_batch(call: Call) -> list[Token]:
+    shape, block, edges = call.inputs[0].shape, call.values(1) or (), call.values(2) or ()
+    rank, result = len(block), list(call.inputs[0].shape)
+    forward = call.node.op.startswith("Space")
+    result[0] = shape[0] * math.prod(block) if forward else shape[0] // max(math.prod(block), 1)
+    for index in range(rank):
+        before, after = (edges[2 * index], edges[2 * index + 1]) if len(edges) >= 2 * rank else (0, 0)
+        size = shape[index + 1]
+        result[index + 1] = (size + before + after) // block[index] if forward else size * block[index] - before - after
+    return [call.output(result)]
+
+
+@kernel("Cumsum", "Cumprod", "ReverseV2", "Reverse", "ReverseSequence", "Roll", "RandomShuffle", "LRNGrad", "TensorScatterUpdate", "TensorScatterAdd")
+def _same_shape(call: Call) -> list[Token]:
+    return [call.output(call.inputs[0].shape, call.inputs[0].dtype)]

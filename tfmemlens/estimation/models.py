@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.estimation.prediction import Prediction, predict
 from tfmemlens.estimation.summaries import summaries
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -25,13 +25,7 @@ def capture(network: Network, settings: Settings = Settings()) -> Capture:
     if settings.batch < 1:
         raise UsageError(f"a batch of {settings.batch} is no batch", "give --batch 1 or more")
     chosen = settings if settings.optimizer or not settings.training else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
-    try:
-        found = predict(network, chosen)
-    except UsageError:
-        if settings.optimizer:
-            raise
-        chosen = replace(settings, optimizer=DEFAULT_OPTIMIZER)
-        found = predict(network, chosen)
+    found, chosen = _predicted(network, settings, chosen)
     timeline = replace(found.timeline, error_share=_error(found, chosen))
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
@@ -40,6 +34,20 @@ def capture(network: Network, settings: Settings = Settings()) -> Capture:
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
         layers=summaries(found, settings.batch),
     )
+
+
+def _predicted(network: Network, asked: Settings, chosen: Settings) -> tuple[Prediction, Settings]:
+    try:
+        return predict(network, chosen), chosen
+    except UsageError:
+        if asked.optimizer or chosen.optimizer == DEFAULT_OPTIMIZER:
+            raise
+        return _predicted(network, asked, replace(chosen, optimizer=DEFAULT_OPTIMIZER))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as problem:
+        raise UnreadableInput(
+            f"{network.path or network.name} describes layers that do not fit together ({type(problem).__name__}: {problem})",
+            "load it with Keras once and write it again: open(path, 'w').write(model.to_json())",
+        ) from None
 
 
 def _error(found: Prediction, settings: Settings) -> float | None:
@@ -58,6 +66,10 @@ def _notes(network: Network, found: Prediction, asked: Settings, settings: Setti
     if settings.training and not asked.optimizer:
         rule += ", which the model was compiled with" if network.optimizer and settings.optimizer == network.optimizer else ", since no --optimizer was given"
     yield f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a {settings.device.upper()}"
+    if settings.device == "cpu" and settings.training and any("Backprop" in op.op for op in found.step.tape.ops):
+        yield "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's kernels take other amounts"
+    if settings.device == "gpu":
+        yield "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA, Keras 3's default on a GPU, may need less"
     if network.dialect == "variables":
         yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
     open_sizes = [

@@ -37,7 +37,7 @@ def predict(network: Network, settings: Settings) -> Prediction:
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
     step = steps.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype)
     pool = Pool()
-    standing = _stand(pool, step, optimizer)
+    standing = _stand(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     return Prediction(done, step, _timeline(step, _settled(step, pool, standing, kept, settings), settings), optimizer)
 
@@ -69,12 +69,11 @@ def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | Non
     return sizes
 
 
-def _stand(pool: Pool, step: steps.Step, optimizer: optimizers.Optimizer) -> dict[int, Chunk]:
+def _stand(pool: Pool, step: steps.Step) -> dict[int, Chunk]:
     """Weights, slots, scalars and the batch take their chunks in the order in which a program makes them."""
     found = {weight.buffer: _initialized(pool, weight) for _, weight, _ in step.weights}
     found |= {slot.buffer: pool.allocate(slot.bytes) for _, slot in step.slots}
-    for _ in range(optimizer.scalars + 6):
-        pool.allocate(4)
+    found |= {value.buffer: pool.allocate(value.bytes) for value in step.scalars}
     found |= {value.buffer: pool.allocate(value.bytes) for value in step.inputs}
     return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
 

@@ -7,8 +7,9 @@ Constants are folded (`folding`); constants of two multiplications are pulled to
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 from tfmemlens.estimation.executor import needed
 from tfmemlens.estimation.folding import Feeds, folded
@@ -24,15 +25,22 @@ _EFFECTS = frozenset(
 )
 _LOOPS = frozenset("Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split())
 _MOST_BYTES = 10 * MIB
+_KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
+    lambda name: (0, name),
+    lambda name: (crc32(name.encode()), name),
+    lambda name: (crc32(name.encode()[::-1]), name),
+    lambda name: (crc32(b"3" + name.encode()), name),
+    lambda name: (crc32(b"4" + name.encode()), name),
+)
 
 
-def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds) -> Graph:
-    """The graph as the executor would get it."""
+def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds, variant: int = 0) -> Graph:
+    """The graph as the executor would get it. TensorFlow keeps readers in sets, so their order differs from run to run: `variant` is one of them."""
     graph = folded(graph, fetches, feeds)
     nodes = _pushed_down(dict(graph.nodes), graph)
     nodes = _bypassed(nodes, {split_reference(name)[0] for name in fetches})
     nodes = _without_idle(nodes, fetches)
-    return _sorted(Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer))
+    return ordered(Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer), variant)
 
 
 def _pushed_down(nodes: dict[str, Node], graph: Graph) -> dict[str, Node]:
@@ -140,8 +148,9 @@ def _has_effect(node: Node) -> bool:
     return node.op in _EFFECTS or "Apply" in node.op or (node.op not in KERNELS and node.op not in ELEMENTWISE)
 
 
-def _sorted(graph: Graph) -> Graph:
+def ordered(graph: Graph, variant: int = 0) -> Graph:
     """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's NextIteration does not hold up its Merge."""
+    key = _KEYS[variant % len(_KEYS)]
     waits: dict[str, int] = {}
     readers: dict[str, list[str]] = {}
     for node in graph:
@@ -156,7 +165,7 @@ def _sorted(graph: Graph) -> Graph:
     while ready:
         name = ready.popleft()
         order.append(name)
-        for reader in sorted(readers.get(name, ())):
+        for reader in sorted(readers.get(name, ()), key=key):
             waits[reader] -= 1
             if waits[reader] == 0:
                 ready.append(reader)

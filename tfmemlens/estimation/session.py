@@ -9,9 +9,9 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
-from tfmemlens.model.allocation import PERSISTENT, AllocationTable
+from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
@@ -19,6 +19,8 @@ from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+SCHEDULES = 5
+"""How many orders of execution are thought through; the one with the middle peak is the answer."""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -34,21 +36,35 @@ def of_graph(
     threads: int = 1,
     initializers: Graph | None = None,
     optimized: bool = False,
+    held_inputs: bool = False,
+    variant: int | None = None,
     steps: int = _STEPS,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
-    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
+    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
+    if variant is None:
+        found = [
+            of_graph(
+                graph, fetches, batch, shapes=shapes, device=device, limit_bytes=limit_bytes, first_region_bytes=first_region_bytes, threads=threads,
+                initializers=initializers, optimized=optimized, held_inputs=held_inputs, variant=each, steps=steps,
+            )
+            for each in range(SCHEDULES)
+        ]  # fmt: skip
+        return sorted(found, key=lambda timeline: timeline.peak_bytes)[SCHEDULES // 2]
     names = tuple(resolved(graph, fetches))
     memory = Memory(Pool(None, True, first_region_bytes))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph if optimized else rewritten(graph, names, feeds), memory, names, feeds, variables, threads, notes)
+    executor = Executor(ordered(graph, variant) if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
+    if held_inputs:
+        feeds.memory = memory
     begun = row = baseline = 0
     order: list[tuple[str, int]] = []
     for _ in range(steps):
@@ -56,7 +72,7 @@ def of_graph(
         executor.step()
         order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
 
 
 class _Feeds:
@@ -65,9 +81,20 @@ class _Feeds:
     def __init__(self, batch: int | None, shapes: Mapping[str, Shape]) -> None:
         self.batch = batch
         self.shapes = shapes
+        self.memory: Memory | None = None
+        """Where the batch lives, when it does."""
+        self.held: dict[str, list[Token]] = {}
 
     def __call__(self, node: Node) -> list[Token]:
-        return [self._token(node.name, each) for each in self.declared(node)]
+        if node.name in self.held:
+            return self.held[node.name]
+        made = [self._token(node.name, each) for each in self.declared(node)]
+        if self.memory is not None:
+            for token in made:
+                if token.bytes:
+                    token.buffer = self.memory.allocate(node.name, node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
+            self.held[node.name] = made
+        return made
 
     def is_static(self, node: Node) -> bool:
         """Whether the graph itself states the shapes of an input."""
@@ -101,15 +128,20 @@ class _Feeds:
 
 
 def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
-    """The nodes behind names such as `loss:0` or `train_op`. Raises UsageError with the likeliest names."""
+    """The nodes behind names such as `loss:0`, `train_op` or `^update` (only waited for). Raises UsageError with the likeliest names."""
     found = []
     for name in fetches:
         plain = split_reference(name)[0]
         if plain not in graph.nodes:
             near = [each for each in candidates(graph) if each]
             raise UsageError(f"the graph has no node {plain!r}", f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}")
-        found.append(plain)
+        found.append(f"^{plain}" if name.startswith("^") else plain)
     return found
+
+
+def reached(graph: Graph, fetches: Sequence[str]) -> list[str]:
+    """The nodes that a step with these fetches runs."""
+    return needed(graph, fetches)
 
 
 def candidates(graph: Graph) -> list[str]:
@@ -148,14 +180,24 @@ def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, 
         if not variable.initialized and variable.token.bytes:
             variable.initialized = True
             type_ = variable.token
-            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, PERSISTENT)
+            lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
+            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
             memory.hold(type_.buffer)
     del variables
 
 
 def _timeline(
-    memory: Memory, begun: int, first_row: int, baseline: int, device: str, allocator: str, limit_bytes: int | None, order: Sequence[str]
+    memory: Memory,
+    variables: Mapping[str, Variable],
+    begun: int,
+    first_row: int,
+    baseline: int,
+    device: str,
+    allocator: str,
+    limit_bytes: int | None,
+    order: Sequence[str],
 ) -> Timeline:
+    names = {variable.token.buffer.row: variable.name for variable in variables.values() if variable.token.buffer is not None}
     rows, standing = [], []
     for index, row in enumerate(memory.rows):
         end = memory.ends[index]
@@ -163,9 +205,10 @@ def _timeline(
         if index >= first_row:
             rows.append(replace(placed, start_micros=float(memory.starts[index] - begun), end_micros=None if end is None else float(end - begun)))
         elif end is None or end > begun:
-            standing.append(replace(placed, purpose=PERSISTENT))
+            named = replace(placed, node=names[index], op="VarHandleOp") if index in names else placed
+            standing.append(replace(named, purpose=PERSISTENT))
     ticks = [float(index) for index in range(len(order))]
     return Timeline(
-        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.STANDING, limit_bytes, True,
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.PREDICTED, limit_bytes, True,
         Executions(list(order), ticks, ticks),
     )  # fmt: skip

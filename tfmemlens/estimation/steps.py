@@ -26,6 +26,8 @@ class Step:
     weights: list[tuple[str, Value, bool]] = field(default_factory=list)
     """(layer, weight, trainable)"""
     slots: list[tuple[str, Value]] = field(default_factory=list)
+    scalars: list[Value] = field(default_factory=list)
+    """Counters, rates, metrics: each takes a chunk."""
     inputs: list[Value] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -40,6 +42,7 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
     keras_3 = network.dialect == "keras-3"
     _Builder(step, device, threads, keras_3, dtype).network(network, {}, "")
     outputs = step.outputs
+    step.scalars = [step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT) for at in range(optimizer.scalars + 6)]
     if training:
         tape = step.tape
         seeds = [seed for value in outputs for seed in _loss(step, value)]
@@ -112,7 +115,7 @@ class _Builder:
         job = Job(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads)
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)
-        if layer.class_name == "TimeDistributed" and layer.inner:
+        if layer.class_name == "TimeDistributed" and layer.inner and len(job.inputs[0].shape if job.inputs else ()) > 1:
             return self._distributed(path, layer, job)
         return lower(job)
 

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 class Buffer:
     """A piece of memory with the number of tensors that hold it."""
 
-    __slots__ = ("chunk", "holders", "persistent", "row", "size_bytes")
+    __slots__ = ("chunk", "elements", "holders", "persistent", "row", "size_bytes")
 
     def __init__(self, size_bytes: int, chunk: Chunk, row: int, persistent: bool = False) -> None:
         self.size_bytes = size_bytes
@@ -25,6 +25,8 @@ class Buffer:
         self.row = row
         self.holders = 0
         self.persistent = persistent
+        self.elements: list[Token] | None = None
+        """Of a TensorList's handle, the tensors in it: they live as long as it."""
 
 
 @dataclass(slots=True)
@@ -100,3 +102,6 @@ class Memory:
             self.clock += 1
             self.ends[buffer.row] = self.clock
             self.pool.free(buffer.chunk)
+            for token in buffer.elements or ():
+                self.release(token.buffer)
+            buffer.elements = None

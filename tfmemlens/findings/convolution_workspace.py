@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.costs.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.findings import _code, _levers
 from tfmemlens.findings._rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import human, human_size
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -28,11 +30,12 @@ def check(case: Case) -> Iterator[Finding]:
             headline="cuDNN or cuBLAS found no memory for a workspace or a handle: an OOM that does not say so",
             because="the library found no memory for a workspace or handle, which lies outside TensorFlow's pool",
             weight=0.6,
-            evidence=(Evidence("the message", failed.line),),
+            evidence=(Evidence("the message", failed.line), *_tried(case)),
+            detail=_limit(case),
             remedies=(
                 Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", _code.growth(case.api)),
                 _levers.smaller_batch(moment),
-                Remedy("cap the workspace that cuDNN may ask for", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256"),
+                Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256"),
                 Remedy(
                     "if it fails at the very first convolution of a small model, suspect a cuDNN version that does not match, or another process on the GPU",
                     "nvidia-smi",
@@ -40,3 +43,20 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _tried(case: Case) -> Iterator[Evidence]:
+    """What was asked for and done without before: as a rule workspaces of faster algorithms."""
+    warnings = sorted(case.capture.surroundings.soft_warnings, key=lambda warning: -warning.size.bytes)
+    if warnings:
+        largest = warnings[0]
+        yield Evidence(f"before it an allocation of {human_size(largest.size)} failed without harm: most likely a faster algorithm's workspace", largest.line)
+
+
+def _limit(case: Case) -> str:
+    limits = sorted({default_limit_bytes(case.api.oldest), default_limit_bytes(case.api.newest)})
+    text = " or ".join(human(limit) for limit in limits)
+    return (
+        f"Autotune tries every algorithm when a shape is first seen, with workspaces of up to {text} each ({LIMIT_VARIABLE} sets another limit), "
+        "and keeps the fastest that got its own. Where none gets one, the op fails like this."
+    )

@@ -12,49 +12,97 @@ Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured in TensorF
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from tfmemlens.costs.convolution import ColBuffer, col_buffer_of, volume_kernels_of
+from tfmemlens.costs.convolution import ColBuffer, col_buffer_of, filters_of, most_bytes, volume_kernels_of
+from tfmemlens.findings._convolutions import Known, known
 from tfmemlens.findings._rows import failures, place, tensor_text
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.tensor import ITEM_BYTES, format_shape
 from tfmemlens.units import MIB, human
 
 _TARGET = 30 * MIB
 
 
+class _Reading(NamedTuple):
+    """The failing shape as a buffer: its sizes, and what is known or likely of the kernel."""
+
+    buffer: ColBuffer
+    bytes: int
+    item_bytes: int
+    kernel: tuple[int, ...]
+    channels: int
+    exact: Known | None
+    """What a trace or a graph beside the failure says."""
+    forward: bool
+    """Whether this is the forward pass of a transposed convolution."""
+    of_input: bool
+
+    @property
+    def volume(self) -> bool:
+        return len(self.kernel) == 3
+
+    @property
+    def image_bytes(self) -> int:
+        return self.bytes // self.buffer.images
+
+    def text(self) -> str:
+        grid = self.exact.grid if self.exact else None
+        if grid is None and not self.volume:
+            grid = self.buffer.grids[0]
+        places = " x ".join(f"{side:,}" if self.volume else str(side) for side in grid) if grid else f"{self.buffer.positions:,}"
+        where = "input" if self.forward else "output"
+        return f"{places} {where} positions x ({' x '.join(map(str, self.kernel))} kernel x {self.channels} {'output ' if self.forward else ''}channels)"
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
-        buffer = col_buffer_of(failed.shape)
-        if moment.request.owner.kind is not Kind.WORKSPACE or buffer is None or failed.tensor_bytes is None:
+        reading = _read(case, moment)
+        if reading is None:
             continue
-        noun = "one image"
-        volumes = volume_kernels_of(buffer.patch) if _volume(moment) else ()
-        if volumes:
-            side, channels = volumes[0]
-            noun = "one volume"
-            what = f"{buffer.positions:,} output positions x ({side} x {side} x {side} kernel x {channels} channels)"
-        else:
-            height, width, channels = buffer.kernels[0]
-            what = f"{buffer.grids[0][0]} x {buffer.grids[0][1]} output positions x ({height} x {width} kernel x {channels} channels)"
+        assert moment.request
+        noun = "one volume" if reading.volume else "one image"
+        if reading.buffer.images > 1:
+            noun = f"{reading.buffer.images} {noun.split()[1]}s"
+        what, owner = reading.text(), "a transposed convolution" if reading.forward else "a convolution's gradient"
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"the failing {tensor_text(moment)} is the im2col buffer of a convolution's gradient: {what}",
-            because=f"a convolution's gradient on the CPU unrolls {noun if buffer.images == 1 else f'{buffer.images} images'} into a patch matrix, {what}",
-            bytes=failed.tensor_bytes,
+            headline=f"the failing {tensor_text(moment)} is the im2col buffer of {owner}: {what}",
+            because=f"{owner} on the CPU unrolls {noun} into a patch matrix, {what}",
+            bytes=reading.bytes,
             weight=0.75,
             evidence=(
-                Evidence(f"asked for by {_op(moment)} of {place(moment) or 'an unnamed layer'}", failed.line),
-                *(() if volumes else _other_readings(buffer)),
+                Evidence(f"asked for by {_op(moment)} of {place(moment) or 'an unnamed layer'}", moment.request.failed.line),
+                *_certainty(reading),
             ),
-            detail=_detail(buffer, failed.tensor_bytes),
-            remedies=tuple(_remedies(case, moment, buffer, failed.tensor_bytes)),
+            detail=_detail(reading),
+            remedies=tuple(_remedies(case, reading)),
             moment=index,
         )
+
+
+def _read(case: Case, moment: Moment) -> _Reading | None:
+    assert moment.request
+    failed, owner = moment.request.failed, moment.request.owner
+    buffer = col_buffer_of(failed.shape)
+    if owner.kind is not Kind.WORKSPACE or buffer is None or failed.tensor_bytes is None:
+        return None
+    exact = known(case, failed.node, owner, buffer.patch)
+    if exact and exact.positions not in (None, buffer.positions):
+        exact = exact._replace(grid=None)
+    kernel: tuple[int, ...] = buffer.kernels[0][:2]
+    channels = buffer.kernels[0][2]
+    volumes = volume_kernels_of(buffer.patch) if _volume(moment) else ()
+    if exact:
+        kernel, channels = exact.weights[:-2], exact.weights[-2]
+    elif volumes:
+        kernel, channels = (volumes[0][0],) * 3, volumes[0][1]
+    of_input = "Input" in _op(moment) or "transpose" in _op(moment).lower()
+    forward = owner.phase is Phase.FORWARD and of_input
+    return _Reading(buffer, failed.tensor_bytes, ITEM_BYTES[failed.dtype or "float32"], kernel, channels, exact, forward, of_input)
 
 
 def _volume(moment: Moment) -> bool:
@@ -74,43 +122,60 @@ def _op(moment: Moment) -> str:
     return failed.op or owner.op or "a convolution gradient"
 
 
-def _other_readings(buffer: ColBuffer) -> tuple[Evidence, ...]:
-    others = [f"{height} x {width} x {channels}" for height, width, channels in buffer.kernels[1:]]
-    if not others:
-        return ()
-    return (Evidence(f"{buffer.patch:,} columns could also be {' or '.join(others)} (kernel height x width x channels)"),)
+def _certainty(reading: _Reading) -> Iterator[Evidence]:
+    """What makes the kernel certain, or what else it could be."""
+    if reading.exact:
+        yield Evidence(f"{reading.exact.source} has the weights of this layer: {format_shape(reading.exact.weights)}, so the kernel is certain")
+        return
+    others = [f"{height} x {width} x {channels}" for height, width, channels in reading.buffer.kernels[1:]]
+    if others and not reading.volume:
+        yield Evidence(f"{reading.buffer.patch:,} columns could also be {' or '.join(others)} (kernel height x width x channels)")
+    filters = None if reading.volume else filters_of(reading.buffer.images, reading.buffer.positions, reading.buffer.patch, reading.item_bytes)
+    if filters and filters[1] <= 4 * filters[0]:
+        low, high = filters
+        count = f"{low}" if low == high else f"{low} to {high}"
+        yield Evidence(f"{reading.buffer.images} images at once: only a layer of {count} filters makes the kernel take so many")
 
 
-def _detail(buffer: ColBuffer, size: int) -> str:
-    image = size // buffer.images
-    if buffer.images == 1 and image > _TARGET // 2:
-        return (
-            "No smaller batch shrinks it: the kernel unrolls image by image, and this is one image. It grows with height x width x kernel area x channels. "
-            f"The other gradient of the same layer often runs at the same time and takes another {human(size)}."
+def _detail(reading: _Reading) -> str:
+    image, size = reading.image_bytes, reading.bytes
+    if reading.buffer.images == 1 and (image > _TARGET // 2 or reading.of_input):
+        noun = "volume" if reading.volume else "image"
+        other = (
+            ""
+            if reading.forward
+            else f" The other gradient of the same layer often runs at the same time and takes {'another' if image > _TARGET else 'at least'} {human(size)}."
         )
-    return f"The kernel takes as many images at once as its target of 30 MiB allows ({buffer.images} here, {human(image)} each), whatever the batch."
+        grows = "It grows with height x width x kernel area x channels."
+        back = " The weight gradient takes as much in the backward pass." if reading.forward and image > _TARGET else ""
+        return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}. {grows}{other}{back}"
+    many = f"The kernel takes as many images at once as its target of 30 MiB allows ({reading.buffer.images} here, {human(image)} each), whatever the batch"
+    return f"{many}: a batch of fewer images makes it no smaller."
 
 
-def _remedies(case: Case, moment: Moment, buffer: ColBuffer, size: int) -> Iterator[Remedy]:
-    height, width, channels = buffer.kernels[0]
-    if _volume(moment):
-        yield Remedy("halve depth, height and width of this layer's input: an eighth of the positions", saves_bytes=size * 7 // 8, certainty=Certainty.EXACT)
+def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
+    size, patch = reading.bytes, reading.buffer.patch
+    if reading.volume:
+        yield Remedy("halve depth, height and width of this layer's input: an eighth of the positions", saves_bytes=size * 7 // 8, certainty=Certainty.BOUND)
         yield Remedy("split the volume into patches, with the overlap that the kernels need")
         return
-    yield Remedy(
-        "halve height and width of this layer's input (stride or pooling before it): a quarter of the positions",
-        saves_bytes=size * 3 // 4,
-        certainty=Certainty.EXACT,
+    yield from _thinner(
+        reading, "halve height and width of this layer's input (stride or pooling before it): a quarter of the positions", reading.buffer.positions // 4, patch
     )
-    if height == width and height > 3 and "ranspose" not in (moment.request.failed.node or "" if moment.request else ""):
+    side = reading.kernel[0]
+    if set(reading.kernel) == {side} and side > 3 and not reading.forward:
+        text = f"replace the {side} x {side} kernel by {(side - 1) // 2} layers of 3 x 3, which see as far"
+        yield from _thinner(reading, text, reading.buffer.positions, patch * 9 // side**2)
+    if reading.channels >= 32 and not reading.forward:
+        text = f"reduce the {reading.channels} input channels to {reading.channels // 4} with a 1x1 convolution before it"
+        yield from _thinner(reading, text, reading.buffer.positions, patch // 4)
+    if reading.forward:
+        move = "tf.nn.depth_to_space" if case.api.newest >= (1, 13) else "tf.depth_to_space"
         yield Remedy(
-            f"replace the {height} x {width} kernel by {(height - 1) // 2} layers of 3 x 3, which see as far",
-            saves_bytes=size - size * 9 // (height * width),
-            certainty=Certainty.EXACT,
-        )
-    if channels >= 32:
-        yield Remedy(
-            f"reduce the {channels} input channels to {channels // 4} with a 1x1 convolution before it", saves_bytes=size * 3 // 4, certainty=Certainty.EXACT
+            "where it doubles the sides, compute it as a convolution to 4 times the channels and depth_to_space(2): its forward pass builds no such matrix",
+            f"y = {move}(tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding='SAME'), 2)   # w: [k, k, c, {4 * reading.channels}]",
+            size,
+            Certainty.BOUND,
         )
     if case.api.newest >= (2, 5):
         yield Remedy(
@@ -119,10 +184,19 @@ def _remedies(case: Case, moment: Moment, buffer: ColBuffer, size: int) -> Itera
             size,
             Certainty.BOUND,
         )
-    if re.match(r"1\b", str(case.api.oldest[0])):
+    if case.api.oldest[0] == 1 and not reading.forward:
         yield Remedy(
             "run both gradients one after another, so that only one buffer lives at a time",
             "config = tf.ConfigProto(inter_op_parallelism_threads=1)",
             size,
             Certainty.BOUND,
         )
+
+
+def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterator[Remedy]:
+    """Fewer positions or columns: exact while one image stays one image, else as many images as 30 MiB take may come instead."""
+    image = positions * patch * reading.item_bytes
+    stays_one = reading.buffer.images == 1 and (image >= _TARGET or (reading.of_input and image >= _TARGET // 2))
+    then = image if stays_one else most_bytes(positions, patch, reading.item_bytes)
+    if 0 < then < reading.bytes:
+        yield Remedy(text, saves_bytes=reading.bytes - then, certainty=Certainty.EXACT if stays_one else Certainty.ESTIMATE)

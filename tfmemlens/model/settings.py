@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tfmemlens.model.capture import Hints
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -23,3 +25,9 @@ class Settings:
     """Inter-op threads: how many ops run at the same time."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""
+
+    @classmethod
+    def of(cls, hints: Hints) -> Settings:
+        """The settings that the hints of other commands stand for: the first size of an input's shape is the batch."""
+        batch, *sizes = hints.input_shape or (None,)
+        return cls(batch=hints.batch or batch or 32, limit_bytes=hints.limit_bytes, inputs={"": tuple(sizes)} if sizes else {})

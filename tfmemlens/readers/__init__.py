@@ -29,6 +29,22 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     return graph_join.join(found, graph_file.read_graph(hints.graph)) if hints.graph else found
 
 
+def describes_a_model(sources: list[inputs.Input]) -> bool:
+    """Whether there is one input, and it is a model as Keras saved it rather than anything that ran."""
+    if len(sources) != 1 or sources[0].text is not None or not Path(sources[0].path).is_file():
+        return False
+    try:
+        with open(sources[0].path, "rb") as file:
+            first = file.read(2)
+    except OSError:
+        return False
+    if first not in (b"PK", b"\x89H", b"\x1f\x8b") and first[:1] != b"{":
+        return False
+    from tfmemlens.readers import networks
+
+    return networks.is_model(sources[0].path)
+
+
 def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
     opened = inputs.open_input(source)
     if source.tag is not None or source.step is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tfmemlens import discovery
+from tfmemlens.collector import uncollected
 from tfmemlens.errors import TfmemlensError, UsageError
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.line import ReadNote
@@ -93,6 +94,33 @@ def _together(steps: list[TracedStep]) -> list[TracedStep]:
         else:
             runs[folder] = step
     return [*others, *runs.values()]
+
+
+Source = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def find_all(source: Source) -> list[TracedStep]:
+    """All steps of several places, globs among them. Raises UnreadableInput for a place that is not there."""
+    return [step for place in _places(source) for name in inputs.expand(place) for step in find(name)]
+
+
+@uncollected
+def read(source: Source, hints: Hints = Hints()) -> Capture:
+    """What the readers find, where a log directory stands for one of its steps. Raises UnreadableInput, UsageError."""
+    from tfmemlens import readers
+
+    chosen: list[inputs.Input] = []
+    notes: list[ReadNote] = []
+    for place in _places(source):
+        files, said = choose(os.fspath(place), hints) if os.path.isdir(place) else ([], [])
+        chosen += files or inputs.resolve(place)
+        notes += said
+    found = readers.read(chosen, hints)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _places(source: Source) -> list[str | os.PathLike[str]]:
+    return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
 def choose(place: str, hints: Hints) -> tuple[list[inputs.Input], list[ReadNote]]:

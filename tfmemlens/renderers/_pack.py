@@ -130,7 +130,7 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
         "unit": unit,
         "times": column((round((time - origin) / unit) for time in times), delta=True),
         "peak": timeline.peak_index,
-        "bound": int(timeline.curve_source.is_bound),
+        "bound": int(timeline.precision == "lower bound"),
         **({"ordinal": int(origin)} if timeline.ordinal else {}),
         "phases": [[phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases],
     }

@@ -32,6 +32,8 @@ def curve(moment: Moment, view: View) -> list[str]:
     marked = moment.peak_micros if moment.peak_micros is not None else start
     at = min(int((marked - start) / span * width), width - 1)
     when = f"at line {marked:,.0f} of {end:,.0f}" if timeline.ordinal else f"at {millis(marked - start)} of {millis(end - start)}"
+    if timeline.predicted:
+        when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _WORTH[timeline.precision]
     legend = f"{human(timeline.baseline_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [f"  {drawn}", f"  {' ' * at}▲", f"  {legend}", *_phases(moment, start, span, width)]

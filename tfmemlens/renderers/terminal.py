@@ -188,8 +188,9 @@ def _balance(moment: Moment, view: View) -> list[str]:
     whole = max(books.limit.bytes if books.limit else 0, sum(size for _, size in parts))
     if not whole:
         return []
-    held = "needed" if moment.incident and moment.incident.compiler else "held"
-    head = f"limit {human_size(books.limit)}" if books.limit else f"{held} {human(whole)} (the input states no limit)"
+    held = "needed" if moment.predicted or (moment.incident and moment.incident.compiler) else "held"
+    nobody = "no --limit was given" if moment.predicted else "the input states no limit"
+    head = f"limit {human_size(books.limit)}" if books.limit else f"{held} {human(whole)} ({nobody})"
     drawn = stacked_bar(parts, whole, view.width - 4)
     lines = [*_heading("the balance", view), f"  {head}{_peak(moment)}", f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]"]
     return lines + columns(rows, frozenset({2, 3})) + _figures(moment)
@@ -197,7 +198,7 @@ def _balance(moment: Moment, view: View) -> list[str]:
 
 def _peak(moment: Moment) -> str:
     peak = moment.balance.peak
-    return f", peak so far {human_size(peak)}" if peak else ""
+    return f", {'needed' if moment.predicted else 'peak so far'} {human_size(peak)}" if peak and (moment.balance.limit or not moment.predicted) else ""
 
 
 def _figures(moment: Moment) -> list[str]:
@@ -265,7 +266,7 @@ def _tensors(moment: Moment, view: View) -> list[str]:
             tensor = f"= {naming.best.tensor}{slack}{others}, "
         elif row.shape is not None:
             tensor = f"{TensorType(row.shape, row.dtype)}, "
-        lived = _timeline.lifetime(row.start_micros, row.end_micros, origin, bool(moment.timeline and moment.timeline.ordinal))
+        lived = "" if moment.predicted else _timeline.lifetime(row.start_micros, row.end_micros, origin, bool(moment.timeline and moment.timeline.ordinal))
         if moment.kept_for and moment.kept_for[index] and lived:
             lived += f" for {moment.kept_for[index]}"
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tfmemlens.costs.convolution.recognition import ColBuffer, col_buffer_of, kernels_of, volume_kernels_of
+from tfmemlens.costs.convolution.recognition import ColBuffer, col_buffer_of, filters_of, is_shuffled_volume, kernels_of, most_bytes, volume_kernels_of
 
-__all__ = ["ColBuffer", "col_buffer_of", "kernels_of", "volume_kernels_of"]
+__all__ = ["ColBuffer", "col_buffer_of", "filters_of", "is_shuffled_volume", "kernels_of", "most_bytes", "volume_kernels_of"]

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 from tfmemlens.costs.convolution import cpu_forward, gpu, onednn
 from tfmemlens.costs.convolution.passes import passes
-from tfmemlens.costs.convolution.sizes import output_bytes, output_shape
+from tfmemlens.costs.convolution.sizes import output_bytes, output_shape, padding_of
 from tfmemlens.model.convolution import Alternative, Convolution, ConvolutionKind, Setting
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import MIB, human
 
 WORTH = 0.05
 """A saving below this share is not offered."""
+NEW_NAMES = (1, 13)
+"""First version with `tf.signal.rfft2d` and its like; before they were `tf.spectral.rfft2d`."""
 _ONEDNN = "oneDNN's kernels, which build no patch matrix"
 
 
@@ -71,7 +73,8 @@ def _sub_pixel(conv: Convolution, setting: Setting, now: int) -> Iterator[Altern
     plain = replace(conv, kind=ConvolutionKind.CONV, kernel=kernel, filters=conv.filters * area, strides=(1, 1), padding="same")
     if len(set(conv.strides)) == 1 and conv.strides[0] > 1:
         text = f"a {kernel[0]} x {kernel[1]} convolution to {conv.filters * area} channels and depth_to_space({conv.strides[0]}): no patches are written out"
-        code = f"y = tf.nn.depth_to_space(tf.nn.conv2d(x, w, [1, 1, 1, 1], 'SAME'), {conv.strides[0]})"
+        move = "tf.nn.depth_to_space" if setting.version >= NEW_NAMES else "tf.depth_to_space"
+        code = f"y = {move}(tf.nn.conv2d(x, w, [1, 1, 1, 1], 'SAME'), {conv.strides[0]})"
         yield from _option("forward", now, forward_bytes(plain, setting) + output_bytes(conv), text, code, Certainty.ESTIMATE)
     if setting.version >= onednn.FIRST and not setting.onednn:
         other = replace(setting, onednn=True)
@@ -82,7 +85,7 @@ def _other_arithmetic(conv: Convolution, setting: Setting, now: int, how: Certai
     if conv.kind is ConvolutionKind.CONV and max(conv.kernel) >= 11 and all(dilation == 1 for dilation in conv.dilations):
         single = fft_bytes(replace(conv, input=(1, *conv.input[1:])))
         text = f"an FFT convolution, image by image ({human(fft_bytes(conv))} for the whole batch): its memory does not depend on the kernel"
-        yield from _option("forward", now, single, text, _FFT, Certainty.ESTIMATE)
+        yield from _option("forward", now, single, text, _fft_code(conv, setting), Certainty.ESTIMATE)
     if conv.kind is ConvolutionKind.CONV and min(conv.kernel) > 1:
         yield from _separable(conv, setting, now)
     yield from _thinner("forward", conv, setting, now, how)
@@ -179,12 +182,35 @@ def fft_bytes(conv: Convolution) -> int:
 
     Measured in TF 1.10 on [10,321,481,2], 31 x 31 x 3: 110 MiB beside the output, 98 by this formula; one image 16 and 13.
     """
-    sides = zip(conv.input[1:-1], conv.kernel, strict=True)
-    height, width = (side if conv.padding == "valid" else side + kernel - 1 for side, kernel in sides)
+    height, width = _padded_sides(conv)
     products = conv.batch * conv.channels * conv.filters
     planes = conv.batch * (conv.channels + conv.filters) + conv.channels * conv.filters + products
     real = conv.batch * (conv.channels + conv.filters) * height * width
     return (planes * height * (width // 2 + 1) * 2 + real) * conv.item_bytes
+
+
+def _padded_sides(conv: Convolution) -> tuple[int, int]:
+    height, width = (side + sum(pads) for side, pads in zip(conv.input[1:-1], _pads(conv), strict=True))
+    return height, width
+
+
+def _pads(conv: Convolution) -> list[tuple[int, int]]:
+    axes = zip(conv.input[1:-1], conv.kernel, conv.strides, conv.dilations, strict=True)
+    return [padding_of(*axis, conv.padding) for axis in axes]
+
+
+def _fft_code(conv: Convolution, setting: Setting) -> str:
+    """Convolution theorem, channels first; conj because conv2d correlates; strides by leaving results out."""
+    signal, conj = ("tf.signal", "tf.math.conj") if setting.version >= NEW_NAMES else ("tf.spectral", "tf.conj")
+    height, width = _padded_sides(conv)
+    rows, columns = height - conv.kernel[0] + 1, width - conv.kernel[1] + 1
+    pad = f"x = tf.pad(x, {[[0, 0], *map(list, _pads(conv)), [0, 0]]})\n" if conv.padding == "same" else ""
+    steps = f"[:, :, :{rows}, :{columns}]" if set(conv.strides) == {1} else f"[:, :, :{rows}:{conv.strides[0]}, :{columns}:{conv.strides[1]}]"
+    return (
+        f"{pad}sx = {signal}.rfft2d(tf.transpose(x, [0, 3, 1, 2])[:, :, None], [{height}, {width}])\n"
+        f"sw = {conj}({signal}.rfft2d(tf.transpose(w, [2, 3, 0, 1]), [{height}, {width}]))\n"
+        f"y = {signal}.irfft2d(tf.reduce_sum(sx * sw, 1), [{height}, {width}]){steps}  # channels first"
+    )
 
 
 def _noun(conv: Convolution) -> str:
@@ -210,8 +236,3 @@ def _one_op_at_a_time(setting: Setting) -> str:
     if setting.version < (2, 0):
         return "sess = tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=1))"
     return "tf.config.threading.set_inter_op_parallelism_threads(1)"
-
-
-_FFT = """sx = tf.signal.rfft2d(tf.transpose(x, [0, 3, 1, 2])[:, :, None], [H, W])  # H, W of the input
-sw = tf.math.conj(tf.signal.rfft2d(tf.transpose(w, [2, 3, 0, 1]), [H, W]))
-y = tf.signal.irfft2d(tf.reduce_sum(sx * sw, 1), [H, W])[:, :, :out_h, :out_w]  # VALID, channels first"""

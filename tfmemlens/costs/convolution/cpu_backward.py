@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tfmemlens.costs.convolution.recognition import TARGET_BYTES
 from tfmemlens.costs.convolution.sizes import output_shape, padding_of, patch, positions
 from tfmemlens.model.convolution import Convolution, Need, Setting
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import KIB, MIB, human
 
-TARGET_BYTES = 30 * MIB
-"""What a shard of images should fill (`target_working_set_size`: the L3 cache of an Ivy Bridge)."""
 L2_BYTES = 256 * KIB
 """Work per thread from which BackpropInput computes image by image (`l2_cache_size`)."""
 USUAL_L3_BYTES = 32 * MIB

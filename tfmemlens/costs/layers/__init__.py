@@ -27,6 +27,13 @@ def describe(asked: Asked) -> Told:
     else:
         raise Unknown(f"{asked.spec.class_name} is not one of Keras's own layers")
     try:
-        return rule(asked)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as problem:
+        told = rule(asked)
+        if any(not _possible(size) for kind in told.outputs for size in kind.shape or ()):
+            raise ValueError("it would make a tensor of an impossible size")
+        return told
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, StopIteration) as problem:
         raise Unknown(f"its configuration is not understood ({type(problem).__name__}: {problem})") from None
+
+
+def _possible(size: object) -> bool:
+    return size is None or (isinstance(size, int) and not isinstance(size, bool) and size >= 0)

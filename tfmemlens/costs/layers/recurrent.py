@@ -27,12 +27,13 @@ def _units(asked: Asked) -> int:
 def _cell_weights(asked: Asked, width: int | None) -> tuple[list[WeightSpec], str]:
     name, units = asked.spec.class_name, _units(asked)
     gates = GATES[name]
+    times_gates = f"{gates}*" if gates > 1 else ""
     weights = [asked.weight("kernel", width, gates * units), asked.weight("recurrent_kernel", units, gates * units)]
     if not asked.config.get("use_bias", True):
-        return weights, f"{gates}*({width}+{units})*{units}"
+        return weights, f"{times_gates}({width}+{units})*{units}"
     two = has_two_biases(asked.spec, asked.dialect)
     shape: tuple[int, ...] = (2, gates * units) if two and not name.startswith("CuDNN") else ((2 if two else 1) * gates * units,)
-    return [*weights, asked.weight("bias", *shape)], f"{gates}*({width}+{units}+{2 if two else 1})*{units}"
+    return [*weights, asked.weight("bias", *shape)], f"{times_gates}({width}+{units}+{2 if two else 1})*{units}"
 
 
 def _sequence(asked: Asked, units: int, states: list[Shape], step: Shape | None = None) -> tuple[TensorType, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
+import zlib
 from pathlib import Path
 
 from tfmemlens import discovery
@@ -33,6 +35,29 @@ def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
                 raise UnreadableInput(f"{where} nests models too deep to be one", HINT) from None
             return network
     raise UnreadableInput(f"{where} is no model that tfmemlens knows", HINT)
+
+
+def find(path: str | os.PathLike[str]) -> Network | None:
+    """The model in a file or folder, None when there is none that can be read."""
+    try:
+        return read(path) if os.path.exists(path) else None
+    except (UnreadableInput, ValueError):
+        return None
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether this file holds a Keras model and nothing that another reader knows: an archive, an H5 file, an architecture."""
+    where = Path(path)
+    try:
+        head = _head(where) if where.is_file() else b""
+        if head[:2] == b"\x1f\x8b":
+            head = zlib.decompressobj(wbits=31).decompress(head, 4096)
+        if head.startswith(b"PK"):
+            return zipfile.is_zipfile(where) and "config.json" in zipfile.ZipFile(where).namelist()
+    except (OSError, zlib.error, zipfile.BadZipFile):
+        return False
+    described = head.lstrip()[:1] == b"{" and b'"class_name"' in head and b'"config"' in head
+    return described or head.startswith(b"\x89HDF\r\n")
 
 
 def _head(path: Path) -> bytes:

@@ -38,14 +38,18 @@ def _keras_3(node: Mapping[str, Any]) -> Call:
         if kind == "__keras_tensor__" and isinstance(config, Mapping):
             name, call, port = config["keras_history"]
             inbound.append(TensorRef(str(name), int(call), int(port)))
-            shape = config.get("shape")
-            declared.append(TensorType(tuple(shape) if isinstance(shape, list) else None, config.get("dtype")))
+            declared.append(_type_of(config.get("shape"), config.get("dtype")))
             return inbound[-1]
         return _literal(value, convert)
 
     arguments = {str(index): convert(value) for index, value in enumerate(node["args"])}
     arguments |= {str(name): convert(value) for name, value in (node.get("kwargs") or {}).items()}
     return Call(tuple(inbound), arguments, tuple(declared))
+
+
+def _type_of(shape: Any, dtype: Any) -> TensorType:
+    known = isinstance(shape, list) and all(size is None or (isinstance(size, int) and size >= 0) for size in shape)
+    return TensorType(tuple(shape) if known else None, dtype if isinstance(dtype, str) else None)
 
 
 def _literal(value: Mapping[str, Any], convert: Callable[[Any], object]) -> object:

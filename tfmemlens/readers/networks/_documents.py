@@ -63,17 +63,23 @@ def _dialect(document: Mapping[str, Any], version: str | None) -> str:
     if "module" in document or "registered_name" in document:
         return "keras-3"
     config = document["config"]
-    layers = config if isinstance(config, list) else config.get("layers", [])
-    old = ("nb_filter", "output_dim", "border_mode", "dim_ordering", "batch_input_shape_")
-    embedded = any(any(word in layer.get("config", {}) for word in old) and layer.get("class_name") != "Embedding" for layer in layers)
+    layers = config if isinstance(config, list) else config.get("layers", []) if isinstance(config, Mapping) else []
+    old = ("nb_filter", "output_dim", "border_mode", "dim_ordering")
+    told = [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)] if isinstance(layers, list) else []
+    embedded = any(any(word in layer["config"] for word in old) and layer.get("class_name") != "Embedding" for layer in told)
     return "keras-1" if embedded else "keras-2"
 
 
 def _optimizer(document: Mapping[str, Any]) -> str | None:
     compiled = document.get("compile_config") or document.get("training_config")
     described = compiled.get("optimizer") or compiled.get("optimizer_config") if isinstance(compiled, Mapping) else None
-    name = _text(described.get("class_name")) if isinstance(described, Mapping) else _text(described)
-    return name.rpartition(">")[2] if name else None
+    if not isinstance(described, Mapping):
+        return _text(described)
+    name, config = (_text(described.get("class_name")) or "").rpartition(">")[2], described.get("config")
+    settings = config if isinstance(config, Mapping) else {}
+    if name == "SGD" and settings.get("momentum"):
+        return "momentum"
+    return "amsgrad" if name == "Adam" and settings.get("amsgrad") else name or None
 
 
 def _text(value: object) -> str | None:
@@ -84,13 +90,17 @@ def _model(document: Mapping[str, Any], dialect: str) -> Network:
     config = document["config"]
     if isinstance(config, list):  # Sequential before Keras 2.2.3
         return _sequential(config, "sequential", dialect, None)
-    name = config.get("name") or document.get("name") or "model"
+    name = str(config.get("name") or document.get("name") or "model")
     if "input_layers" in config:
         return _functional(config, name, dialect)
     layers = config.get("layers")
     if isinstance(layers, list):
-        return _sequential(layers, name, dialect, config.get("build_input_shape") or (document.get("build_config") or {}).get("input_shape"))
+        return _sequential(layers, name, dialect, config.get("build_input_shape") or _built(document.get("build_config")))
     return Network((), name=name, dialect=dialect)
+
+
+def _built(config: Any) -> Any:
+    return config.get("input_shape") if isinstance(config, Mapping) else None
 
 
 def is_model(document: Mapping[str, Any]) -> bool:
@@ -166,7 +176,7 @@ def layer_of(document: Mapping[str, Any], dialect: str, calls: tuple[Call, ...] 
     if is_model(document):
         network = _model(document, dialect)
         given = isinstance(config, Mapping) and config.get("trainable") is False
-        return LayerSpec(_name(document), document["class_name"], {}, calls, module=document.get("module"), trainable=not given, network=network)
+        return LayerSpec(_name(document), document["class_name"], {}, calls, module=_text(document.get("module")), trainable=not given, network=network)
     if not isinstance(config, Mapping):
         config = {}
     inner = tuple(layer_of(each, dialect) for key in ("layer", "forward_layer", "backward_layer", "cell", "cells") for each in _wrapped(config.get(key)))
@@ -175,7 +185,7 @@ def layer_of(document: Mapping[str, Any], dialect: str, calls: tuple[Call, ...] 
         str(document["class_name"]).rpartition(">")[2],
         config,
         calls,
-        module=document.get("module"),
+        module=_text(document.get("module")),
         trainable=config.get("trainable") is not False,
         inner=inner,
     )

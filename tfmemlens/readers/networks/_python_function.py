@@ -38,7 +38,11 @@ if optimizer is not None:
     answer["optimizer"] = type(optimizer).__name__
 try:
     answer["model"] = model.to_json()
-except NotImplementedError:
+    listed = "layers" in json.loads(answer["model"])["config"]
+except (NotImplementedError, TypeError, KeyError):
+    listed = False
+if not listed:
+    answer.pop("model", None)
     answer["layers"] = []
     for layer in model.layers:
         frozen = set(id(weight) for weight in layer.non_trainable_weights)

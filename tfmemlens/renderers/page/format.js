@@ -28,7 +28,7 @@ export function percent(part, whole) {
 
 /** A duration given in microseconds. */
 export function duration(micros) {
-  if (micros < 1000) return `${Number(micros.toFixed(3))} µs`;
+  if (micros < 1000) return `${Number(micros.toFixed(micros < 10 ? 3 : 1))} µs`;
   return micros < 1e6 ? `${(micros / 1e3).toFixed(1)} ms` : `${(micros / 1e6).toFixed(2)} s`;
 }
 

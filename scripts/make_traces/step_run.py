@@ -6,12 +6,10 @@ to 2.21; the allocator is a real BFC when the environment sets TF_CPU_ALLOCATOR_
 """
 
 import json
-import os
 import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "make_traces"))
 import common_models_v1
 import trace_session
 from oom_graph import OPTIMIZERS

@@ -1,0 +1,76 @@
+"""The executor without kernels: what lives when, what is written over, and that everything is given back."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.models import small
+from tfmemlens.costs.bfc import Pool
+from tfmemlens.estimation.execution import run
+from tfmemlens.estimation.prediction import predict
+from tfmemlens.estimation.tape import Tape
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.settings import Settings
+from tfmemlens.readers.networks._documents import network_of
+
+NAMES = sorted(name for name in small("2.21") if name != "volumes")
+
+
+def test_an_op_writes_over_an_input_that_nobody_else_needs() -> None:
+    tape = Tape()
+    first = tape.op("Conv2D", [], (1024,), "float32")
+    tape.op("Relu", [first], over=[first])
+    assert run(tape.ops, tape.buffers, Pool()).peak_bytes == 4096
+
+
+def test_an_input_that_is_read_again_stays() -> None:
+    tape = Tape()
+    first = tape.op("Conv2D", [], (1024,), "float32")
+    second = tape.op("Relu", [first], over=[first])
+    tape.op("AddN", [first, second], over=[first, second])
+    assert run(tape.ops, tape.buffers, Pool()).peak_bytes == 8192
+
+
+def test_an_update_copies_while_somebody_still_reads() -> None:
+    def peak(waits: bool) -> int:
+        tape, pool = Tape(), Pool()
+        weight = tape.source("w", (1024,), "float32", Kind.PARAMETER)
+        step = tape.op("Mul", [weight], (1024,))
+        if waits:
+            tape.op("MatMul", [weight], (4,), work=1e9)
+        tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+        chunk = pool.allocate(4096)
+        assert chunk
+        return run(tape.ops, tape.buffers, pool, {weight.buffer: chunk}).peak_bytes
+
+    assert peak(waits=True) >= peak(waits=False) + 4096
+
+
+@given(st.sampled_from(NAMES), st.integers(1, 9), st.sampled_from(["sgd", "momentum", "adam", "rmsprop"]), st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) -> None:
+    """Chunks at the peak add up to it, nothing is lost, and weights and slots stand before the step as after it."""
+    found = predict(network_of(small("2.21")[name]["json"], name), Settings(batch, optimizer, workers=workers))
+    timeline = found.timeline
+    assert timeline.peak_bytes >= timeline.baseline_bytes > 0
+    alive = sum(timeline.table.size_bytes[row] for row in timeline.alive_after(timeline.peak_index))
+    assert alive + timeline.baseline_bytes == timeline.peak_bytes
+    assert timeline.standing.total_bytes <= timeline.baseline_bytes
+    assert all(size >= (asked or 0) for size, asked in zip(timeline.table.size_bytes, timeline.table.requested_bytes, strict=True))
+    assert all(end is None or end >= (start or 0) for start, end in zip(timeline.table.start_micros, timeline.table.end_micros, strict=True))
+
+
+@given(st.sampled_from(["lenet", "transformer", "nested", "ones", "norms"]), st.integers(1, 6))
+@settings(max_examples=20, deadline=None)
+def test_a_much_larger_batch_needs_more(name: str, batch: int) -> None:
+    network = network_of(small("2.21")[name]["json"], name)
+    few, many = (predict(network, Settings(size, "sgd", training=False)).timeline.peak_bytes for size in (batch, 8 * batch))
+    assert many > few
+
+
+def test_training_needs_more_than_inference_and_adam_more_than_sgd() -> None:
+    network = network_of(small("2.21")["lenet"]["json"], "lenet")
+    inference = predict(network, Settings(64, training=False)).timeline.peak_bytes
+    sgd, adam = (predict(network, Settings(64, name)).timeline.peak_bytes for name in ("sgd", "adam"))
+    assert inference < sgd < adam

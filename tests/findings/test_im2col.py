@@ -1,0 +1,87 @@
+"""What the failing shape of a convolution's gradient tells: kernel, filters, transposed or not, and what a trace beside it makes certain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import MIB, capture, row, timeline
+from tests.conftest import SAMPLES
+from tests.findings.logs import CPU, oom
+from tfmemlens import pipeline
+from tfmemlens.costs.convolution import cpu_backward, filters_of, most_bytes
+from tfmemlens.model.convolution import Convolution, ConvolutionKind
+from tfmemlens.model.finding import Certainty, Finding
+
+FILTER = "gradients/refine/Conv2D_grad/Conv2DBackpropFilter"
+
+
+def failing(shape: str, node: str = FILTER, kernel: str = "conv_grad_filter_ops.cc", dtype: str = "float") -> Finding:
+    report = pipeline.explain(oom(shape, node, on=CPU, by="cpu", kernel=kernel, dtype=dtype) + "\n")
+    return next(finding for finding in report.findings if finding.rule == "im2col-buffer")
+
+
+def facts(finding: Finding) -> str:
+    return " ".join(proof.fact for proof in finding.evidence)
+
+
+def test_one_image_says_why_the_batch_does_not_matter() -> None:
+    found = failing("1,65536,576")
+    assert "256 x 256 output positions x (3 x 3 kernel x 64 channels)" in found.headline
+    assert "No smaller batch shrinks it" in found.detail
+    assert "another 144.00 MiB" in found.detail
+    quarter = found.remedies[0]
+    assert (quarter.saves_bytes, quarter.certainty) == (108 * MIB, Certainty.EXACT)
+
+
+def test_the_number_of_images_tells_the_filters() -> None:
+    found = failing("374,256,72")
+    assert "only a layer of 8 filters" in facts(found)
+    assert "a batch of fewer images makes it no smaller" in found.detail
+
+
+def test_many_images_are_not_promised_to_shrink() -> None:
+    """The kernel fills 30 MiB whatever the image's size, so a quarter of the positions is no quarter of the buffer."""
+    assert not [remedy.text for remedy in failing("374,256,72").remedies if "a quarter" in remedy.text or "channels" in remedy.text]
+
+
+def test_a_transposed_convolution_is_no_gradient() -> None:
+    found = failing("1,16384,1600", "decoder/up_2/conv2d_transpose", "conv_grad_input_ops.cc")
+    assert "of a transposed convolution: 128 x 128 input positions x (5 x 5 kernel x 64 output channels)" in found.headline
+    assert "depth_to_space" in " ".join(remedy.text for remedy in found.remedies)
+    assert "transposed" not in failing("1,16384,1600").headline
+
+
+def test_a_trace_beside_the_failure_makes_the_kernel_certain() -> None:
+    """576 columns may be 3 x 3 x 64 or 6 x 6 x 16; the traced weight gradient decides."""
+    weights = replace(row(FILTER, 6 * 6 * 16 * 32 * 4 / MIB, 0, 1), shape=(6, 6, 16, 32))
+    output = replace(row("refine/Conv2D", 8 * 512 * 128 * 32 * 4 / MIB, 0, 1), shape=(8, 512, 128, 32))
+    log = pipeline.capture(oom("1,65536,576", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n")
+    report = pipeline.report(replace(log, timelines=capture(timeline(weights, output)).timelines))
+    found = next(finding for finding in report.findings if finding.rule == "im2col-buffer")
+    assert "512 x 128 output positions x (6 x 6 kernel x 16 channels)" in found.headline
+    assert "[6,6,16,32], so the kernel is certain" in facts(found)
+
+
+def test_a_graph_beside_the_failure_does_so_too() -> None:
+    trace = SAMPLES / "run_metadata" / "2.11-unet.pb.gz"
+    graph = pipeline.capture(str(trace)).graph
+    node = "gradients/shared_model/unet_11/Conv2D_grad/Conv2DBackpropFilter"
+    log = pipeline.capture(oom("4,4096,576", node, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n")
+    found = next(finding for finding in pipeline.report(replace(log, graph=graph)).findings if finding.rule == "im2col-buffer")
+    assert "3 x 3 kernel x 64 channels" in found.headline
+    assert "the graph has the weights of this layer: [3,3,64,3]" in facts(found)
+
+
+@pytest.mark.parametrize("filters", [1, 3, 8, 31, 64])
+@pytest.mark.parametrize(("side", "kernel", "channels"), [(16, 3, 8), (28, 5, 1), (64, 3, 16), (30, 7, 4)])
+def test_filters_are_found_again(side: int, kernel: int, channels: int, filters: int) -> None:
+    conv = Convolution(ConvolutionKind.CONV, (4, side, side, channels), (kernel, kernel), filters, (1, 1), (1, 1), "same")
+    images = cpu_backward.images_of_filter_gradient(conv)
+    found = filters_of(images, side * side, kernel * kernel * channels)
+    assert images > 1
+    assert found
+    assert found[0] <= filters <= found[1]
+    assert math.prod((images, side * side, kernel * kernel * channels, 4)) <= most_bytes(side * side, kernel * kernel * channels)

@@ -1,0 +1,125 @@
+"""Models as Keras saved them: every format gives the same model, and what is broken gives one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.models import FOLDER, small
+from tfmemlens import pipeline
+from tfmemlens.costs.networks import complete
+from tfmemlens.errors import TfmemlensError, UnreadableInput
+from tfmemlens.model.settings import Settings
+from tfmemlens.readers import networks
+from tfmemlens.readers.networks._documents import network_of
+
+WHOLE = ["files-2.11/small.json", "files-2.11/small.h5", "files-2.11/saved_model", "files-2.21/small.json", "files-2.21/small.h5", "files-2.21/small.keras"]
+WEIGHTS = ["files-2.11/small.weights.h5", "files-2.21/small.weights.h5", "files-2.21/saved_model"]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_format_gives_the_same_model(name: str) -> None:
+    network = complete(networks.read(FOLDER / name))
+    assert [(layer.name, layer.parameters) for layer in network] == [("x", 0), ("first", 28), ("norm", 16), ("second", 30), ("both", 0), ("out", 77)]
+    assert network["both"].inbound == ((network["norm"].name, 0, 0), ("second", 0, 0))
+    assert network.optimizer in (None, "RMSprop")
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights_alone_still_count(name: str) -> None:
+    network = networks.read(FOLDER / name)
+    assert network.dialect == "variables"
+    assert network.parameters == 151
+
+
+def test_a_model_file_knows_its_optimizer() -> None:
+    assert networks.read(FOLDER / "files-2.11/small.h5").optimizer == "RMSprop"
+
+
+def test_a_json_text_within_a_json_text(tmp_path: Path) -> None:
+    """`json.dump(model.to_json(), file)` is what many write."""
+    target = tmp_path / "model.json"
+    target.write_text(json.dumps((FOLDER / "files-2.11/small.json").read_text(encoding="utf-8")), encoding="utf-8")
+    assert complete(networks.read(target)).parameters == 151
+
+
+@pytest.mark.parametrize("name", [*(name for name in WHOLE if "saved" not in name), "files-2.21/small.weights.h5"])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9, 0.99])
+def test_a_cut_file_is_one_sentence(name: str, share: float, tmp_path: Path) -> None:
+    raw = (FOLDER / name).read_bytes()
+    target = tmp_path / Path(name).name
+    target.write_bytes(raw[: int(len(raw) * share)])
+    with pytest.raises(UnreadableInput) as caught:
+        networks.read(target)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["files-2.11/saved_model", "files-2.21/saved_model"])
+@pytest.mark.parametrize("file", ["saved_model.pb", "keras_metadata.pb"])
+def test_a_cut_saved_model_is_one_sentence(name: str, file: str, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    shutil.copytree(FOLDER / name, folder)
+    (folder / file).write_bytes((folder / file).read_bytes()[:1001] if (folder / file).exists() else b"\xff\xff")
+    try:
+        assert networks.read(folder).parameters in (0, 151)
+    except UnreadableInput as problem:
+        assert problem.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "[1, 2]", "null", '"model"', '{"class_name": "Dense"}', '{"class_name": "Functional", "config": 3}', "{", "hello"]
+)
+def test_foreign_text_is_one_sentence(text: str, tmp_path: Path) -> None:
+    target = tmp_path / "model.json"
+    target.write_text(text, encoding="utf-8")
+    with pytest.raises(UnreadableInput) as caught:
+        networks.read(target)
+    assert caught.value.hint
+
+
+def test_other_files_and_folders_are_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("OOM when allocating tensor", encoding="utf-8")
+    (tmp_path / "log.gz").write_bytes(gzip.compress(b"OOM when allocating tensor"))
+    for path in (tmp_path, tmp_path / "log.txt", tmp_path / "log.gz", tmp_path / "nothing"):
+        with pytest.raises(UnreadableInput) as caught:
+            networks.read(path)
+        assert caught.value.hint
+
+
+_ANYTHING = st.recursive(st.none() | st.booleans() | st.integers(-3, 10**6) | st.floats(allow_nan=False) | st.text(max_size=6), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4), max_leaves=12)  # fmt: skip
+
+
+@given(_ANYTHING)
+@settings(max_examples=60, deadline=None)
+def test_any_json_is_a_model_or_one_sentence(value: Any) -> None:
+    with contextlib.suppress(TfmemlensError):
+        network_of(value, "anything")
+    with contextlib.suppress(TfmemlensError):
+        network_of({"class_name": "Functional", "config": {"layers": value, "input_layers": value, "output_layers": []}}, "anything")
+
+
+@given(st.sampled_from(sorted(small("2.21"))), st.integers(0, 10**6), _ANYTHING)
+@settings(max_examples=60, deadline=None)
+def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place: int, value: Any) -> None:
+    document = json.loads(json.dumps(small("2.21")[name]["json"]))
+    holders = list(_holders(document))
+    holder, key = holders[place % len(holders)]
+    holder[key] = value
+    try:
+        pipeline.report(pipeline.estimate(network_of(document, name), Settings(2)))
+    except TfmemlensError as problem:
+        assert problem.hint
+
+
+def _holders(value: Any) -> Any:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield value, key
+        yield from _holders(inner)

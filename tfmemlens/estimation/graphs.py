@@ -1,0 +1,84 @@
+"""A training graph to a capture with a predicted timeline: findings, pages and `fit` work on it as on a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS
+from tfmemlens.estimation.session import candidates, of_graph, reached
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.graph import Graph
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.settings import Settings
+
+ERROR_SHARE = 0.15
+"""Nine of ten predictions were nearer to the allocator's own peak (scripts/benchmarks/simulate.py)."""
+_CONTROL = frozenset(
+    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp VariableV2 Variable Placeholder".split()
+)
+
+
+def capture(graph: Graph, source: Source, settings: Settings, fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
+    """The capture of a step that computes the fetches; without any, of the node that updates most variables, else of all that nobody reads.
+
+    `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the allocator. Raises UsageError.
+    """
+    chosen = list(fetches) or _default(graph, settings)
+    timeline = of_graph(
+        graph, chosen, settings.batch, shapes=_shapes(graph, settings), device=settings.device, limit_bytes=settings.limit_bytes,
+        threads=settings.threads, optimized=recorded, held_inputs=recorded,
+    )  # fmt: skip
+    notes = tuple(ReadNote(text) for text in _notes(graph, chosen, settings, bool(fetches)))
+    return Capture(
+        source,
+        timelines=(replace(timeline, error_share=ERROR_SHARE),),
+        graph=graph,
+        notes=notes,
+        hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
+    )
+
+
+def _default(graph: Graph, settings: Settings) -> list[str]:
+    updates = candidates(graph) if settings.training else []
+    if updates:
+        return updates[:1]
+    ends = [node.name for node in graph if not graph.consumers.get(node.name) and node.op not in ("NoOp", "Const", "Placeholder", "Assert", "SaveV2", "Assign")]
+    if not ends:
+        raise UsageError("the graph has no node that looks like a step", "name what the step computes with --fetch")
+    return ends
+
+
+def _shapes(graph: Graph, settings: Settings) -> Mapping[str, tuple[int | None, ...]]:
+    """The sizes the user gives, by the names of the graph's inputs; a size without a name is for every input that leaves something open."""
+    found: dict[str, tuple[int | None, ...]] = {}
+    inputs = [node for node in graph if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg")]
+    names = {node.name for node in inputs}
+    for name, sizes in settings.inputs.items():
+        if name and name not in names:
+            raise UsageError(f"the graph has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'none'}")
+        for node in inputs:
+            shape = node.attributes.get("shape")
+            is_open = not isinstance(shape, tuple) or None in shape[1:]
+            if node.name == name or (not name and is_open and node.attributes.get("dtype") not in ("bool", "resource")):
+                found[node.name] = (settings.batch, *sizes)
+    return found
+
+
+def _notes(graph: Graph, fetches: Sequence[str], settings: Settings, named: bool) -> Iterator[str]:
+    shown = ", ".join(name.removeprefix("^") for name in fetches[:3]) + (f" and {len(fetches) - 3} more" if len(fetches) > 3 else "")
+    why = "" if named else ", chosen because it updates most variables; --fetch names another"
+    yield f"predicted from the graph, not measured: a step that computes {shown}{why}; one op at a time on a {settings.device.upper()} without oneDNN or XLA"
+    fixed = sorted(
+        {str(shape[0]) for node in graph if node.op == "Placeholder" and isinstance(shape := node.attributes.get("shape"), tuple) and shape and shape[0]}
+    )
+    if fixed and str(settings.batch) not in fixed:
+        yield f"the graph itself fixes the first dimension of its inputs ({', '.join(fixed)}); --batch changes only those it leaves open (use `tfmemlens fit` to scale)"
+    unknown = sorted({graph.nodes[name].op for name in reached(graph, fetches) if _is_unknown(graph.nodes[name].op)})
+    if unknown:
+        yield f"what these ops allocate is not known, they are taken for elementwise ones: {', '.join(unknown[:8])}"
+
+
+def _is_unknown(op: str) -> bool:
+    return op not in KERNELS and op not in ELEMENTWISE and op not in _CONTROL and "Apply" not in op

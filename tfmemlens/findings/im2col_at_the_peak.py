@@ -1,0 +1,161 @@
+"""At the peak of a step a convolution's gradient holds an im2col buffer: patches of its input, copied out.
+
+What it means: without oneDNN, TensorFlow's CPU kernels for the gradients of a convolution copy every patch of some images into a matrix,
+[images, positions, kernel area * channels]. They take as many images as 30 MiB hold, and one at least, whatever the batch: a batch of one small
+image pays for several, and a large image's buffer does not shrink with the batch.
+When it fires: at a traced moment such a gradient (or the forward pass of a transposed convolution) holds scratch of at least a MiB and 5 %,
+and the trace or the graph tells the layer's kernel.
+What to do: fewer positions or channels at that layer, one gradient after the other, or oneDNN, which builds no such matrix.
+Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured to the byte in TensorFlow 1.10, 1.15 and 2.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfmemlens.costs.convolution import cpu_backward, most_bytes
+from tfmemlens.findings._convolutions import GRADIENT, Known, known
+from tfmemlens.findings._rows import Row, held, of_kind, row_name
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.convolution import Convolution, ConvolutionKind
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.tensor import ITEM_BYTES, format_shape
+from tfmemlens.units import MIB, human, percent, round_up
+
+SHARE = 0.05
+
+
+class _Buffer(NamedTuple):
+    images: int
+    layer: Known
+    stated: bool
+    """Whether the trace itself gives the buffer's shape."""
+    item_bytes: int
+
+    @property
+    def positions(self) -> int:
+        return self.layer.positions or 0
+
+    @property
+    def bytes(self) -> int:
+        return self.images * self.positions * self.layer.patch * self.item_bytes
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in enumerate(case.moments):
+        if moment.timeline is None or "GPU" in moment.timeline.device.upper():
+            continue
+        for row in of_kind(moment, Kind.WORKSPACE):
+            if row.allocation.total_bytes < max(MIB, SHARE * held(moment)) or not _may_unroll(row):
+                continue
+            buffer = _buffer(case, row)
+            if buffer:
+                yield _finding(case, moment, index, row, buffer)
+
+
+def _may_unroll(row: Row) -> bool:
+    name = f"{row.allocation.node} {row.allocation.op} {row.owner.op}"
+    return bool(GRADIENT.search(name)) or "transpose" in name.lower()
+
+
+def _buffer(case: Case, row: Row) -> _Buffer | None:
+    """The buffer by its stated shape, else by the layer's sizes and TensorFlow's rule, if that is what was allocated."""
+    allocation = row.allocation
+    item = ITEM_BYTES.get(allocation.dtype or "float32", 4)
+    shape = allocation.shape
+    if shape is not None and len(shape) == 3 and None not in shape:
+        images, positions, patch = (size or 0 for size in shape)
+        layer = known(case, allocation.node, row.owner, patch)
+        if layer is None:
+            return None
+        return _Buffer(images, layer if layer.positions == positions else layer._replace(grid=(positions,)), True, item)
+    layer = known(case, allocation.node, row.owner)
+    if layer is None or layer.grid is None or layer.batch is None:
+        return None
+    for images in _counts(layer, row, item):
+        buffer = _Buffer(images, layer, False, item)
+        if 0 < buffer.bytes <= allocation.size_bytes <= max(2 * buffer.bytes, buffer.bytes + 128 * MIB):  # BFC leaves up to 128 MiB in a chunk
+            return buffer
+    return None
+
+
+def _counts(layer: Known, row: Row, item: int) -> tuple[int, ...]:
+    conv = _convolution(layer, {8: "float64", 2: "float16"}.get(item, "float32"))
+    if len(layer.weights) == 5:  # as many volumes as fill an L3 cache of unknown size
+        return (row.allocation.size_bytes // max((layer.positions or 0) * layer.patch * item, 1),)
+    many = cpu_backward.images_of_filter_gradient(conv)
+    of = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
+    return (many,) if of and of["of"] == "Filter" else (many, 1)
+
+
+def _convolution(layer: Known, dtype: str) -> Convolution:
+    kernel = layer.weights[:-2]
+    kind = ConvolutionKind.CONV if len(kernel) == 2 else ConvolutionKind.CONV3D
+    ones = (1,) * len(kernel)
+    return Convolution(kind, (layer.batch or 1, *(layer.grid or ones), layer.weights[-2]), kernel, layer.weights[-1], ones, ones, "same", dtype)
+
+
+def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) -> Finding:
+    where = row.owner.layer if row.owner.layer and not GRADIENT.search(row.owner.layer) else "a convolution"
+    shape = (buffer.images, buffer.positions, buffer.layer.patch)
+    images = f"{buffer.images} {'volume' if len(buffer.layer.weights) == 5 else 'image'}{'s' if buffer.images > 1 else ''}"
+    size = row.allocation.size_bytes
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=f"{human(size)}, {percent(size, held(moment))} of the peak, is the im2col buffer of {where}'s {_pass(row)}: "
+        f"{images} x ({buffer.layer.grid_text()}) x ({buffer.layer.kernel_text()})",
+        bytes=size,
+        weight=0.9 * size / held(moment),
+        evidence=(
+            Evidence(f"{row_name(row)}: {human(size)}{_inside(size, buffer.bytes)}"),
+            Evidence(f"{buffer.layer.source} has the weights {format_shape(buffer.layer.weights)}; so the buffer is {format_shape(shape)}{_how(size, buffer)}"),
+        ),
+        detail=_detail(buffer),
+        remedies=tuple(_remedies(case, buffer)),
+        moment=index,
+    )
+
+
+def _pass(row: Row) -> str:
+    found = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
+    if found is None:
+        return "transposed convolution"
+    return "weight gradient" if found["of"] == "Filter" else "input gradient"
+
+
+def _inside(size: int, needed: int) -> str:
+    return f", a chunk in which the buffer takes {human(needed)}" if size > round_up(needed) else ""
+
+
+def _how(size: int, buffer: _Buffer) -> str:
+    if buffer.stated:
+        return ", as the trace states"
+    return ", to the byte" if size == round_up(buffer.bytes) or size == buffer.bytes else ", by TensorFlow's rule"
+
+
+def _detail(buffer: _Buffer) -> str:
+    batch = buffer.layer.batch
+    if buffer.images == 1:
+        return "No smaller batch shrinks it: the kernel unrolls image by image, and this is one image."
+    image = human(buffer.bytes // buffer.images)
+    text = f"The kernel takes as many images at once as its target of 30 MiB asks for, whatever the batch: {buffer.images} of {image} each."
+    if batch and batch < buffer.images:
+        text += f" The batch has {batch}, so {percent(buffer.images - batch, buffer.images)} of the buffer is never used, and a smaller batch changes nothing."
+    return text
+
+
+def _remedies(case: Case, buffer: _Buffer) -> Iterator[Remedy]:
+    axes, channels = len(buffer.layer.weights) - 2, buffer.layer.weights[-2]
+    smaller = most_bytes(buffer.positions >> axes, buffer.layer.patch, buffer.item_bytes)
+    if buffer.bytes > smaller:
+        text = f"halve the sides of this layer's input: {'a quarter' if axes == 2 else 'an eighth'} of the positions"
+        yield Remedy(text, saves_bytes=buffer.bytes - smaller, certainty=Certainty.ESTIMATE)
+    narrow = most_bytes(buffer.positions, buffer.layer.patch // 4, buffer.item_bytes)
+    if channels >= 32 and buffer.bytes > narrow:
+        text = f"reduce its {channels} input channels to {channels // 4} with a 1x1 convolution before it"
+        yield Remedy(text, saves_bytes=buffer.bytes - narrow, certainty=Certainty.ESTIMATE)
+    if case.api.newest >= (2, 5):
+        text = "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)"
+        yield Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", buffer.bytes, Certainty.BOUND)

@@ -1,0 +1,195 @@
+"""Write the graph of one training step of a Keras model, without running it: trace_training_graph.py MODEL OUT.pb [options].
+
+Run by the Python that has TensorFlow 2 (a plain file: it imports nothing of ours). The model is built inside a graph, so that no weight is ever allocated (in Keras 2 its weights are);
+the step is a tf.function over it, its variables are handles, Grappler rewrites it as it would before the first step. OUT.pb is a GraphDef with shapes;
+one line of JSON on standard output names the fetches.
+"""
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import sys
+import zipfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", help="an architecture JSON, a .keras or .h5 file, a SavedModel, or module:function")
+    parser.add_argument("out")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--shape", action="append", default=[], help="sizes of an input without the batch, as 224x224x3, in the order of the inputs")
+    parser.add_argument("--optimizer", default="adam")
+    parser.add_argument("--policy", help="a Keras dtype policy, such as mixed_float16")
+    parser.add_argument("--inference", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    import tensorflow as tf
+
+    if args.policy:
+        policies = getattr(tf.keras, "mixed_precision")
+        policies.set_global_policy(args.policy)
+    in_graph = tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16)
+    with contextlib.ExitStack() as stack:
+        outer = stack.enter_context(tf.Graph().as_default()) if in_graph else None  # Keras 2 takes its old optimizers in a graph
+        model = load(tf, args.model)
+        inputs, labels = specifications(tf, model, args)
+        optimizer = make_optimizer(tf, args.optimizer)
+        step = training_step(tf, model, optimizer, args.inference)
+        concrete = tf.function(step, autograph=False).get_concrete_function(inputs, labels)
+    graph_def, fetches, names = flattened(tf, concrete, outer)
+    graph_def = optimized(tf, graph_def, fetches)
+    with open(args.out, "wb") as out:
+        out.write(graph_def.SerializeToString())
+    facts = {"fetches": fetches, "tensorflow": tf.__version__, "variables": names, "parameters": int(model.count_params())}
+    print("GRAPH " + json.dumps(facts))
+
+
+def load(tf, spec):
+    """The model from its configuration alone: weights in the file are not read."""
+    if ":" in spec and not os.path.exists(spec):
+        module, _, name = spec.partition(":")
+        sys.path.insert(0, os.getcwd())
+        return getattr(importlib.import_module(module), name)()
+    if zipfile.is_zipfile(spec):
+        with zipfile.ZipFile(spec) as archive:
+            return from_config(tf, json.loads(archive.read("config.json")))
+    if spec.endswith((".h5", ".hdf5")):
+        import h5py
+
+        with h5py.File(spec, "r") as file:
+            text = file.attrs["model_config"]
+            return from_config(tf, json.loads(text.decode() if isinstance(text, bytes) else text))
+    with open(spec) as file:
+        return from_config(tf, json.load(file))
+
+
+def from_config(tf, config):
+    """Keras 3 and Keras 2 configurations."""
+    if "module" in config or "build_config" in config:
+        config.pop("compile_config", None)
+        saving = getattr(tf.keras, "saving", None) or getattr(tf.keras.utils, "saving", None)
+        return saving.deserialize_keras_object(config)
+    return tf.keras.models.model_from_json(json.dumps(config))
+
+
+def specifications(tf, model, args):
+    """The types of the inputs and of the labels, with the batch filled in."""
+    given = [tuple(int(size) for size in text.replace(",", "x").split("x")) for text in args.shape]
+    if not model.built and given:
+        model.build((args.batch, *given[0]))
+    inputs = []
+    for index, tensor in enumerate(tf.nest.flatten(model.inputs)):
+        sizes = given[index] if index < len(given) else tuple(tensor.shape)[1:]
+        if any(size is None for size in sizes):
+            raise SystemExit("input %d of the model leaves dimensions open: %s; give --shape" % (index, list(sizes)))
+        inputs.append(tf.TensorSpec((args.batch, *sizes), tensor.dtype, name="input_%d" % index))
+    if isinstance(model.inputs, dict):
+        inputs = dict(zip(model.inputs, inputs))
+    labels = [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in tf.nest.flatten(model.outputs)]
+    return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_types(tf, labels)
+
+
+def label_types(tf, outputs):
+    """Class numbers for an output that looks like classes, else values of its shape."""
+    found = []
+    for index, each in enumerate(outputs):
+        sizes = tuple(size if size is not None else 1 for size in each.shape)
+        classes = len(sizes) >= 2 and sizes[-1] > 1
+        found.append(tf.TensorSpec(sizes[:-1] if classes else sizes, tf.int32 if classes else tf.float32, name="label_%d" % index))
+    return found
+
+
+def make_optimizer(tf, name):
+    """An optimizer by the name that people use; momentum is SGD with momentum."""
+    if name == "momentum":
+        return tf.keras.optimizers.SGD(0.01, momentum=0.9)
+    return tf.keras.optimizers.get({"class_name": name, "config": {}})
+
+
+def training_step(tf, model, optimizer, inference):
+    """One step as `fit` takes it: loss, gradients, update."""
+
+    def loss_of(outputs, labels):
+        losses = []
+        for output, label in zip(tf.nest.flatten(outputs), labels):
+            output = tf.cast(output, tf.float32)
+            if label.dtype == tf.int32:
+                losses.append(tf.reduce_mean(tf.keras.losses.sparse_categorical_crossentropy(label, output)))
+            else:
+                losses.append(tf.reduce_mean(tf.square(output - label)))
+        return tf.add_n(losses)
+
+    def step(inputs, labels):
+        if inference:
+            return model(inputs, training=False)
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(inputs, training=True), labels)
+        variables = model.trainable_variables
+        gradients = tape.gradient(loss, variables)
+        optimizer.apply_gradients([(g, v) for g, v in zip(gradients, variables) if g is not None])
+        return loss
+
+    if not inference:
+        build = getattr(optimizer, "build", None)
+        if build:
+            build(model.trainable_variables)
+        else:
+            optimizer._create_all_weights(model.trainable_variables)
+    return step
+
+
+def flattened(tf, concrete, outer):
+    """The function's graph with handles in place of captured variables."""
+    graph_def = concrete.graph.as_graph_def(add_shapes=True)
+    handles, names = {}, []
+    known = {id(variable.handle): variable for variable in concrete.graph.variables}
+    for external, internal in concrete.graph.captures:
+        if outer is not None:
+            source = outer.as_graph_element(external.name).op
+            if source.type == "VarHandleOp":
+                handles[internal.op.name] = (source.name, source.get_attr("dtype"), source.node_def.attr["shape"].shape)
+        elif id(external) in known:
+            variable = known[id(external)]
+            handles[internal.op.name] = (variable.name, variable.dtype, variable.shape.as_proto())
+    for node in graph_def.node:
+        if node.name in handles:
+            shared_name, dtype, shape = handles[node.name]
+            names.append(shared_name)
+            node.op = "VarHandleOp"
+            for key in list(node.attr):
+                if key != "_output_shapes":
+                    del node.attr[key]
+            node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(shape)
+            node.attr["shared_name"].s = ("%s:%d" % (shared_name, len(names))).encode()
+            node.attr["container"].s = b""
+    fetches = [tensor.op.name for tensor in concrete.graph.outputs]
+    fetches += ["^" + op.name for op in concrete.graph.control_outputs if op.name not in fetches]
+    return graph_def, fetches, names
+
+
+def optimized(tf, graph_def, fetches):
+    """What Grappler makes of it on a CPU, functions inlined."""
+    from tensorflow.core.protobuf import config_pb2
+    from tensorflow.python.grappler import tf_optimizer
+
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+        meta_graph = tf.compat.v1.train.export_meta_graph(graph=graph)
+    collection = meta_graph.collection_def["train_op"]
+    collection.node_list.value.extend(name.lstrip("^") for name in fetches)
+    config = config_pb2.ConfigProto()
+    config.graph_options.rewrite_options.min_graph_nodes = -1
+    config.graph_options.rewrite_options.function_optimization = 1
+    return tf_optimizer.OptimizeGraph(config, meta_graph)
+
+
+if __name__ == "__main__":
+    main()
