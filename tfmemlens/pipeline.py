@@ -181,6 +181,9 @@ def layout_report(found: Capture, trials: Iterable[tuple[str, str, Capture | Non
     tried = [
         LayoutTrial(slug, text, attribution.layout(graph) or attribution.without_copies(graph) if graph else study.left(kept)) for slug, text, graph in trials
     ]
+    if study.unknown:
+        advice = f"the sizes of {study.unknown} copies are not known before the run: --batch or --input-shape tells them"
+        case = replace(case, capture=replace(case.capture, notes=(*case.capture.notes, ReadNote(advice))))
     return findings.examine(replace(case, moments=(), layout=study, trials=tuple(tried)))
 
 

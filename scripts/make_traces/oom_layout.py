@@ -42,7 +42,8 @@ def after_layout_pass(graph, fetches, architecture, passes=("layout",)):
     for fetch in fetches:
         graph.add_to_collection("train_op", fetch)
     rewriter = rewriter_config_pb2.RewriterConfig(
-        optimizers=passes, meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE if passes else 0, min_graph_nodes=-1)
+        optimizers=passes, **{name: value for name, value in (
+            ("meta_optimizer_iterations", 1 if passes else 0), ("min_graph_nodes", -1)) if name in rewriter_config_pb2.RewriterConfig.DESCRIPTOR.fields_by_name})
     config = tf1.ConfigProto()
     config.graph_options.rewrite_options.CopyFrom(rewriter)
     meta_graph = tf1.train.export_meta_graph(graph=graph)

@@ -22,6 +22,7 @@ FOLDER = "sample_traces/layout/"
 PAGES = [
     f"{version}-{name}"
     for version, names in {
+        "1.5": ["resnet-fused-inference-layout-pass-alone"],
         "1.10": ["unet-founding-question", "resnet-plain", "dropout", "towers", "local-norm"],
         "1.15": ["unet-founding-question", "leaky-relu", "half-precision-tensor-cores", "while-loop", "fetched-gradients"],
         "2.21": ["unet-founding-question", "volume", "unknown-rank", "resize-decoder", "concat-skips"],

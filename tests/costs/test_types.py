@@ -58,7 +58,7 @@ def test_convolutions(attributes: dict[str, object], shape: tuple[int, ...]) -> 
 def test_an_open_batch_stays_open_unless_stated() -> None:
     nodes = {node.name: node for node in (feed(None, 8), Node("y", "Relu", ("x",), attributes={"T": "float32"}))}
     assert infer(Graph(nodes))["y"][0].shape == (None, 8)
-    assert infer(Graph(nodes), batch=4)["y"][0].shape == (4, 8)
+    assert infer(Graph(nodes), feed=(4,))["y"][0].shape == (4, 8)
 
 
 def test_shapes_that_are_computed() -> None:

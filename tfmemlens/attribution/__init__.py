@@ -56,14 +56,14 @@ def layout(capture: Capture) -> LayoutStudy | None:
         return None
     from tfmemlens.attribution.layout_copies import study
 
-    return study(graph, capture.timelines, capture.hints.batch)
+    return study(graph, capture.timelines, capture.hints.feed)
 
 
 def without_copies(capture: Capture) -> LayoutStudy:
     """The study of a graph in which the pass left nothing: its peak alone."""
     from tfmemlens.attribution.layout_peak import peak_alone
 
-    return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.batch) if capture.graph else None)
+    return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.feed) if capture.graph else None)
 
 
 def _failure(capture: Capture, incident: Incident) -> Moment:

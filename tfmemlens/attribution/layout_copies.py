@@ -22,18 +22,18 @@ _MKL = re.compile(r"\A_Mkl(?:Native|Eager)?(\w+?)(?:WithBias(?:BackpropBias)?)?\
 _BEHIND = re.compile(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
 
 
-def study(graph: Graph, timelines: Sequence[Timeline] = (), batch: int | None = None) -> LayoutStudy | None:
+def study(graph: Graph, timelines: Sequence[Timeline] = (), feed: tuple[int | None, ...] = ()) -> LayoutStudy | None:
     """The pass's copies with their causes; None where neither the graph nor a function of it holds any. Measured types come from the timelines."""
     bodies = [_plain(body) for body in (graph, *graph.functions.values()) if any("LayoutOptimizer" in name for name in body.nodes)]
     if not bodies:
         return None
     known = layout_peak.measured(timelines)
-    parts = [_study(body, infer(body, known, batch)) for body in bodies]
+    parts = [_study(body, infer(body, known, feed)) for body in bodies]
     whole = parts[0]
     for part in parts[1:]:
         whole = replace(whole, copies=whole.copies + part.copies, helpers=whole.helpers + part.helpers, sensitive=whole.sensitive + part.sensitive)
     ordered = replace(whole, copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))))
-    return replace(ordered, peak=layout_peak.peak_without(ordered, bodies[0], infer(bodies[0], known, batch), timelines))
+    return replace(ordered, peak=layout_peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines))
 
 
 def _plain(graph: Graph) -> Graph:

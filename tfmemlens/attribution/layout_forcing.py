@@ -69,9 +69,11 @@ class Walk:
         """The ops at which the unconverted part above a node begins."""
         if node.name in seen or len(seen) > 200:
             return []
-        if node.op not in ops.AGNOSTIC or self._stuck(node):
-            return [self._ends_at(node, path)]
         sources = self._whole_inputs(node)
+        reason = self._own_reason(node)
+        passes_on = reason == "unknown-rank" and len(sources) == 1  # its rank would change nothing: look at what it passes on
+        if node.op not in ops.AGNOSTIC or (reason is not None and not passes_on):
+            return [self._ends_at(node, path)]
         if any(self.direction.get(source.name, False) for source in sources):
             return [Forcing(each.node, each.cause, (*path, *each.through)) for each in self._refusal(node, seen)]
         if not sources:
@@ -215,7 +217,12 @@ class Walk:
             return "loss-boundary" if ends else "reshape-boundary"
         if forward is not None and forward.op in ops.CONVERTED | ops.AGNOSTIC and forward.op not in ops.REDUCTIONS and not self._refused(forward):
             return "gradient-not-supported"
-        return "not-supported"
+        return "host-op" if node.op in ops.AGNOSTIC and not node.device and self.on_device and self._devices_known else "not-supported"
+
+    @property
+    def _devices_known(self) -> bool:
+        """Whether the copies are placed: an op that is not, between them, was none of the pass's business."""
+        return any(self.graph.nodes[name].device for name in self.direction)
 
     def _refused(self, node: Node) -> bool:
         """Whether a copy was made for this very op."""

@@ -43,9 +43,9 @@ def peak_without(study: LayoutStudy, graph: Graph, types: Types, timelines: Sequ
     return PeakWithout(whole, liveness.peak(graph, types, every), simulated, Certainty.ESTIMATE, SIMULATED)
 
 
-def peak_alone(graph: Graph, batch: int | None = None) -> PeakWithout | None:
+def peak_alone(graph: Graph, feed: tuple[int | None, ...] = ()) -> PeakWithout | None:
     """The peak of a graph without copies, None where nothing has a known size."""
-    whole = liveness.peak(graph, infer(graph, batch=batch))
+    whole = liveness.peak(graph, infer(graph, feed=feed))
     return PeakWithout(whole, whole, {}, Certainty.ESTIMATE, SIMULATED) if whole else None
 
 

@@ -22,7 +22,7 @@ exit status: 0 shown, 1 no copies, 2 unreadable or usage"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("graph", nargs="?", help="GraphDef, MetaGraphDef, SavedModel (binary, text, .gz or folder), or a RunMetadata with partition graphs")
-    group = parser.add_argument_group("running the pass (needs a Python with TensorFlow 1.10 or newer)")
+    group = parser.add_argument_group("running the pass (needs a Python with TensorFlow 1.5 or newer)")
     group.add_argument("--gpu", default="sm_61", metavar="NAME", help="the GPU to run it for: sm_61, 7.0, P100, T4, V100, A100, H100 (default sm_61)")
     group.add_argument("--fetch", action="append", default=[], metavar="NODE", help="what is fetched; default: the training op")
     group.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has TensorFlow; default: this one")

@@ -20,7 +20,7 @@ class Site:
     node: Node
     inputs: list[TensorType]
     values: list[Dims | None]
-    batch: int | None = None
+    feed: Dims = ()
     open_feeds: bool = False
 
     def shape(self, index: int) -> Shape:
@@ -98,10 +98,10 @@ def _feed(site: Site) -> list[Shape]:
         return [None]
     shape = site.node.attributes.get("shape")
     if not isinstance(shape, tuple):
-        return [None]
+        return [fed(None, site.feed)]
     if shape == () and site.node.outputs and site.node.outputs[0].shape != ():
         return [site.node.outputs[0].shape]  # a shape that was not stated reads as a scalar in old graphs
-    return [(site.batch, *shape[1:]) if site.batch and shape and shape[0] is None else shape]
+    return [fed(shape, site.feed)]
 
 
 @_rule("VariableV2 Variable VarHandleOp TemporaryVariable")
@@ -128,20 +128,37 @@ def _default(site: Site) -> list[Shape]:
 def _dataset(site: Site) -> list[Shape]:
     found = site.node.attributes.get("output_shapes") or site.node.attributes.get("shapes")
     shapes = found if isinstance(found, tuple) else ()
-    return [(site.batch, *each[1:]) if site.batch and each and each[0] is None else each for each in shapes]
+    return [fed(each, site.feed) for each in shapes]
+
+
+def fed(shape: Shape, feed: Dims) -> Shape:
+    """A feed's shape with its open dimensions as the user states them: all of them where the ranks agree, else the first."""
+    if not feed:
+        return shape
+    if shape is None:
+        return feed if len(feed) > 1 else None
+    if len(shape) == len(feed) and all(None in pair or pair[0] == pair[1] for pair in zip(shape, feed, strict=True)):
+        return tuple(own if own is not None else stated for own, stated in zip(shape, feed, strict=True))
+    return (feed[0], *shape[1:]) if shape and shape[0] is None else shape
 
 
 @_rule(
     """Abs Acos Acosh Angle Asin Asinh Atan Atanh Bitcast Cast Ceil CheckNumerics ComplexAbs Conj Cos Cosh Digamma Elu Enter RefEnter Erf Erfc Exit Exp
     Expm1 Floor GuaranteeConst Identity Imag Inv IsFinite IsInf IsNan Lgamma Log LogicalNot Log1p Neg NextIteration OnesLike PreventGradient Real
     Reciprocal Relu Relu6 Rint Selu Sigmoid Sign Sin Sinh Snapshot Softplus Softsign Round Rsqrt Sqrt Square StopGradient Tan Tanh ZerosLike LeakyRelu
-    Softmax LogSoftmax LRN BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape ReadVariableOp _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
+    Softmax LogSoftmax LRN BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
     FakeQuantWithMinMaxVars QuantizeAndDequantizeV2 ClipByValue CopyFromGpuToHost _CopyFromGpuToHost CopyFromHostToGpu _CopyFromHostToGpu
     ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SoftplusGrad SoftsignGrad RsqrtGrad SqrtGrad ReciprocalGrad InvGrad LeakyReluGrad LRNGrad
     Assign AssignAdd AssignSub Invert InvertPermutation RandomShuffle Debug Print"""
 )
 def _same(site: Site) -> list[Shape]:
     return [next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0)) if site.node.op.endswith("Grad") else site.shape(0)]
+
+
+@_rule("ReadVariableOp")
+def _read(site: Site) -> list[Shape]:
+    """A VarHandleOp tells its variable's shape; a handle that is passed in tells only its own."""
+    return [None if site.inputs and site.inputs[0].dtype == "resource" else site.shape(0)]
 
 
 @_rule("IdentityN")

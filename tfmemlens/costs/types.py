@@ -18,8 +18,8 @@ UNKNOWN = TensorType(None, None)
 Types = Mapping[str, tuple[TensorType, ...]]
 
 
-def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, batch: int | None = None, open_feeds: bool = False) -> Types:
-    """The output types of each node. `known` are types measured in a run; `batch` stands for the first dimension of a feed where it is open.
+def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, feed: tuple[int | None, ...] = (), open_feeds: bool = False) -> Types:
+    """The output types of each node. `known` are types measured in a run; `feed` is the shape of what will be fed, or its first dimension alone.
 
     With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any shape may be fed.
     """
@@ -30,7 +30,7 @@ def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, batch: in
         references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
         if node.op in ("_Recv", "_HostRecv") and (source := sent.get(str(node.attributes.get("tensor_name")))):
             references = [split_reference(source)]
-        site = Site(node, [_type(types, *each) for each in references], [values.get(each) for each in references], batch, open_feeds)
+        site = Site(node, [_type(types, *each) for each in references], [values.get(each) for each in references], feed, open_feeds)
         types[node.name] = _typed(site, (known or {}).get(node.name))
         values.update({(node.name, port): value for port, value in values_of(site).items()})
     return types

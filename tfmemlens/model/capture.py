@@ -82,6 +82,11 @@ class Hints:
     graph: str | None = None
     """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
 
+    @property
+    def feed(self) -> tuple[int | None, ...]:
+        """The shape of what is fed, its first dimension alone where only the batch is known, empty where nothing is."""
+        return self.input_shape or ((self.batch,) if self.batch else ())
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:

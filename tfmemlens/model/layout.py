@@ -34,7 +34,7 @@ CAUSES: Mapping[str, CauseText] = {
     "loss-boundary": CauseText("the image ends there: loss, global pooling or its gradient", "data-format-nchw"),
     "graph-input": CauseText("the data is fed in {source}", "data-format-nchw"),
     "constant": CauseText("a constant or a variable is stored in {source}", "data-format-nchw"),
-    "host-op": CauseText("an op runs on the CPU, outside the device that the pass rewrites for", "place-on-gpu"),
+    "host-op": CauseText("an op runs on the CPU or on no device, outside what the pass rewrites", "place-on-gpu"),
     "fetched": CauseText("a tensor is fetched, or nobody reads it, so the pass must leave it as it is", "apply-gradients"),
     "not-in-this-graph": CauseText("the op behind it is not in this graph", "pass-off"),
 }

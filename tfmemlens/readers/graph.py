@@ -126,9 +126,10 @@ def _source_lines(debug: Any) -> dict[str, str]:
 
 
 def _outputs(raw: Any) -> tuple[TensorType, ...]:
-    if "_output_shapes" not in raw.attr:
+    listed = next((name for name in ("_output_shapes", "_tfmemlens_shapes") if name in raw.attr), None)
+    if listed is None:
         return ()
     kinds = [
         numpy_dtype_of_enum(raw.attr[name].type) for name in ("T", "dtype", "DstT", "out_type", "Tout") if name in raw.attr and raw.attr[name].HasField("type")
     ]
-    return tuple(TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in raw.attr["_output_shapes"].list.shape)
+    return tuple(TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in raw.attr[listed].list.shape)

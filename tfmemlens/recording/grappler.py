@@ -93,7 +93,7 @@ def _trial(slug: str, before: Capture, hints: Hints) -> dict[str, Any] | None:
         run["variables"] = {"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_SIMULATE_GPU": "1"}
     if slug == "transposed-convolution":
         assert before.graph
-        run["resizes"] = _resizes(before.graph, infer(before.graph, batch=hints.batch))
+        run["resizes"] = _resizes(before.graph, infer(before.graph, feed=hints.feed))
     return run
 
 
@@ -129,7 +129,7 @@ def _request(before: Capture, wish: Wish, runs: list[dict[str, Any]], folder: st
         run["out"] = os.path.join(folder, f"after-{index}.pb")
     return {
         "graph": str(graph), "kind": kind, "text": graph_file.sniff_text(raw[: 1 << 16]), "compute_capability": capability(wish.gpu),
-        "fetches": list(wish.fetches), "batch": hints.batch, "passes": wish.passes, "runs": runs,
+        "fetches": list(wish.fetches), "feed": list(hints.feed), "passes": wish.passes, "runs": runs,
     }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _run(request: dict[str, Any], python: str, folder: str) -> tuple[dict[str, A
     if "No module named 'tensorflow'" in done.stderr or "No module named 'tensorflow." in done.stderr:
         raise MissingExtra(
             f"{python} has no TensorFlow to run the layout pass with",
-            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.10 or newer), or: pip install 'tfmemlens[tensorflow]'",
+            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.5 or newer), or: pip install 'tfmemlens[tensorflow]'",
         )
     answer = next((line for line in reversed(done.stdout.splitlines()) if line.startswith('{"tensorflow"')), None)
     if done.returncode or answer is None:

@@ -1,8 +1,8 @@
-"""Run Grappler's real layout pass on a graph for a GPU that exists on paper: a plain script for Python 3.6 and later, TensorFlow 1.10 to 2.21.
+"""Run Grappler's real layout pass on a graph for a GPU that exists on paper: a plain script for Python 3.6 and later, TensorFlow 1.5 to 2.21.
 
     python layout_pass.py request.json
 
-The request names the graph, what it is (`GraphDef`, `MetaGraphDef`, `SavedModel`; text or binary), the compute capability, fetches, batch, and what to
+The request names the graph, what it is (`GraphDef`, `MetaGraphDef`, `SavedModel`; text or binary), the compute capability, fetches, what is fed, and what to
 edit before each run. Each run leaves a GraphDef; the answer is one line of JSON on standard output. tfmemlens starts this in a process of its own,
 with the Python that has TensorFlow, so that an old environment does not have to run tfmemlens itself.
 """
@@ -87,11 +87,13 @@ def above(name, nodes, limit=200000):
     return seen
 
 
-def prepare(meta, fetches, batch):
-    """Every node on a device that is there, shapes left to be inferred, an open first dimension of a feed filled in. Returns the number of GPUs."""
+def prepare(meta, fetches, feed):
+    """Every node on a device that is there, shapes left to be inferred, open dimensions of feeds filled in. Returns the number of GPUs."""
     gpus = 1
     for body in [meta.graph_def.node] + [function.node_def for function in meta.graph_def.library.function]:
         for node in body:
+            if node.op == "ReadVariableOp" and "_output_shapes" in node.attr:  # the pass forgets shapes, and a captured variable has no other
+                node.attr["_tfmemlens_shapes"].CopyFrom(node.attr["_output_shapes"])
             node.attr.pop("_output_shapes", None)
             found = re.search(r"(?:device:)?(gpu|cpu):(\d+)", node.device, re.IGNORECASE)
             if found and found.group(1).lower() == "gpu":
@@ -99,16 +101,24 @@ def prepare(meta, fetches, batch):
                 gpus = max(gpus, int(found.group(2)) + 1)
             else:
                 node.device = CPU if found or HOST.match(node.op) else GPU % 0
-            if (
-                batch
-                and node.op.startswith("Placeholder")
-                and "shape" in node.attr
-                and node.attr["shape"].shape.dim
-                and node.attr["shape"].shape.dim[0].size < 0
-            ):
-                node.attr["shape"].shape.dim[0].size = batch
+            if feed and node.op.startswith("Placeholder") and "shape" in node.attr:
+                fill(node.attr["shape"].shape, feed)
     meta.collection_def["train_op"].node_list.value[:] = fetches
     return gpus
+
+
+def fill(shape, feed):
+    """A feed's open dimensions as they are stated: all of them where the ranks agree, else the first."""
+    sides = [side.size for side in shape.dim]
+    if shape.unknown_rank and len(feed) > 1:
+        shape.unknown_rank = False
+        for each in feed:
+            shape.dim.add().size = -1 if each is None else each
+    elif len(sides) == len(feed) and all(own < 0 or stated is None or own == stated for own, stated in zip(sides, feed)):
+        for side, stated in zip(shape.dim, feed):
+            side.size = side.size if side.size >= 0 or stated is None else stated
+    elif sides and sides[0] < 0 and feed[0] is not None:
+        shape.dim[0].size = feed[0]
 
 
 def optimize(meta, request, gpus, run):
@@ -125,12 +135,16 @@ def optimize(meta, request, gpus, run):
     environment = {"architecture": run.get("compute_capability") or request["compute_capability"]}
     environment.update(run.get("environment", {}))
     cluster = gcluster.Cluster(devices=[device(CPU, "CPU", {})] + [device(GPU % index, "GPU", environment) for index in range(gpus)])
-    rewriter = rewriter_config_pb2.RewriterConfig(min_graph_nodes=-1)
+    rewriter = rewriter_config_pb2.RewriterConfig(layout_optimizer=rewriter_config_pb2.RewriterConfig.ON)  # 1.5 runs it only when told to
+    there = rewriter.DESCRIPTOR.fields_by_name
+    if "min_graph_nodes" in there:
+        rewriter.min_graph_nodes = -1
     if request["passes"] == "layout":
         rewriter.optimizers[:] = ["layout"]
-        rewriter.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
+        if "meta_optimizer_iterations" in there:
+            rewriter.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
     for option, value in run.get("rewriter", {}).items():
-        if option not in rewriter.DESCRIPTOR.fields_by_name:
+        if option not in there:
             raise NotThere("TensorFlow %s has no %s" % (tf.__version__, option))
         setattr(rewriter, option, getattr(rewriter_config_pb2.RewriterConfig, value))
     if "layout_optimizer" in run.get("rewriter", {}) and request["passes"] == "layout":
@@ -250,7 +264,7 @@ def main(path):
         meta = copy.deepcopy(original)
         fetches = fetches_of(meta, run.get("fetches") or request["fetches"])
         changed = edit(meta, run)
-        gpus = prepare(meta, fetches, request["batch"])
+        gpus = prepare(meta, fetches, request["feed"])
         os.environ.update(run.get("variables", {}))
         try:
             after = optimize(meta, request, gpus, run)
