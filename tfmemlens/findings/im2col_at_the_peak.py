@@ -113,14 +113,19 @@ def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) 
             Evidence(f"{buffer.layer.source} has the weights {format_shape(buffer.layer.weights)}; so the buffer is {format_shape(shape)}{_how(size, buffer)}"),
         ),
         detail=_detail(buffer),
-        remedies=tuple(_remedies(case, buffer, row.owner.phase is Phase.FORWARD)),
+        remedies=tuple(_remedies(case, buffer, _is_forward(row))),
         moment=index,
     )
 
 
+def _is_forward(row: Row) -> bool:
+    """A transposed convolution runs as an input gradient under a name of its own; an eager gradient has its op's name and no phase to trust."""
+    return row.owner.phase is Phase.FORWARD and not GRADIENT.search(row.allocation.node or "")
+
+
 def _pass(row: Row) -> str:
     found = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
-    if found is None or row.owner.phase is Phase.FORWARD:
+    if found is None or _is_forward(row):
         return "transposed convolution"
     return "weight gradient" if found["of"] == "Filter" else "input gradient"
 
