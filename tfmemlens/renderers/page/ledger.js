@@ -171,8 +171,9 @@ export class Ledger {
     return this.settled(best);
   }
 
-  name(column, row) {
-    return this.names[this[column][row]];
+  /** What a row has in a column of names, null for nothing. */
+  name(which, row) {
+    return this.names[this[which][row]];
   }
 
   /** The tensor's lifetime in words. */
