@@ -21,7 +21,7 @@ export function column(packed, Type = Float64Array) {
   return found;
 }
 
-const NUMBERS = ["node", "op", "layer", "phase", "device", "shape", "dtype", "birth", "life", "error"];
+const NUMBERS = ["node", "op", "layer", "phase", "device", "shape", "dtype", "birth", "life", "error", "reader"];
 const BYTES = ["kind", "grows", "exponent", "levers"];
 
 export class Ledger {
@@ -186,7 +186,7 @@ export class Ledger {
   /** A row in a few lines. */
   told(row) {
     const tensor = `${this.name("shape", row) ?? ""} ${this.name("dtype", row) ?? ""}`.trim();
-    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row)];
+    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row), this.reader[row] ? `kept for ${this.name("reader", row)}` : ""];
   }
 
   /** What a row is called where it has no node: its size in a dump without names. */

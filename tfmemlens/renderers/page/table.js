@@ -101,7 +101,7 @@ export class TableView {
       element("td", { class: "kind" }, swatch(`kind-${kind}`), element("a", { class: "term", href: `#term-${kind}`, text: kind })),
       element("td", { text: ledger.name("shape", row) ?? "" }),
       element("td", { text: ledger.name("dtype", row) ?? "" }),
-      element("td", { text: ledger.lifetime(row) }),
+      element("td", { text: ledger.lifetime(row), title: ledger.reader[row] ? `kept for ${readable(ledger.name("reader", row))}` : undefined }),
     );
   }
 }
