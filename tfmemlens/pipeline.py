@@ -110,7 +110,7 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
 
     found = [_seen(list(group), hints, device) for group in groups]
     reports = [report(each) for each in found]
-    tabs = tuple(Tab(each, tuple(ledger_of(moment, hints) for moment in each.case.moments)) for each in reports)
+    tabs = tuple(Tab(each, tuple(ledger_of(moment, hints, each.case.capture.graph) for moment in each.case.moments)) for each in reports)
     fired = {finding.rule for each in reports for finding in each.findings}
     shown = [each.case for each in reports if each.case.moments]
     differences = tuple(compare(shown[0], other) for other in shown[1:])
