@@ -140,7 +140,10 @@ def _tick(log: _Log, text: str, number: int) -> None:
 def _micros(stamp: re.Match[str]) -> float:
     if stamp["seconds"]:
         return float(stamp["seconds"]) * 1e6
-    return datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp() * 1e6
+    try:
+        return datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp() * 1e6
+    except ValueError:  # a damaged digit: the line counts as written after the one above
+        return 0.0
 
 
 def _free(lane: _Lane, key: int, now: float) -> None:
