@@ -10,7 +10,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph_file, graph_join, inputs, memory_dump, oom_log, steps, xla_dump
+from tfmemlens.readers import graph_file, graph_join, inputs, log_memory, memory_dump, oom_log, steps, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -72,6 +72,8 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
             if module.sniff_text(head):
                 told: Capture = module.read_text(opened, name, hints)
                 return told
+        if log_memory.sniff_text(opened.samples()):
+            return log_memory.read_text(opened, name, hints)
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)
         if whole:

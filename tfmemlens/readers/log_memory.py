@@ -60,7 +60,7 @@ class _Log:
 
 
 def sniff_text(head: bytes) -> bool:
-    """Whether a text has such lines near its start."""
+    """Whether a text has such lines. With TF_CPP_MIN_VLOG_LEVEL=2 they come late: so a reader of unknown text shows samples from within, too."""
     return MARK in head
 
 

@@ -18,10 +18,11 @@ from tfmemlens.errors import TfmemlensError, UsageError
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.step import TracedStep
-from tfmemlens.readers import inputs
+from tfmemlens.readers import inputs, log_memory, run_metadata
 
 RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
 """Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
+_GRAPHS = {"graph-def", "meta-graph", "saved-model"}
 _DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
 _SUFFIXES = re.compile(r"(?:\.(?:gz|json|pb|pbtxt|txt|log|bin|meta|profile|timeline|xplane|trace|memory_profile|tfevents))+\Z")
@@ -78,7 +79,7 @@ def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]
     for slug, module in discovery.plugins(package, "sniff_text", "read_text").items():
         if module.sniff_text(head):
             return (module, slug) if slug in RANK else (None, slug)
-    return None, ""
+    return (log_memory, "log-memory") if log_memory.sniff_text(opened.samples()) else (None, "")
 
 
 def _together(steps: list[TracedStep]) -> list[TracedStep]:
@@ -105,27 +106,43 @@ def find_all(source: Source) -> list[TracedStep]:
 
 
 @uncollected
-def read(source: Source, hints: Hints = Hints()) -> Capture:
-    """What the readers find, where a log directory stands for one of its steps. Raises UnreadableInput, UsageError."""
+def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
+    """What the readers find, where a log directory stands for one of its steps, with `logs` also for all that is no step.
+
+    Raises UnreadableInput, UsageError.
+    """
     from tfmemlens import readers
 
     chosen: list[inputs.Input] = []
     notes: list[ReadNote] = []
     for place in _places(source):
-        files, said = choose(os.fspath(place), hints) if os.path.isdir(place) else ([], [])
-        chosen += files or inputs.resolve(place)
+        files, said = _of_place(place, hints, logs)
+        chosen += files
         notes += said
     found = readers.read(chosen, hints)
+    if not logs and found.graph and not found.timelines and not found.incidents and set(found.source.formats) <= _GRAPHS:
+        notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {run_metadata.HOW_TO_TRACE}"))
     return replace(found, notes=(*notes, *found.notes))
+
+
+def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[list[inputs.Input], list[ReadNote]]:
+    if not os.path.isdir(place):
+        return inputs.resolve(place), []
+    steps = find(place)
+    files, notes = choose(os.fspath(place), hints, steps)
+    if not files:
+        return inputs.resolve(place), []
+    traces = {path for step in steps for path in step.paths}
+    beside = [file for file in inputs.resolve(place) if file.path not in traces] if logs else []
+    return beside + files, notes
 
 
 def _places(source: Source) -> list[str | os.PathLike[str]]:
     return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
-def choose(place: str, hints: Hints) -> tuple[list[inputs.Input], list[ReadNote]]:
+def choose(place: str, hints: Hints, steps: list[TracedStep]) -> tuple[list[inputs.Input], list[ReadNote]]:
     """The files to read for a directory: those of the newest step, or of the one asked for; none where there is no step. Raises UsageError."""
-    steps = find(place)
     wanted = [step for step in steps if hints.step in (None, step.step) and hints.tag in (None, step.tag)]
     if not wanted:
         if hints.step is None and hints.tag is None:
