@@ -165,6 +165,20 @@ def open_input(source: Input) -> Opened:
         raise UnreadableInput(f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions") from None
 
 
+def unzipped_start(path: str, count: int = 1 << 18) -> bytes:
+    """The first bytes of what a gzip file holds, nothing for a file that is none."""
+    import zlib
+
+    with open(path, "rb") as file:
+        raw = file.read(count)
+    if raw[:2] != b"\x1f\x8b":
+        return b""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(raw, count)
+    except zlib.error:
+        return b""
+
+
 def _unzipped(file: BinaryIO) -> Iterator[bytes]:
     """A cut archive still gives what comes before the cut."""
     import zlib

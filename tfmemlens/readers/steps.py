@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -47,26 +48,35 @@ def _time(step: TracedStep, among: list[TracedStep]) -> float:
 
 def _of_file(path: str) -> list[TracedStep]:
     try:
-        opened = inputs.open_input(inputs.Input(path))
-        with opened.file:
-            head = opened.head()
-            module, slug = _reader(head, opened)
-            if module is None:
-                return []
-            marks = getattr(module, "marks", None)
-            several = [] if marks is None else list(marks(opened))
+        module, slug = _kind(path)
+        marks = getattr(module, "marks", None)
+        if module is None:
+            return []
+        several = []
+        if marks is not None:
+            with (opened := inputs.open_input(inputs.Input(path))).file:
+                several = list(marks(opened))
     except (TfmemlensError, OSError):
         return []
     if several:
         inside = len(several) > 1 or slug == "tfevents"
         return [TracedStep((path,), slug, tag or _stem(path), step, time or _written(path), inside) for tag, step, time in several]
-    if getattr(module, "marks", None) is not None:
+    if marks is not None and slug != "log-memory":
         return []
     run = Path(path).resolve().parent
     if slug == "xspace" and _is_run(run):
         return [TracedStep((path,), slug, run.name, None, _dated(run.name) or _written(path))]
     number = _NUMBER.search(_stem(path))
     return [TracedStep((path,), slug, _stem(path), int(number[1]) if number else None, _written(path))]
+
+
+def _kind(path: str) -> tuple[ModuleType | None, str]:
+    """The reader of a file's content. Of an archive only the start is unzipped: a folder may hold data sets."""
+    start = inputs.unzipped_start(path)
+    if start:
+        return _reader(start, inputs.Opened(path, path, BytesIO(start), len(start)))
+    with (opened := inputs.open_input(inputs.Input(path))).file:
+        return _reader(opened.head(), opened)
 
 
 def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]:
