@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from tfmemlens import attribution, findings, readers
+from tfmemlens import attribution, findings
 from tfmemlens.collector import uncollected
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
@@ -21,7 +21,6 @@ from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.step import TracedStep
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.readers import inputs
 from tfmemlens.readers import steps as traced
 
 if TYPE_CHECKING:
@@ -36,13 +35,15 @@ def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:
     return report(capture(source, hints))
 
 
-@uncollected
 def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
-    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need."""
+    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need.
+
+    A directory stands for all that is in it, but of its traced steps only for the newest, or for the one that the hints choose.
+    """
     chosen = inputs.resolve(source)
     if readers.describes_a_model(chosen):
         return estimate(chosen[0].path, Settings.of(hints))
-    return readers.read(chosen, hints)
+    return traced.read(source, hints, logs=True)
 
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
