@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tfmemlens.costs.networks import complete
+from tfmemlens.estimation.models import error_share
 from tfmemlens.estimation.prediction import predict
 from tfmemlens.model.settings import Settings
 from tfmemlens.readers.networks._documents import network_of
@@ -50,16 +51,19 @@ def summary_formula(network, batch, optimizer):
 
 def compare(path):
     told = json.loads(gzip.decompress(Path(path).read_bytes()))
-    errors, formula = {}, []
+    errors, covered, formula = {}, {}, []
     print(f"TensorFlow {told['tensorflow']}: measured median [range] MiB, predicted MiB, error; the summary formula's error")
     for key, run in sorted(told["runs"].items()):
         name, batch, optimizer, mode = key.split("/")
         network = network_of(json.loads(told["models"][name]), name)
         training = mode != "inference"
-        predicted = predict(network, Settings(int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4)).timeline.peak_bytes
+        settings = Settings(int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4)
+        found = predict(network, settings)
+        predicted = found.timeline.peak_bytes
         middle, low, high = statistics.median(run["peaks"]), min(run["peaks"]), max(run["peaks"])
         error = predicted / middle - 1
         errors.setdefault(mode, []).append(abs(error))
+        covered.setdefault(mode, []).append(abs(middle - predicted) <= predicted * (error_share(found, settings) or 1))
         beside = summary_formula(complete(network), int(batch), optimizer) / middle - 1 if training else None
         formula += [abs(beside)] if beside is not None else []
         print(
@@ -67,7 +71,9 @@ def compare(path):
             + (f" {beside:+8.1%}" if beside is not None else "")
         )
     for mode, found in errors.items():
-        print(f"{mode:12} {len(found):3} runs: median {statistics.median(found):.1%}, 90th percentile {percentile(found, 0.9):.1%}")
+        print(
+            f"{mode:12} {len(found):3} runs: median {statistics.median(found):.1%}, 90th percentile {percentile(found, 0.9):.1%}; {statistics.mean(covered[mode]):.0%} within their error bars"
+        )
     print(f"summary formula: median {statistics.median(formula):.1%}, 90th percentile {percentile(formula, 0.9):.1%}")
 
 
