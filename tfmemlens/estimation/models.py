@@ -79,7 +79,7 @@ def _notes(network: Network, found: Prediction, asked: Settings, settings: Setti
         yield f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give --input-shape or --sequence"
     for path, layer in found.network.walk():
         if layer.problem and network.dialect != "variables":
-            yield f"{path} ({layer.class_name}): {layer.problem}; its weights or shapes are left out"
+            yield f"{path} ({layer.class_name}): {layer.problem}" + ("" if layer.weights else "; its weights or shapes are left out")
     if rest := [path for path in found.step.unknown if not any(path == name and layer.problem for name, layer in found.network.walk())]:
         names = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
         yield f"what {names} passes over inside is not known: its inputs and outputs are counted"
