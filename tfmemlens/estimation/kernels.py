@@ -652,7 +652,8 @@ def _depthwise(call: Call) -> list[Token]:
 def _input_gradient(call: Call) -> list[Token]:
     result = call.output(call.values(0) or _declared(call) or ())
     cost = of_shapes(call.inputs[1].shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
-    call.temporary((), size_bytes=cost.input_gradient_bytes(result.shape[0] if result.shape else 1, call.threads))
+    size = cost.input_gradient_bytes(result.shape[0] if result.shape else 1, call.threads)
+    call.temporary((size // max(cost.image_bytes, 1), cost.positions, cost.patch), size_bytes=size)
     return [result]
 
 
@@ -660,7 +661,7 @@ def _input_gradient(call: Call) -> list[Token]:
 def _filter_gradient(call: Call) -> list[Token]:
     result = call.output(call.values(1) or _declared(call) or ())
     cost = of_shapes(result.shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
-    call.temporary((), size_bytes=cost.filter_gradient_bytes())
+    call.temporary((cost.images, cost.positions, cost.patch), size_bytes=cost.filter_gradient_bytes())
     return [result]
 
 
