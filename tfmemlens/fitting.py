@@ -154,4 +154,5 @@ def verdict(found: Fit, known: Known) -> str:
     if not found.largest_batch:
         return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}."
     bound = "At most" if not known.complete else "About"
-    return f"{bound} {found.largest_batch} samples fit into {human(found.limit_bytes)}: {measured}, {grows}."
+    samples = "1 sample fits" if found.largest_batch == 1 else f"{found.largest_batch} samples fit"
+    return f"{bound} {samples} into {human(found.limit_bytes)}: {measured}, {grows}."
