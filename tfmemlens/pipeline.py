@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from tfmemlens import attribution, findings
+from tfmemlens import attribution, findings, readers
 from tfmemlens.collector import uncollected
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
@@ -21,6 +21,7 @@ from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.step import TracedStep
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.readers import inputs
 from tfmemlens.readers import steps as traced
 
 if TYPE_CHECKING:
