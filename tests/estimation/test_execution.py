@@ -56,7 +56,7 @@ def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) 
     assert timeline.peak_bytes >= timeline.baseline_bytes > 0
     alive = sum(timeline.table.size_bytes[row] for row in timeline.alive_after(timeline.peak_index))
     assert alive + timeline.baseline_bytes == timeline.peak_bytes
-    assert timeline.standing.total_bytes <= timeline.baseline_bytes
+    assert timeline.standing.total_bytes == timeline.baseline_bytes
     assert all(size >= (asked or 0) for size, asked in zip(timeline.table.size_bytes, timeline.table.requested_bytes, strict=True))
     assert all(end is None or end >= (start or 0) for start, end in zip(timeline.table.start_micros, timeline.table.end_micros, strict=True))
 
