@@ -10,7 +10,7 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import ordered, rewritten
+from tfmemlens.estimation.rewriting import rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -48,7 +48,7 @@ def of_graph(
     that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
     `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
-    if variant is None:
+    if variant is None and not optimized:
         found = [
             of_graph(
                 graph, fetches, batch, shapes=shapes, device=device, limit_bytes=limit_bytes, first_region_bytes=first_region_bytes, threads=threads,
@@ -63,7 +63,7 @@ def of_graph(
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(ordered(graph, variant) if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
+    executor = Executor(graph if optimized else rewritten(graph, names, feeds, variant or 0), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
     if held_inputs:
         feeds.memory = memory
