@@ -14,6 +14,7 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.layout import LayoutTrial
+from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
