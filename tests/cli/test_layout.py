@@ -75,6 +75,21 @@ def test_the_document_extends_the_contract(capsys: pytest.CaptureFixture[str]) -
     assert found["findings"][0]["rule"] == "layout-optimizer-copies"
 
 
+def test_a_graph_beside_a_log_proves_the_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    """A traced step of the same model names the cause that the log alone makes likely; sizes stay those of the log."""
+    log, trace = "sample_traces/oom_log/2.21-unet-layout.txt", "sample_traces/layout_traces/2.21-unet-layout.pb.gz"
+    main(["explain", log, "--json"])
+    alone = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    main(["explain", log, "--trace", trace, "--json"])
+    proven = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    assert "By the names" in alone["detail"]
+    assert "The graph proves why" not in alone["detail"]
+    assert "The graph proves why" in proven["detail"]
+    assert "of the traced step" in proven["detail"]
+    assert proven["bytes"] == alone["bytes"]
+    assert all(remedy["saves_bytes"] is None for remedy in proven["remedies"])
+
+
 def test_a_log_has_no_copies_key(capsys: pytest.CaptureFixture[str]) -> None:
     main(["explain", "sample_traces/oom_log/1.10-unet-layout.txt", "--json"])
     assert "copies" not in json.loads(capsys.readouterr().out)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code, _layout_graph
+from tfmemlens.findings import _code, _layout_graph, _layout_names
 from tfmemlens.findings._rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -42,7 +42,7 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
     relief = _layout_graph.relief(case) if moment.timeline else None
     layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
     proven = _layout_graph.proven(case, copies)
-    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven)) if proven else _forcing(case, moment, copies)
+    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven, copies)) if proven else _forcing(case, moment, copies)
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
     return Finding(
         severity=Severity.CAUSE if (share if relief is None else relief) >= 0.2 else Severity.FACTOR,
@@ -50,9 +50,9 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         bytes=size,
         weight=share if relief is None else relief,
         because=f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's LayoutOptimizer made{f', {forcing}' if proven else f', most likely forced by {forcing}' if forcing else ''}",
-        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case) if proven else _CAUTION}",
+        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case, moment.timeline is not None) if proven else f'{_layout_names.ranked(copies)} {_CAUTION}'}",
         evidence=tuple(quote(row) for row in copies[:3]) + (_layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
-        remedies=_layout_graph.remedies(case, proven) if proven else _remedies(case, moment, copies, forcing),
+        remedies=_layout_graph.remedies(case, proven, moment.timeline is not None) if proven else _remedies(case, moment, copies, forcing),
         moment=index,
     )
 
@@ -100,11 +100,11 @@ def _forcing(case: Case, moment: Moment, copies: list[Row]) -> tuple[str, str]:
         return (
             "an op behind the convolutions that stays in NHWC",
             "Conv outputs are copied back and kept. Ranked by how often it is so: batch normalisation in inference mode (no `training=True`), unfused batch "
-            "normalisation of unknown shape, an activation that this TensorFlow does not convert. To check: `tfmemlens layout GRAPH`.",
+            "normalisation of unknown shape, an activation that this TensorFlow does not convert.",
         )
     if resized and _mentions(moment, "resize", "Resize"):
-        return ("resize ops, which exist only for NHWC", "Each resize needs one copy before and one behind it. To check: `tfmemlens layout GRAPH`.")
-    return ("", "Which op forces them is not visible in the list; `tfmemlens layout GRAPH` names it.")
+        return ("resize ops, which exist only for NHWC", "Each resize needs one copy before and one behind it.")
+    return ("", "Which op forces them is not visible in the list.")
 
 
 def _mentions(moment: Moment, *words: str) -> bool:
