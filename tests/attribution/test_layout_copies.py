@@ -13,6 +13,7 @@ from tests.conftest import SAMPLES
 from tfmemlens.attribution.layout_copies import study
 from tfmemlens.model.layout import CAUSES, LayoutCopy, LayoutStudy
 from tfmemlens.readers.graph_file import read_graph
+from tfmemlens.recording.grappler import NATIVE
 
 TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))
 
@@ -47,8 +48,8 @@ ENDED_BY = {
     "slice": forced(lambda node, op, cause: op == "StridedSliceGrad" and cause == "gradient-not-supported"),
     "apply-gradients": forced(lambda node, op, cause: cause == "fetched"),
     "without-local-norm": forced(lambda node, op, cause: "lrn" in node or "fold" in node),
-    "data-format-nchw": lambda copy, ops: True,
-    "data-format-nhwc": lambda copy, ops: True,
+    "data-format-nchw": lambda copy, ops: not copy.causes & set(NATIVE),
+    "data-format-nhwc": lambda copy, ops: not copy.causes & set(NATIVE),
 }
 """For each edit of a model the copies that it must end. The softmax of 1.10 stands between two reshapes."""
 COUNTED = [path for path in TRUTHS if "layout-pass-alone" not in path.name and "plain-inference" not in path.name]

@@ -46,17 +46,17 @@ def test_a_graph_after_the_pass_reads_well(name: str, golden: Callable[[str, str
 
 @pytest.mark.parametrize("name", ["2.21-unet-layout", "2.11-unet-layout-training"])
 def test_partition_graphs_of_a_traced_step(name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["layout", f"sample_traces/run_metadata/{name}.pb.gz"]) == 0
+    assert main(["layout", f"sample_traces/layout_traces/{name}.pb.gz"]) == 0
     golden(f"layout/traced-{name}.txt", capsys.readouterr().out)
 
 
 def test_the_peak_of_copies_that_replace_their_originals(capsys: pytest.CaptureFixture[str]) -> None:
     """Two real steps of one net: 70 copies or 11, and the allocator's own peak hardly differs; so says the curve without them."""
     for version in ("2.11", "2.21"):
-        truths = [json.loads((SAMPLES / "run_metadata" / f"{version}-unet-layout{end}.truth.json").read_text()) for end in ("", "-training")]
+        truths = [json.loads((SAMPLES / "layout_traces" / f"{version}-unet-layout{end}.truth.json").read_text()) for end in ("", "-training")]
         measured = [truth["max_in_use_bytes"] for truth in truths]
         assert abs(measured[0] - measured[1]) < 0.005 * measured[0]
-        found = document(capsys, f"sample_traces/run_metadata/{version}-unet-layout.pb.gz")
+        found = document(capsys, f"sample_traces/layout_traces/{version}-unet-layout.pb.gz")
         norm = next(cause for cause in found["causes"] if cause["cause"] == "batch-norm-inference-mode")
         assert norm["copies"] > 50
         assert norm["peak_saved_bytes"] < 0.03 * found["layout"]["peak_bytes"]
@@ -73,6 +73,21 @@ def test_the_document_extends_the_contract(capsys: pytest.CaptureFixture[str]) -
     assert sum(cause["copies"] for cause in found["causes"]) == 45
     assert found["causes"][0]["cause"] == "batch-norm-inference-mode"
     assert found["findings"][0]["rule"] == "layout-optimizer-copies"
+
+
+def test_a_graph_beside_a_log_proves_the_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    """A traced step of the same model names the cause that the log alone makes likely; sizes stay those of the log."""
+    log, trace = "sample_traces/oom_log/2.21-unet-layout.txt", "sample_traces/layout_traces/2.21-unet-layout.pb.gz"
+    main(["explain", log, "--json"])
+    alone = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    main(["explain", log, "--trace", trace, "--json"])
+    proven = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    assert "By the names" in alone["detail"]
+    assert "The graph proves why" not in alone["detail"]
+    assert "The graph proves why" in proven["detail"]
+    assert "of the traced step" in proven["detail"]
+    assert proven["bytes"] == alone["bytes"]
+    assert all(remedy["saves_bytes"] is None for remedy in proven["remedies"])
 
 
 def test_a_log_has_no_copies_key(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,8 @@ converted op its source was never converted: the walk goes up through ops that w
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfmemlens.attribution import layout_ops as ops
@@ -49,15 +51,14 @@ class Walk:
         readers = [self.graph.nodes[name] for name, _, _ in self.graph.consumers.get(copy.name, ()) if name in self.graph.nodes]
         if not readers:
             return [Forcing(copy.name, "fetched")]
-        found = [forcing for reader in readers for forcing in self._refusal(reader, frozenset())]
-        return ranked(found)
+        return ranked([forcing for reader in readers for forcing in self._refusal(reader, set())])
 
     def before(self, copy: Node) -> list[Forcing]:
         """A copy that leads into the converted part: where the old format comes from."""
         producer = self.graph.nodes.get(split_reference(copy.inputs[0])[0]) if copy.inputs else None
         if producer is None:
             return [Forcing(copy.inputs[0] if copy.inputs else copy.name, "not-in-this-graph")]
-        return ranked(self._origin(producer, (), frozenset()))
+        return ranked(self._origins([producer], set()))
 
     def _ends_at(self, node: Node, path: tuple[str, ...] = ()) -> Forcing:
         """A walk's end: the op itself, or the feed that hides its rank."""
@@ -65,21 +66,27 @@ class Walk:
         feed = self._open_feed(node) if cause == "unknown-rank" else None
         return Forcing(feed, cause, (*path, node.name)) if feed else Forcing(node.name, cause, path)
 
-    def _origin(self, node: Node, path: tuple[str, ...], seen: frozenset[str]) -> list[Forcing]:
-        """The ops at which the unconverted part above a node begins."""
-        if node.name in seen or len(seen) > 200:
-            return []
-        sources = self._whole_inputs(node)
-        reason = self._own_reason(node)
-        passes_on = reason == "unknown-rank" and len(sources) == 1  # its rank would change nothing: look at what it passes on
-        if node.op not in ops.AGNOSTIC or (reason is not None and not passes_on):
-            return [self._ends_at(node, path)]
-        if any(self.direction.get(source.name, False) for source in sources):
-            return [Forcing(each.node, each.cause, (*path, *each.through)) for each in self._refusal(node, seen)]
-        if not sources:
-            return [self._ends_at(node, path)]
-        found = [forcing for source in sources for forcing in self._origin(source, (*path, node.name), seen | {node.name})]
-        return found or [self._ends_at(node, path)]
+    def _origins(self, starts: list[Node], visited: set[str], child: str = "") -> list[Forcing]:
+        """The ops at which the unconverted part above these nodes begins, each node looked at once."""
+        below = {start.name: child for start in starts}
+        waiting, found = deque(starts), list[Forcing]()
+        while waiting:
+            node = waiting.popleft()
+            if node.name in visited:
+                continue
+            visited.add(node.name)
+            sources = self._whole_inputs(node)
+            reason = self._own_reason(node)
+            passes_on = reason == "unknown-rank" and len(sources) == 1  # its rank would change nothing: look at what it passes on
+            path = _path(node.name, below)
+            if node.op not in ops.AGNOSTIC or (reason is not None and not passes_on) or not sources:
+                found.append(self._ends_at(node, path))
+            elif any(self.direction.get(source.name, False) for source in sources):
+                found += [Forcing(each.node, each.cause, (*path, *each.through)) for each in self._refusal(node, visited)]
+            else:
+                below.update({source.name: node.name for source in sources if source.name not in below})
+                waiting.extend(sources)
+        return found
 
     def _whole_inputs(self, node: Node) -> list[Node]:
         """The inputs that carry a tensor of an image's rank (or of a rank nobody knows)."""
@@ -92,14 +99,13 @@ class Walk:
                 found.append(source)
         return found
 
-    def _refusal(self, node: Node, seen: frozenset[str]) -> list[Forcing]:
+    def _refusal(self, node: Node, visited: set[str]) -> list[Forcing]:
         """Why a reader of converted data was not converted itself."""
-        if node.op not in ops.AGNOSTIC or self._stuck(node) or node.name in seen:
-            return [self._ends_at(node)]
-        others = [source for source in self._whole_inputs(node) if not self.direction.get(source.name, False) and source.name not in seen]
-        if others and node.op in ("Merge", "RefMerge"):  # converted only if all that it joins are
-            below = seen | {node.name}
-            return [forcing for source in others for forcing in self._origin(source, (node.name,), below)] or [self._ends_at(node)]
+        if node.op in ("Merge", "RefMerge") and not self._stuck(node):  # converted only if all that it joins are
+            others = [source for source in self._whole_inputs(node) if not self.direction.get(source.name, False)]
+            visited.add(node.name)
+            if found := self._origins(others, visited, node.name):
+                return found
         return [self._ends_at(node)]
 
     def _stuck(self, node: Node) -> bool:
@@ -154,27 +160,26 @@ class Walk:
             return None not in inputs[:2]
         return any(shape is not None and len(shape) >= 4 for shape in (*types, *inputs))
 
-    def _blind(self, node: Node, depth: int = 20) -> bool:
-        """Whether it is our own inference that does not know a rank, because of an op that it has no rule for."""
-        for reference in node.inputs:
-            source = self.graph.nodes.get(split_reference(reference)[0])
-            if source is None or reference.startswith("^") or type_of(self.seen, reference).shape is not None:
-                continue
-            if not has_rule(source.op) or (depth and self._blind(source, depth - 1)):
-                return True
-        return False
+    def _hidden(self, node: Node) -> Iterator[Node]:
+        """The nodes above whose unknown rank makes a node's rank unknown, each once."""
+        waiting, visited = [node], {node.name}
+        while waiting:
+            below = waiting.pop()
+            for reference in below.inputs:
+                source = self.graph.nodes.get(split_reference(reference)[0])
+                known = reference.startswith("^") or type_of(self.seen, reference).shape is not None
+                if source is not None and not known and source.name not in visited:
+                    visited.add(source.name)
+                    waiting.append(source)
+                    yield source
 
-    def _open_feed(self, node: Node, depth: int = 30) -> str | None:
+    def _blind(self, node: Node) -> bool:
+        """Whether it is our own inference that does not know a rank, because of an op that it has no rule for."""
+        return any(not has_rule(source.op) for source in self._hidden(node))
+
+    def _open_feed(self, node: Node) -> str | None:
         """The feed whose unknown rank makes a node's rank unknown."""
-        for reference in node.inputs:
-            source = self.graph.nodes.get(split_reference(reference)[0])
-            if source is None or reference.startswith("^") or type_of(self.seen, reference).shape is not None:
-                continue
-            if source.op in ops.FEEDS:
-                return source.name
-            if depth and (found := self._open_feed(source, depth - 1)):
-                return found
-        return None
+        return next((source.name for source in self._hidden(node) if source.op in ops.FEEDS), None)
 
     def _ranks_fit(self, node: Node) -> bool:
         """Binary ops are followed for an image beside an image, a vector or a number."""
@@ -246,6 +251,14 @@ class Walk:
         forward = owner_of(node.name).forward
         found = self.graph.nodes.get(forward) if forward else None
         return found if found is not None and found.name != node.name else None
+
+
+def _path(name: str, below: dict[str, str]) -> tuple[str, ...]:
+    """The nodes between a copy and the node where a walk has got to, from the copy on."""
+    found: list[str] = []
+    while (name := below.get(name, "")) and len(found) < 50:
+        found.append(name)
+    return tuple(reversed(found))
 
 
 def on_cpu(node: Node) -> bool:

@@ -146,9 +146,9 @@ def fed(shape: Shape, feed: Dims) -> Shape:
     """Abs Acos Acosh Angle Asin Asinh Atan Atanh Bitcast Cast Ceil CheckNumerics ComplexAbs Conj Cos Cosh Digamma Elu Enter RefEnter Erf Erfc Exit Exp
     Expm1 Floor GuaranteeConst Identity Imag Inv IsFinite IsInf IsNan Lgamma Log LogicalNot Log1p Neg NextIteration OnesLike PreventGradient Real
     Reciprocal Relu Relu6 Rint Selu Sigmoid Sign Sin Sinh Snapshot Softplus Softsign Round Rsqrt Sqrt Square StopGradient Tan Tanh ZerosLike LeakyRelu
-    Softmax LogSoftmax LRN BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
+    Softmax LogSoftmax BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
     FakeQuantWithMinMaxVars QuantizeAndDequantizeV2 ClipByValue CopyFromGpuToHost _CopyFromGpuToHost CopyFromHostToGpu _CopyFromHostToGpu
-    ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SoftplusGrad SoftsignGrad RsqrtGrad SqrtGrad ReciprocalGrad InvGrad LeakyReluGrad LRNGrad
+    ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SoftplusGrad SoftsignGrad RsqrtGrad SqrtGrad ReciprocalGrad InvGrad LeakyReluGrad
     Assign AssignAdd AssignSub Invert InvertPermutation RandomShuffle Debug Print"""
 )
 def _same(site: Site) -> list[Shape]:
@@ -159,6 +159,11 @@ def _same(site: Site) -> list[Shape]:
 def _read(site: Site) -> list[Shape]:
     """A VarHandleOp tells its variable's shape; a handle that is passed in tells only its own."""
     return [None if site.inputs and site.inputs[0].dtype == "resource" else site.shape(0)]
+
+
+@_rule("LRN LRNGrad")
+def _image_like(site: Site) -> list[Shape]:
+    return [site.shape(0) or (None,) * 4]
 
 
 @_rule("IdentityN")
@@ -207,9 +212,9 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
 
 @_rule("Conv2D Conv3D DepthwiseConv2dNative _FusedConv2D _FusedConv3D FusedConv2DBiasActivation _FusedDepthwiseConv2dNative")
 def _convolution(site: Site) -> list[Shape]:
-    image, kernel = site.shape(0), site.shape(1)
-    if image is None or kernel is None or len(image) != len(kernel):
-        return [None]
+    image, kernel = site.shape(0) or _image(site), site.shape(1)
+    if kernel is None or len(image) != len(kernel) or len(image) != len(site.layout):
+        return [_image(site)]
     filters = kernel[-1] if "Depthwise" not in site.node.op else None if kernel[-1] is None or kernel[-2] is None else kernel[-1] * kernel[-2]
     return [_windows(site, image, kernel[: len(kernel) - 2], filters)]
 
@@ -218,11 +223,16 @@ def _convolution(site: Site) -> list[Shape]:
 def _pool(site: Site) -> list[Shape]:
     image = site.shape(0)
     if image is None or len(image) != len(site.layout):
-        return [None]
+        return [_image(site), _image(site)]
     sizes = site.numbers("ksize")
     window = [sizes[at] for at, letter in enumerate(site.layout) if letter in "DHW"]
     found = _windows(site, image, window, image[site.layout.index("C")])
     return [found, found]
+
+
+def _image(site: Site) -> Dims:
+    """An image of which only the rank is known."""
+    return (None,) * len(site.layout)
 
 
 def _windows(site: Site, image: Dims, window: Sequence[int | None], channels: int | None) -> Dims:
@@ -250,12 +260,12 @@ def _windows(site: Site, image: Dims, window: Sequence[int | None], channels: in
     StatelessTruncatedNormal StatelessTruncatedNormalV2 ParameterizedTruncatedNormal"""
 )
 def _stated_by_first(site: Site) -> list[Shape]:
-    return [site.value(0)]
+    return [site.value(0) or (_image(site) if "Backprop" in site.node.op or "Pool" in site.node.op else site.value(0))]
 
 
 @_rule("Conv2DBackpropFilter DepthwiseConv2dNativeBackpropFilter Conv3DBackpropFilterV2 BroadcastTo")
 def _stated_by_second(site: Site) -> list[Shape]:
-    return [site.value(1)]
+    return [site.value(1) or (_image(site) if "Backprop" in site.node.op else site.value(1))]
 
 
 @_rule("StridedSliceGrad")
@@ -278,31 +288,31 @@ def _reshape(site: Site) -> list[Shape]:
 
 @_rule("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad MaxPoolGradWithArgmax")
 def _like_first(site: Site) -> list[Shape]:
-    return [site.shape(0)]
+    return [site.shape(0) or _image(site)]
 
 
 @_rule("ResizeBilinearGrad ResizeBicubicGrad")
 def _like_second(site: Site) -> list[Shape]:
-    return [site.shape(1)]
+    return [site.shape(1) or (None,) * 4]
 
 
 @_rule("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea ResizeNearestNeighborGrad")
 def _resize(site: Site) -> list[Shape]:
-    image, size = site.shape(0), site.value(1)
-    if image is None or len(image) != 4:
+    image, size = site.shape(0) or (None,) * 4, site.value(1)
+    if len(image) != 4:
         return [None]
     return [(image[0], *(size if size and len(size) == 2 else (None, None)), image[3])]
 
 
 @_rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx")
 def _norm(site: Site) -> list[Shape]:
-    return [site.shape(0), *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4)]
+    return [site.shape(0) or _image(site), *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4)]
 
 
 @_rule("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx")
 def _norm_gradient(site: Site) -> list[Shape]:
     whole = site.shape(0) if site.inputs and site.inputs[0].bytes is not None else site.shape(1)
-    return [whole, site.shape(2), site.shape(2), (0,), (0,)]
+    return [whole or _image(site), site.shape(2), site.shape(2), (0,), (0,)]
 
 
 @_rule("BiasAddGrad")

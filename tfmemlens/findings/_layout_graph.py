@@ -85,15 +85,22 @@ def told(proven: list[LayoutCause]) -> str:
     return f"{'most ' if len(proven) > 1 else ''}because {proven[0].because}"
 
 
-def counted(proven: list[LayoutCause]) -> str:
-    """`12 copies, 2.30 GiB, because …` for each cause."""
-    return "The graph proves why: " + "; ".join(f"{amount(cause)}, because {cause.because}" for cause in proven) + "."
+def counted(proven: list[LayoutCause], rows: list[Row]) -> str:
+    """`12 copies, 2.30 GiB, because …` for each cause; the bytes are those of the moment, not of the graph's run."""
+    told = []
+    for cause in proven:
+        names = {copy.node for copy in cause.copies}
+        size = sum(row.allocation.total_bytes for row in rows if row.allocation.node in names)
+        told.append(f"{len(cause.copies)} cop{'y' if len(cause.copies) == 1 else 'ies'}, {human(size)}, because {cause.because}")
+    return f"The graph proves why: {'; '.join(told)}."
 
 
-def remedies(case: Case, proven: list[LayoutCause]) -> tuple[Remedy, ...]:
+def remedies(case: Case, proven: list[LayoutCause], traced: bool) -> tuple[Remedy, ...]:
+    """What ends these copies; savings only where the graph's peak is the one that is explained."""
     assert case.layout
     edits = [remedy for cause in proven if cause.slug not in _ENDS for remedy in of_cause(cause, case.layout, case.api)]
-    return (*edits, *of_study(case.layout, case.api))
+    found = (*edits, *of_study(case.layout, case.api))
+    return found if traced else tuple(replace(remedy, saves_bytes=None, certainty=None) for remedy in found)
 
 
 def relief(case: Case) -> float | None:
@@ -102,9 +109,10 @@ def relief(case: Case) -> float | None:
     return max(peak.bytes - peak.without_bytes, 0) / peak.bytes if peak and peak.bytes else None
 
 
-def at_the_peak(case: Case) -> str:
-    """What the peak would be without any copy."""
+def at_the_peak(case: Case, traced: bool) -> str:
+    """What the peak would be without any copy, of this step or of the one that was traced."""
     peak = case.layout.peak if case.layout else None
     if peak is None:
         return ""
-    return f"Without all copies the peak would be {human(min(peak.without_bytes, peak.bytes))} instead of {human(peak.bytes)} ({peak.certainty.value}: {peak.how})."
+    where = "" if traced else " of the traced step" if case.capture.timelines else " of a step played through on paper"
+    return f"Without all copies the peak{where} would be {human(min(peak.without_bytes, peak.bytes))} instead of {human(peak.bytes)} ({peak.certainty.value}: {peak.how})."

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code, _layout_graph
+from tfmemlens.findings import _code, _layout_graph, _layout_names
 from tfmemlens.findings._rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -42,7 +42,7 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
     relief = _layout_graph.relief(case) if moment.timeline else None
     layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
     proven = _layout_graph.proven(case, copies)
-    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven)) if proven else _forcing(case, moment, copies)
+    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven, copies)) if proven else _forcing(case, moment, copies)
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
     return Finding(
         severity=Severity.CAUSE if (share if relief is None else relief) >= 0.2 else Severity.FACTOR,
@@ -50,9 +50,9 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         bytes=size,
         weight=share if relief is None else relief,
         because=f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's LayoutOptimizer made{f', {forcing}' if proven else f', most likely forced by {forcing}' if forcing else ''}",
-        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case) if proven else _CAUTION}",
+        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case, moment.timeline is not None) if proven else f'{_layout_names.ranked(copies)} {_CAUTION}'}",
         evidence=tuple(quote(row) for row in copies[:3]) + (_layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
-        remedies=_layout_graph.remedies(case, proven) if proven else _remedies(case, moment, copies, forcing),
+        remedies=_layout_graph.remedies(case, proven, moment.timeline is not None) if proven else _remedies(case, moment, copies, forcing),
         moment=index,
     )
 
@@ -81,10 +81,16 @@ def _feeds_second_input(case: Case, row: Row) -> bool:
     )
 
 
+def _of_conv_output(row: Row) -> bool:
+    """A copy of what a convolution made, as batch normalisation reads it."""
+    kept = row.owner.copy_of == "output" and row.owner.phase.value == "forward"
+    return kept and (row.owner.forward or "").rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")
+
+
 def _forcing(case: Case, moment: Moment, copies: list[Row]) -> tuple[str, str]:
     """The likeliest op that keeps its input in the old format, and how to check."""
     kept = [row for row in copies if row.owner.copy_of == "output" and row.owner.phase.value == "forward"]
-    pre_norm = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")]
+    pre_norm = list(filter(_of_conv_output, copies))
     resized = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].startswith(("Relu", "Elu", "add"))]
     if len(pre_norm) >= 2 and (
         (case.api.oldest < (1, 15) and sum(_feeds_second_input(case, row) for row in pre_norm) >= 2)
@@ -100,11 +106,11 @@ def _forcing(case: Case, moment: Moment, copies: list[Row]) -> tuple[str, str]:
         return (
             "an op behind the convolutions that stays in NHWC",
             "Conv outputs are copied back and kept. Ranked by how often it is so: batch normalisation in inference mode (no `training=True`), unfused batch "
-            "normalisation of unknown shape, an activation that this TensorFlow does not convert. To check: `tfmemlens layout GRAPH`.",
+            "normalisation of unknown shape, an activation that this TensorFlow does not convert.",
         )
     if resized and _mentions(moment, "resize", "Resize"):
-        return ("resize ops, which exist only for NHWC", "Each resize needs one copy before and one behind it. To check: `tfmemlens layout GRAPH`.")
-    return ("", "Which op forces them is not visible in the list; `tfmemlens layout GRAPH` names it.")
+        return ("resize ops, which exist only for NHWC", "Each resize needs one copy before and one behind it.")
+    return ("", "Which op forces them is not visible in the list.")
 
 
 def _mentions(moment: Moment, *words: str) -> bool:
@@ -119,8 +125,10 @@ def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tu
         found.append(
             Remedy(
                 "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish "
-                "(time more than memory: backward then keeps the conv outputs themselves in place of their copies)",
+                "(the peak falls by less where backward then keeps the conv outputs themselves in place of their copies)",
                 _code.batch_norm_training(case.api),
+                total(list(filter(_of_conv_output, copies))),
+                Certainty.BOUND,
             )
         )
     found.append(

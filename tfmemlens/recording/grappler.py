@@ -37,7 +37,7 @@ TRIES = {
     "data-format-nchw": "predicted, not run: a model built in the pass's own format keeps only copies for ops that do not exist in it",
 }
 """What `--try` can do to a graph."""
-_NATIVE = ("not-supported", "gradient-not-supported", "host-op", "unknown-rank")
+NATIVE = ("not-supported", "gradient-not-supported", "host-op", "unknown-rank")
 """Causes that a model in the pass's own format keeps."""
 
 
@@ -76,7 +76,7 @@ def study(source: str, wish: Wish, hints: Hints = Hints()) -> Report:
     ]
     if "data-format-nchw" in wish.tries:
         trials.append(("data-format-nchw", TRIES["data-format-nchw"], None))
-    return pipeline.layout_report(replace(after[0], notes=(*before.notes, *notes)), trials, keep=_NATIVE)
+    return pipeline.layout_report(replace(after[0], notes=(*before.notes, *notes)), trials, keep=NATIVE)
 
 
 def _trial(slug: str, before: Capture, hints: Hints) -> dict[str, Any] | None:

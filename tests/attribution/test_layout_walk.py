@@ -1,0 +1,104 @@
+"""The walk to the forcing op on graphs that are odd, broken or large."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfmemlens.attribution.layout_copies import study
+from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.layout import CAUSES
+from tfmemlens.model.tensor import Constant
+
+OPS = [
+    "Conv2D",
+    "Relu",
+    "Add",
+    "Merge",
+    "Switch",
+    "NextIteration",
+    "Placeholder",
+    "Const",
+    "Reshape",
+    "Mean",
+    "MyOp",
+    "Transpose",
+    "ConcatV2",
+    "Split",
+    "Squeeze",
+]
+NAMES = [f"n{index}" for index in range(8)] + ["a-0-TransposeNHWCToNCHW-LayoutOptimizer", "a-0-0-TransposeNCHWToNHWC-LayoutOptimizer", "gradients/n1_grad/Mul"]
+NODES = st.builds(
+    Node,
+    st.sampled_from(NAMES),
+    st.sampled_from(OPS),
+    st.lists(st.sampled_from([*NAMES, "^n1", "n2:1", "nowhere"]), max_size=4).map(tuple),
+    st.sampled_from(["", "/device:GPU:0", "/device:CPU:0"]),
+)
+
+
+def graph_of(*nodes: Node) -> Graph:
+    return Graph({node.name: node for node in nodes})
+
+
+@given(st.lists(NODES, max_size=12))
+def test_any_graph_gets_an_answer(nodes: list[Node]) -> None:
+    graph = graph_of(*nodes)
+    found = study(graph)
+    inserted = {node.name for node in graph if "LayoutOptimizer" in node.name}
+    assert {copy.node for copy in (*found.copies, *found.helpers)} == inserted if found else not inserted
+    for copy in found.copies if found else ():
+        assert copy.causes <= set(CAUSES)
+
+
+ORDER = Node("perm", "Const", attributes={"value": Constant((4,), "int32", (0, 3, 1, 2)), "dtype": "int32"})
+
+
+def feed(name: str = "x") -> Node:
+    return Node(name, "Placeholder", attributes={"shape": (2, 8, 8, 3), "dtype": "float32"})
+
+
+def turn(name: str, source: str) -> Node:
+    return Node(name, "Transpose", (source, "perm"), attributes={"T": "float32"})
+
+
+def test_a_ladder_of_sums_is_walked_once() -> None:
+    """Each sum reads the one before twice: paths double with every rung, nodes do not."""
+    resize = Node("r0", "ResizeBilinear", ("x", "size"), attributes={"T": "float32"})
+    size = Node("size", "Const", attributes={"value": Constant((2,), "int32", (8, 8)), "dtype": "int32"})
+    rungs = [Node(f"r{index}", "AddV2", (f"r{index - 1}", f"r{index - 1}"), attributes={"T": "float32"}) for index in range(1, 200)]
+    copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer", "r199")
+    conv = Node("conv", "Conv2D", (copy.name, "w"), attributes={"T": "float32", "data_format": "NCHW"})
+    found = study(graph_of(feed(), size, resize, *rungs, ORDER, copy, conv))
+    assert found
+    assert (found.copies[0].forced_by, found.copies[0].cause) == ("r0", "not-supported")
+    assert found.copies[0].tensor.bytes == 2 * 8 * 8 * 3 * 4
+
+
+def test_a_feed_behind_an_identity_is_still_the_feed() -> None:
+    copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer", "same")
+    found = study(graph_of(feed(), Node("same", "Identity", ("x",), attributes={"T": "float32"}), ORDER, copy, Node("conv", "Conv2D", (copy.name, "w"))))
+    assert found
+    assert (found.copies[0].forced_by, found.copies[0].cause) == ("x", "graph-input")
+
+
+def test_names_that_later_passes_changed() -> None:
+    """A second copy of a name gets a number, a folded one becomes a constant."""
+    copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer_1", "x")
+    folded = Node("ConstantFolding/w-0-TransposeNHWCToNCHW-LayoutOptimizer-folded", "Const")
+    found = study(graph_of(feed(), ORDER, copy, folded, Node("conv", "Conv2D", (copy.name, "w"))))
+    assert found
+    assert ([copy.node for copy in found.copies], [copy.node for copy in found.helpers]) == ([copy.name], [folded.name])
+    assert found.copies[0].direction == "NHWCToNCHW"
+
+
+def test_copies_inside_a_function() -> None:
+    copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer", "x")
+    body = graph_of(feed(), ORDER, copy, Node("conv", "Conv2D", (copy.name, "w")))
+    found = study(Graph({"call": Node("call", "PartitionedCall")}, {"f": body}))
+    assert found
+    assert len(found.copies) == 1
+
+
+def test_a_graph_without_the_pass_is_nothing() -> None:
+    assert study(graph_of(feed(), Node("conv", "Conv2D", ("x", "w")))) is None
