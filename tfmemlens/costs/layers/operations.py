@@ -173,6 +173,8 @@ def _getitem(asked: Asked) -> Told:
         at = next(index for index, part in enumerate(parts) if part is Ellipsis)
         missing = len(asked.shape) - sum(part is not None and part is not Ellipsis for part in parts)
         parts[at : at + 1] = [slice(None)] * missing
+    if sum(part is not None for part in parts) > len(asked.shape):
+        raise Unknown("it has more indices than its input has dimensions")
     made: list[int | None] = []
     sizes = iter(asked.shape)
     for part in parts:
