@@ -78,7 +78,9 @@ def predicted(result: dict[str, object]) -> dict[str, object]:
     if not graph.exists() or not result.get("fetches"):
         return result
     fetches = [str(name) for name in result["fetches"]]  # type: ignore[attr-defined]
-    return {**result, "predicted_bytes": of_graph(read_graph(graph), fetches, int(str(result["batch"]))).peak_bytes}
+    copied = result["tf"] == "tf2.11"  # this TensorFlow copies the fed arrays into the allocator, the others read them where they are
+    found = of_graph(read_graph(graph), fetches, int(str(result["batch"])), held_inputs=copied)
+    return {**result, "predicted_bytes": found.peak_bytes}
 
 
 def _formula(graph: Graph, facts: dict[str, object]) -> int:
