@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "tfmemlens"
@@ -10,3 +11,20 @@ PACKAGE = Path(__file__).parent.parent / "tfmemlens"
 def test_every_folder_of_the_package_is_installed() -> None:
     folders = {file.parent for file in PACKAGE.rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_file_of_the_page_is_installed() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(PACKAGE.parent / "setup.cfg")
+    patterns = settings["options.package_data"]
+    covered = {
+        file
+        for package, names in patterns.items()
+        if package != "*"
+        for name in names.split()
+        for file in PACKAGE.parent.glob(f"{package.replace('.', '/')}/{name}")
+    }
+    covered |= {file for name in patterns["*"].split() for file in PACKAGE.rglob(name)}
+    others = {file for file in PACKAGE.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
+    assert others
+    assert others - covered == set()

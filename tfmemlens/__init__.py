@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "explain", "read"]
+__all__ = ["__version__", "estimate", "explain", "read"]
 
 if TYPE_CHECKING:
-    from tfmemlens.api import explain
+    from tfmemlens.api import estimate, explain
     from tfmemlens.trace import read
 
 

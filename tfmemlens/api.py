@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from os import PathLike
+from typing import Any
 
 from tfmemlens import pipeline
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
+from tfmemlens.model.settings import Settings
 from tfmemlens.model.tensor import parse_shape
 
 
@@ -38,4 +40,31 @@ def explain(
     """
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
     report = pipeline.explain(source, Hints(shape, batch, limit_bytes))
+    return Explanation(report.case, report.findings, report.verdict)
+
+
+def estimate(
+    model: str | PathLike[str] | Any,
+    *,
+    batch: int = 32,
+    optimizer: str | None = None,
+    dtype: str | None = None,
+    mode: str = "training",
+    device: str = "cpu",
+    input_shape: str | tuple[int, ...] | None = None,
+    sequence: int | None = None,
+    limit_bytes: int | None = None,
+) -> Explanation:
+    """Predict a step of a model: a path (.keras, architecture JSON, H5, SavedModel) or a Keras model object, built or not.
+
+    `input_shape` leaves the batch out: (224, 224, 3) or "224x224x3". Raises UnreadableInput or UsageError (both TfmemlensError).
+    """
+    shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
+    settings = Settings(batch, optimizer, dtype, mode == "training", device, limit_bytes, {"": shape} if shape else {}, sequence=sequence)
+    described = model
+    if hasattr(model, "to_json"):
+        from tfmemlens.readers.networks import of_text
+
+        described = of_text(model.to_json(), getattr(model, "name", "model"))
+    report = pipeline.report(pipeline.estimate(described, settings))
     return Explanation(report.case, report.findings, report.verdict)

@@ -17,18 +17,23 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
 from tfmemlens.model.fit import Fit, Prediction
 from tfmemlens.model.report import Report
+from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import human
 
 HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or give an OOM report with `--batch`"
 
 
-def fit_report(sources: Sequence[pipeline.Input], hints: Hints = Hints(), device: str | None = None) -> Report:
+def fit_report(
+    sources: Sequence[pipeline.Input], hints: Hints = Hints(), device: str | None = None, fetches: Sequence[str] = (), optimizer: str | None = None
+) -> Report:
     """The report on the first source, with its fit; the other sources are steps at other batches that check it.
+
+    A model or a graph instead of a measured step is predicted at `hints.batch` first, with the optimizer or the fetches given.
 
     Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known.
     """
-    captures = [pipeline.timelines(source, replace(hints, types=True), device) for source in sources]
+    captures = [_captured(source, hints, device, fetches, optimizer) for source in sources]
     found = [known_of(capture, hints if index == 0 else replace(hints, batch=None)) for index, capture in enumerate(captures)]
     best = max(range(len(found)), key=lambda index: (found[index].complete, found[index].step.batch))
     known = found[best]
@@ -36,6 +41,29 @@ def fit_report(sources: Sequence[pipeline.Input], hints: Hints = Hints(), device
     result = replace(fit(known), remedies=remedies(known), checks=checks)
     report = pipeline.report(captures[best])
     return replace(report, fit=result, verdict=verdict(result, known))
+
+
+def _captured(source: pipeline.Input, hints: Hints, device: str | None, fetches: Sequence[str], optimizer: str | None) -> Capture:
+    """A measured step, a failure, or a step predicted from a graph or a model."""
+    settings = Settings(hints.batch or 32, optimizer, limit_bytes=hints.limit_bytes)
+    try:
+        found = pipeline.timelines(source, replace(hints, types=True), device)
+    except UnreadableInput as unreadable:
+        try:
+            return pipeline.estimate(source, settings)
+        except UnreadableInput:
+            raise unreadable from None
+    if found.timelines or found.incidents or found.graph is None:
+        return found if found.timelines or found.incidents else _of_model(source, settings) or found
+    return pipeline.estimate_graph(source, settings, fetches)
+
+
+def _of_model(source: pipeline.Input, settings: Settings) -> Capture | None:
+    """A model's description is text like a log, so it is asked for where a log says nothing."""
+    try:
+        return pipeline.estimate(source, settings)
+    except UnreadableInput:
+        return None
 
 
 def known_of(capture: Capture, hints: Hints) -> Known:
@@ -51,7 +79,7 @@ def known_of(capture: Capture, hints: Hints) -> Known:
 def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
     standing = standing_of(timeline, capture.graph)
     named = replace(timeline, standing=AllocationTable.of([row for row, _ in standing]))
-    batch, source = _batch(named, capture, hints)
+    batch, source = (capture.hints.batch or hints.batch or 32, "--batch") if timeline.predicted else _batch(named, capture, hints)
     owners = owners_of(timeline)
     step = Step(named, laws_of(named, capture.graph, batch), batch)
     held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
@@ -126,4 +154,5 @@ def verdict(found: Fit, known: Known) -> str:
     if not found.largest_batch:
         return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}."
     bound = "At most" if not known.complete else "About"
-    return f"{bound} {found.largest_batch} samples fit into {human(found.limit_bytes)}: {measured}, {grows}."
+    samples = "1 sample fits" if found.largest_batch == 1 else f"{found.largest_batch} samples fit"
+    return f"{bound} {samples} into {human(found.limit_bytes)}: {measured}, {grows}."

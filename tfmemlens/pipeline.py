@@ -36,13 +36,15 @@ def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:
     return report(capture(source, hints))
 
 
-@uncollected
 def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
-    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need."""
+    """What the readers find in a path, several paths, or a text that is no path; for a saved model, what a step of it would need.
+
+    A directory stands for all that is in it, but of its traced steps only for the newest, or for the one that the hints choose.
+    """
     chosen = inputs.resolve(source)
     if readers.describes_a_model(chosen):
         return estimate(chosen[0].path, Settings.of(hints))
-    return readers.read(chosen, hints)
+    return traced.read(source, hints, logs=True)
 
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
@@ -110,7 +112,7 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
 
     found = [_seen(list(group), hints, device) for group in groups]
     reports = [report(each) for each in found]
-    tabs = tuple(Tab(each, tuple(ledger_of(moment, hints) for moment in each.case.moments)) for each in reports)
+    tabs = tuple(Tab(each, tuple(ledger_of(moment, hints, each.case.capture.graph) for moment in each.case.moments)) for each in reports)
     fired = {finding.rule for each in reports for finding in each.findings}
     shown = [each.case for each in reports if each.case.moments]
     differences = tuple(compare(shown[0], other) for other in shown[1:])

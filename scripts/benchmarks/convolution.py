@@ -93,6 +93,7 @@ FORWARD = [
     conv("8x128x128x32", "3x3x32", dtype="float64"), conv("8x128x128x64", "5x5x128", "valid"), conv("16x200x200x16", "3x3x64"), conv("4x256x256x64", "3x3x256"),
     conv("10x321x481x1", "21x21x3", "valid"), conv("10x321x481x1", "21x21x3", "valid", threads=4), conv("10x321x481x1", "21x21x7", "valid", threads=3),
     conv("10x321x481x1", "21x21x8", "valid"), conv("10x321x481x1", "21x21x7", "valid", threads=1), conv("20x321x481x3", "17x17x4", strides=[2, 2]),
+    conv("60x321x481x1", "11x11x7", "valid"),
     conv("64x64x64x64", "3x3x128"), conv3d("2x32x64x64x16", "3x3x3x32"), conv3d("1x48x96x96x8", "3x3x3x32"), conv("12x300x300x3", "9x9x32"),
 ]  # fmt: skip
 

@@ -10,7 +10,10 @@ ENVS=${TFMEMLENS_ENVS:-$HOME/.cache/tfmemlens/envs}
 TABLE="
 tf1.5        | 3.6  | tensorflow==1.5.0 protobuf<3.20 numpy<=1.14.5
 tf1.10       | 3.6  | tensorflow==1.10.1 protobuf<3.20 numpy<=1.14.5 termcolor<2
+tf1.11       | 3.6  | tensorflow==1.11.0 protobuf<3.20 termcolor<2
+tf1.12       | 3.6  | tensorflow==1.12.3 protobuf<3.20 termcolor<2
 tf1.13       | 3.6  | tensorflow==1.13.2 protobuf<3.20 termcolor<2
+tf1.14       | 3.6  | tensorflow==1.14.0 protobuf<3.20 termcolor<2
 tf1.15       | 3.7  | tensorflow==1.15.5 protobuf<3.21 numpy==1.18.5
 tf1.15-intel | 3.7  | intel-tensorflow==1.15.2 protobuf<3.21 numpy==1.18.5
 tf2.4        | 3.7  | tensorflow-cpu==2.4.4 protobuf<3.21

@@ -18,17 +18,18 @@ from tfmemlens.units import human
 
 pytestmark = pytest.mark.browser
 
-FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace", "tfevents")
+FOLDERS = [folder.name for folder in SAMPLES.iterdir() if folder.is_dir() and folder.name != "convolution"]
 LENET = SAMPLES / "run_metadata" / "1.15-lenet.pb"
 UNET = SAMPLES / "run_metadata" / "2.11-unet.pb.gz"
 FUNCTION = SAMPLES / "xspace" / "2.21-function.xplane.pb"
+NO_CLOCK = SAMPLES / "log_memory" / "2.21-lenet.log.gz"
 LOG = SAMPLES / "oom_log" / "2.11-unet-layout.txt"
 
 
 def families() -> list[Path]:
     """The newest sample of each kind: names are `<version>-<what it shows>`."""
     found: dict[tuple[str, str], Path] = {}
-    for path in sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if not path.name.endswith(".truth.json")):
+    for path in sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if path.is_file() and not path.name.endswith(".truth.json")):
         found[path.parent.name, re.sub(r"^[\d.]+-", "", path.name)] = path
     return list(found.values())
 
@@ -62,7 +63,7 @@ def test_every_family_opens(sample: Path, show: Open) -> None:
     tab.quiet()
 
 
-@pytest.mark.parametrize("trace", [LENET, UNET, FUNCTION], ids=lambda path: path.name)
+@pytest.mark.parametrize("trace", [LENET, UNET, FUNCTION, NO_CLOCK], ids=lambda path: path.name)
 def test_a_click_on_the_curve_shows_that_moment_everywhere(trace: Path, show: Open) -> None:
     tab = show(trace)
     known = tfmemlens.read(trace)

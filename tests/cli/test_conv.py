@@ -16,6 +16,8 @@ PAGES = {
     "question-2-in-1.15": f"{Q2} --tf 1.15",
     "refine-block-in-2.4": "--input 8x256x256x64 --kernel 3x3x64 --tf 2.4 --threads 4",
     "stem-on-a-gpu": "--input 32x224x224x3 --kernel 4x4x64 --tf 1.15 --threads 2 --device gpu",
+    "depthwise-on-a-gpu": "--input 4x64x64x8 --kernel 3x3x2 --kind depthwise --device gpu --tf 1.12 --threads 2",
+    "volumes-on-a-gpu": "--input 2x32x64x64x16 --kernel 3x3x3x16 --device gpu --tf 2.4 --threads 2",
     "volumes": "--input 2x32x64x64x16 --kernel 3x3x3x16 --tf 2.4 --threads 2",
     "transposed": "--input 8x128x128x32 --kernel 4x4x32x64 --strides 2 --kind transposed --tf 2.8 --threads 2",
     "depthwise-with-onednn": "--input 8x112x112x32 --kernel 3x3 --kind depthwise --tf 2.21 --threads 2",

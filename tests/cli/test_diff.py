@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders import MIB, capture, row, timeline
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.attribution.difference import matched, plain
@@ -79,6 +80,13 @@ def test_copies_that_a_pass_adds_belong_to_their_layer(capsys: pytest.CaptureFix
     found = document(LAYOUT, TRAINING, capsys)
     assert {entry["kind"]: entry["change_bytes"] < 0 for entry in found["kinds"]}["layout-transpose"]
     assert all("LayoutOptimizer" not in (entry["layer"] or "") for entry in found["layers"])
+
+
+def test_a_node_that_a_pass_renamed_is_matched() -> None:
+    plain_step = capture(timeline(row("net/block_1/mul", 8, 0, 9), row("net/block_1/MatMul", 4, 1, 9)))
+    rewritten = capture(timeline(row("net/block_1/ArithmeticOptimizer/ReplaceMulWithSquare_mul", 8, 0, 9), row("net/block_1/MatMul", 5, 1, 9)))
+    found = pipeline.compare(pipeline.report(plain_step).case, pipeline.report(rewritten).case)
+    assert [(change.state, change.change_bytes) for change in found.allocations] == [("grew", MIB), ("same", 0)]
 
 
 def test_names_without_numbers() -> None:

@@ -138,7 +138,7 @@ def test_a_limit_decides_the_status(lenet: str, capsys: pytest.CaptureFixture[st
         [KERAS, "--optimizer", "gradient-magic"],
         [KERAS, "--input-shape", "axb"],
         [KERAS, "--limit", "lots"],
-        ["sample_traces/oom_log/README.md"],
+        ["sample_traces/README.md"],
         ["nomodule_of_this_name:build"],
         ["json:nothing"],
         [KERAS.replace("small.keras", "saved_model/fingerprint.pb")],

@@ -23,7 +23,7 @@ def test_a_model_is_known_by_its_content(path: str) -> None:
     assert describes_a_model(inputs.resolve(path))
 
 
-@pytest.mark.parametrize("path", ["sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/oom_log/README.md", "README.md"])
+@pytest.mark.parametrize("path", ["sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/README.md", "README.md"])
 def test_other_files_are_none(path: str) -> None:
     assert not describes_a_model(inputs.resolve(path))
 

@@ -130,6 +130,7 @@ def test_few_filters_are_split_along_the_taps() -> None:
     big = Setting((1, 15), 4, l3_bytes=384 << 20)
     assert cpu_forward.forward(conv, big).temporary_bytes == 3 * sizes.output_bytes(conv)
     assert cpu_forward.forward(conv, replace(big, threads=3)).temporary_bytes == 0
+    assert cpu_forward.forward(conv, replace(big, threads=3, version=(1, 13))).temporary_bytes == 2 * sizes.output_bytes(conv)
     assert cpu_forward.forward(conv, replace(big, l3_bytes=8 << 20)).temporary_bytes == 0
     assert cpu_forward.forward(replace(conv, filters=8), big).temporary_bytes == 0
     assert cpu_forward.forward(conv, replace(big, version=(1, 12))).temporary_bytes == cpu_forward.packed_bytes(conv)

@@ -166,3 +166,11 @@ def test_a_workspace_that_failed_without_harm_before_is_shown() -> None:
     found = next(finding for finding in explained(text).findings if finding.rule == "convolution-workspace")
     assert any("2.27 GiB failed without harm" in proof.fact for proof in found.evidence)
     assert "TF_CUDNN_WORKSPACE_LIMIT_IN_MB" in found.detail
+
+
+def test_a_bad_alloc_may_be_a_convolution_that_no_report_shows() -> None:
+    """Founding question Q2 ends like this, with no TensorFlow message at all."""
+    text = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+    assert any("tfmemlens conv" in (remedy.code or "") for finding in explained(text).findings for remedy in finding.remedies)
+    other = oom("8,8", on=CPU, by="cpu")
+    assert not any("tfmemlens conv" in (remedy.code or "") for finding in explained(other).findings for remedy in finding.remedies)

@@ -77,6 +77,23 @@ def test_the_buffer_of_a_gradient_is_named_to_the_byte() -> None:
     assert found.remedies[0].saves_bytes == 144 * MIB * 3 // 4
 
 
+def test_the_forward_pass_of_a_transposed_convolution_has_one_too() -> None:
+    node, weights = "up/conv2d_transpose", "up/weights"
+    attributes = {"strides": (1, 2, 2, 1), "padding": "SAME"}
+    graph = Graph(
+        {
+            node: Node(node, "Conv2DBackpropInput", ("up/shape", f"{weights}/read", "net/Relu"), attributes=attributes),
+            f"{weights}/read": Node(f"{weights}/read", "Identity", (weights,)),
+            weights: Node(weights, "VariableV2", attributes={"shape": (5, 5, 64, 32)}),
+        }
+    )
+    output = replace(row(node, 4 * 256 * 256 * 64 * 4 / MIB, 4, 9), shape=(4, 256, 256, 64))
+    steps = replace(on_cpu(output, row(node, 100, 4, 5, scratch=True)), graph=graph)
+    found = next(finding for finding in pipeline.report(steps).findings if finding.rule == "im2col-at-the-peak")
+    assert "up's transposed convolution: 1 image x (128 x 128 positions) x (5 x 5 kernel x 64 channels)" in found.headline
+    assert "the graph has the weights [5,5,64,32]" in found.evidence[1].fact
+
+
 def test_on_a_gpu_it_is_no_im2col_buffer() -> None:
     steps = timeline(*UNROLLED, shaped(FILTER, 3, 3, 64, 64))
     assert "im2col-at-the-peak" not in {finding.rule for finding in pipeline.report(capture(steps)).findings}

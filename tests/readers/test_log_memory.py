@@ -15,9 +15,11 @@ from tfmemlens.errors import UsageError
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import BaselineSource, CurveSource
+from tfmemlens.readers import steps
 from tfmemlens.renderers import terminal
 
-LOGS = sorted((SAMPLES / "log_memory").glob("*.log.gz"))
+ALL = sorted((SAMPLES / "log_memory").glob("*.log*"))
+LOGS = [log for log in ALL if "function" not in log.name]
 LENET = SAMPLES / "log_memory" / "1.15-lenet.log.gz"
 RACED = {"2.11-lenet": 192}
 """Bytes by which threads that write their lines late miss the peak."""
@@ -27,7 +29,7 @@ def text_of(path: Path) -> str:
     return gzip.decompress(path.read_bytes()).decode()
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name.split(".log")[0])
+@pytest.mark.parametrize("log", ALL, ids=lambda path: path.name.split(".log")[0])
 def test_the_peak_is_the_allocators_own_to_the_byte(log: Path) -> None:
     stem = log.name.split(".log")[0]
     truth = json.loads(log.with_name(f"{stem}.truth.json").read_text(encoding="utf-8"))
@@ -102,3 +104,13 @@ def test_a_failure_in_the_same_log_is_told_too(tmp_path: Path) -> None:
     assert found.incidents
     assert found.timelines
     assert found.source.formats[:2] == ("log-memory", "oom-sentence")
+
+
+def test_a_function_has_no_steps_but_all_its_allocations(tmp_path: Path) -> None:
+    sample = SAMPLES / "log_memory" / "2.21-function.log"
+    found = pipeline.capture(sample)
+    assert not any("steps" in note.text for note in found.notes)
+    kinds = {str(group.name): group.total_bytes for group in pipeline.report(found).case.moments[0].attribution.by("kind")}
+    assert kinds["parameter"] >= 4 * (256 * 512 + 512 * 16)
+    assert kinds["input"] == 65536
+    assert [step.tag for step in steps.find(sample)] == ["2.21-function"]

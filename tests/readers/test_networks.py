@@ -30,7 +30,7 @@ def test_every_format_gives_the_same_model(name: str) -> None:
     network = complete(networks.read(FOLDER / name))
     assert [(layer.name, layer.parameters) for layer in network] == [("x", 0), ("first", 28), ("norm", 16), ("second", 30), ("both", 0), ("out", 77)]
     assert network["both"].inbound == ((network["norm"].name, 0, 0), ("second", 0, 0))
-    assert network.optimizer in (None, "RMSprop")
+    assert network.optimizer in (None, "RMSprop", "rmsprop")
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
@@ -41,7 +41,15 @@ def test_weights_alone_still_count(name: str) -> None:
 
 
 def test_a_model_file_knows_its_optimizer() -> None:
+    assert networks.read(FOLDER / "files-2.21/small.keras").optimizer == "rmsprop"
     assert networks.read(FOLDER / "files-2.11/small.h5").optimizer == "RMSprop"
+
+
+@pytest.mark.parametrize("name", ["files-2.11/own.h5", "files-2.21/own.keras"])
+def test_weights_of_the_users_own_layer_are_those_in_the_file(name: str) -> None:
+    network = complete(networks.read(FOLDER / name))
+    assert (network["mine"].parameters, network["out"].parameters) == (35, 12)
+    assert "its weights are those in the file" in (network["mine"].problem or "")
 
 
 def test_a_json_text_within_a_json_text(tmp_path: Path) -> None:

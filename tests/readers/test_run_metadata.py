@@ -61,6 +61,8 @@ def test_the_rows_of_the_peak_add_up_to_it(trace: Path) -> None:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_weights_and_slots_are_those_of_the_model(trace: Path) -> None:
     truth, report = truth_of(trace), pipeline.explain(trace)
+    if "variables_bytes" not in truth:
+        return
     rows = [
         (row, owner)
         for moment in report.case.moments

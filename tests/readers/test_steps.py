@@ -127,3 +127,39 @@ def test_a_zipped_event_file_is_listed(tmp_path: Path) -> None:
 def test_steps_inside_logs_and_profiles_are_listed() -> None:
     assert [step.step for step in steps.find(SAMPLES / "log_memory" / "1.15-lenet.log.gz")] == [1, 2, 3]
     assert [step.step for step in steps.find(SAMPLES / "tfprof" / "1.15-lenet.profile.gz")] == [2, 3]
+
+
+def test_a_page_of_several_hosts_names_the_other_allocators(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(logdir)]) == 0
+    page = capsys.readouterr().out
+    assert "1 MORE ALLOCATOR (--ALL SHOWS THEM WHOLE)" in page
+    assert "on bfc_cpu_allocator_for_gpu of worker" in page
+    assert main(["profile", str(logdir), "--all"]) == 0
+    assert "allocator 2 of 2" in capsys.readouterr().out
+    assert main(["profile", str(logdir), "--markdown", "--all"]) == 0
+
+
+def test_explain_reads_the_logs_of_a_folder_and_one_of_its_steps(logdir: Path) -> None:
+    shutil.copy(SAMPLES / "oom_log" / "1.15-unet-report.txt", logdir / "train.err")
+    found = pipeline.capture(logdir)
+    assert found.incidents
+    assert len(found.timelines) == 2
+
+
+def test_a_graph_alone_says_what_it_is_good_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tfmemlens.schema import parse
+
+    file = tmp_path / "graph.pb"
+    file.write_bytes(parse("RunMetadata", LENET.read_bytes()).partition_graphs[0].SerializeToString())
+    assert main(["profile", str(file)]) == 1
+    page = capsys.readouterr().out
+    assert "No memory figures are in this trace." in page
+    assert "--graph" in page
+
+
+def test_a_log_that_speaks_of_memory_late_is_still_found(tmp_path: Path) -> None:
+    text = gzip.decompress((SAMPLES / "log_memory" / "1.15-lenet.log.gz").read_bytes()).decode()
+    file = tmp_path / "train.log"
+    file.write_text("2026-01-01 00:00:00.000000: I tensorflow/core/x.cc:1] chatter\n" * 4000 + text, encoding="utf-8")
+    assert pipeline.timelines(file).timelines[0].peak_bytes == pipeline.timelines(SAMPLES / "log_memory" / "1.15-lenet.log.gz").timelines[0].peak_bytes
+    assert [step.step for step in steps.find(tmp_path)] == [1, 2, 3]

@@ -109,3 +109,16 @@ COPY = exactly(
     source_line=TEXT,
 )
 """An entry of `copies` and `helpers`, which `tfmemlens layout` adds."""
+
+PREDICTION = exactly(batch={"type": "integer", "minimum": 1}, bytes=BYTES, low_bytes=BYTES, high_bytes=BYTES, measured_bytes=BYTES)
+FIT = exactly(
+    batch={"type": "integer", "minimum": 1},
+    limit_bytes=BYTES,
+    largest_batch=BYTES,
+    fixed_bytes=BYTES,
+    per_sample_bytes=BYTES,
+    certainty={"enum": ["exact", "bound", "estimate"]},
+    remedies=listed(exactly(text={"type": "string"}, saves_bytes={"type": "integer"}, largest_batch=BYTES, certainty={"enum": ["exact", "bound", "estimate"]})),
+    predictions=listed(PREDICTION),
+    checks=listed(PREDICTION),
+)

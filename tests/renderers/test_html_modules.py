@@ -65,6 +65,17 @@ def test_the_joined_script_is_sound(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
+def test_the_linter_finds_nothing(tmp_path: Path) -> None:
+    place = ROOT / "tests" / "browser"
+    eslint = place / "node_modules" / "eslint" / "bin" / "eslint.js"
+    if not eslint.exists() or not shutil.which("node"):
+        pytest.skip("eslint is not installed: npm install --prefix tests/browser")
+    for name in html.SCRIPTS:
+        (tmp_path / f"{name}.js").write_text(html.asset(f"{name}.js"), encoding="utf-8")
+    run = subprocess.run(["node", str(eslint), "--config", str(place / "eslint.config.mjs"), "."], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def test_every_module_is_joined_and_documented() -> None:
     folder = Path(html.__file__).parent / "page"
     assert {file.stem for file in folder.glob("*.js")} == set(html.SCRIPTS)

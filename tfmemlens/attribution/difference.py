@@ -17,6 +17,8 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.difference import Change, Difference, Side
 
 _UNIQUE = re.compile(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
+_REWRITTEN = re.compile(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")
+"""Passes that put their own words before a node's name."""
 Key = tuple["str | None", str]
 
 
@@ -141,6 +143,8 @@ def _role(node: str | None, owner: Owner) -> str:
     """`forward|Conv2D|Conv2D`, `gradient|Conv2D|Conv2DBackpropFilter`: phase, the forward op within the layer, the node's last part without what passes add."""
     forward = (owner.forward or "").removeprefix(f"{owner.layer}/") if owner.layer else owner.forward or ""
     last = (node or "").rpartition("/")[2]
+    if _REWRITTEN.search(node or ""):
+        last = forward.rpartition("/")[2]
     if owner.kind is Kind.LAYOUT_TRANSPOSE:
         last = f"copy of {owner.copy_of}"  # the pass numbers its copies anew in every version
     return f"{owner.phase.value}|{forward}|{last}"

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tfmemlens.attribution.consumers import MANY, graph_of, kept_for
 from tfmemlens.attribution.timelines import owners_of
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.late import Late
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.scaling import BATCH_KINDS, Lever, Scaling, grows_with_batch
@@ -20,11 +22,18 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 
 
-def ledger_of(moment: Moment, hints: Hints = Hints()) -> Ledger:
+def ledger_of(moment: Moment, hints: Hints = Hints(), graph: Graph | None = None) -> Ledger:
     """All rows of a timeline and what stood before it; of a failure the rows that were held then."""
     found = _timed(moment, moment.timeline) if moment.timeline else _held(moment)
     table, owners, tensors, birth, death = found
-    return Ledger(table, owners, tensors, birth, death, _scaling(moment, table, owners, tensors, hints))
+    readers = _readers(table, moment.timeline, graph) if moment.timeline else []
+    return Ledger(table, owners, tensors, birth, death, _scaling(moment, table, owners, tensors, hints), readers)
+
+
+def _readers(table: AllocationTable, timeline: Timeline, graph: Graph | None) -> list[str | None]:
+    """Who kept each row, unless there are so many rows that asking takes longer than all the rest."""
+    graph = graph or graph_of(timeline)
+    return list(kept_for(table, graph, timeline)) if graph is not None and len(table) <= MANY else []
 
 
 Rows = tuple[AllocationTable, list[Owner], list["TensorType | None"], list[int], list[int]]

@@ -12,14 +12,19 @@ EXAMPLES = """examples:
   tfmemlens fit small.pb large.pb --limit 11GiB       # two steps at different batches: one checks the other
   tfmemlens fit step.xplane.pb --batch 32 --limit 8GiB
   tfmemlens fit oom.txt --batch 64                    # from an OOM report: an upper bound
+  tfmemlens fit model.keras --batch 32 --limit 8GiB   # from a prediction; a MetaGraph with --fetch train_op, too
 exit status: 0 shown, 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", nargs="+", help="a traced step (RunMetadata, XSpace, tfevents), more of them to check with, or a log with an OOM report")
+    parser.add_argument(
+        "input", nargs="+", help="a traced step (RunMetadata, XSpace, tfevents), more of them to check with, a log with an OOM report, a model or a graph"
+    )
     parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
     parser.add_argument("--tag", help="of several traced steps in an event file, the one with this tag")
     parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
+    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
+    parser.add_argument("--optimizer", metavar="NAME", help="of a model: the optimizer it is trained with (default: the model's own, else adam)")
     _options.add_hints(parser)
     _options.add_view(parser)
 
@@ -28,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.fitting import fit_report
 
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    _options.show(fit_report(args.input, hints, args.device), args)
+    _options.show(fit_report(args.input, hints, args.device, args.fetch, args.optimizer), args)
     return 0

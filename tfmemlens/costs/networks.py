@@ -97,7 +97,12 @@ def _called(
         told = describe(Asked(layer, types, arguments, dialect))
     except Unknown as problem:
         outputs = [declared.get(port, _NOTHING) for port in range(max(declared, default=0) + 1)]
-        return replace(layer, problem=str(problem)), outputs if trust else [TensorType(_unbatched(each, types), each.dtype) for each in outputs]
+        owned = tuple(replace(weight, trainable=weight.trainable and layer.trainable) for weight in layer.stored)
+        why = f"{problem}; its weights are those in the file" if owned else str(problem)
+        sums = "+".join("*".join(map(str, weight.shape)) or "1" for weight in owned)
+        return replace(layer, problem=why, weights=layer.weights or owned, formula=layer.formula or sums), outputs if trust else [
+            TensorType(_unbatched(each, types), each.dtype) for each in outputs
+        ]
     weights = layer.weights or told.weights
     return replace(layer, weights=weights, formula=layer.formula or told.formula), _believed(told, declared if trust else {})
 

@@ -12,10 +12,11 @@ import heapq
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.tape import Buffer, Op
-from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, CHEAP_BYTES, OVERHEAD_MICROS
+from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, CHEAP_BYTES, JITTER, OVERHEAD_MICROS
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
@@ -142,9 +143,18 @@ class _Memory:
 
 
 def run(
-    ops: Sequence[Op], buffers: Sequence[Buffer], pool: Pool, standing: Mapping[int, Chunk] | None = None, kept: frozenset[int] = frozenset(), workers: int = 4
+    ops: Sequence[Op],
+    buffers: Sequence[Buffer],
+    pool: Pool,
+    standing: Mapping[int, Chunk] | None = None,
+    kept: frozenset[int] = frozenset(),
+    workers: int = 4,
+    chance: Random | None = None,
 ) -> Run:
-    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step."""
+    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step.
+
+    With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops overlap.
+    """
     memory = _Memory(ops, buffers, standing or {}, kept, pool)
     waiting, followers = _dependencies(ops)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
@@ -160,7 +170,7 @@ def run(
             if chosen is not None:
                 index = chosen
                 temporary = memory.start(ops[index], now + _AFTER_MICROS)
-                end = now + OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND
+                end = now + (OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND) * (JITTER ** chance.uniform(-1, 1) if chance else 1)
                 executions.append((ops[index].name, now, end))
                 serial += 1
                 thread.busy = True

@@ -61,6 +61,7 @@ def fit(known: Known) -> Fit:
         runner_up=runner_up,
         pixel_bytes=_moving(known, alive, side_axis(batch)) if rank in (4, 5) else 0,
         sequence_bytes=_moving(known, alive, length_axis(batch)) if rank in (2, 3) else 0,
+        predicted=step.timeline.predicted,
         predictions=tuple(predict(step, size, known) for size in _sizes(batch, largest_fitting)),
     )
 
@@ -79,7 +80,8 @@ def predict(step: Step, batch: int, known: Known | None = None) -> Prediction:
     """The peak at a batch, under the limit where it fits; at the measured batch it is the measured peak."""
     if batch == step.batch:
         peak = step.timeline.peak_bytes
-        return Prediction(batch, peak, peak, peak, peak)
+        error = round(peak * (step.timeline.error_share or _MARGIN)) if step.timeline.predicted else 0
+        return Prediction(batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak)
     limited = step.peak_under(batch, known.limit_bytes, known.grows) if known and known.limit_bytes is not None else None
     peak = step.peak_bytes(batch) if limited is None else limited
     least = step.least_bytes(batch)

@@ -14,9 +14,9 @@ from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 
 DEFAULT_OPTIMIZER = "adam"
-_MEASURED_ERROR = 0.20
-"""Nine of ten predictions were about this near to the allocator's own peak (scripts/benchmarks/estimate.py); steps of one run differ by as much."""
-_GPU_ERROR = 0.35
+_MEASURED_ERROR = 0.14
+"""Beside half the spread of a step's own peaks: nine of ten measured medians lie within both (scripts/benchmarks/estimate.py)."""
+_GPU_ERROR = 0.30
 """No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""
 
 
@@ -26,7 +26,7 @@ def capture(network: Network, settings: Settings = Settings()) -> Capture:
         raise UsageError(f"a batch of {settings.batch} is no batch", "give --batch 1 or more")
     chosen = settings if settings.optimizer or not settings.training else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     found, chosen = _predicted(network, settings, chosen)
-    timeline = replace(found.timeline, error_share=_error(found, chosen))
+    timeline = replace(found.timeline, error_share=error_share(found, chosen))
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
@@ -50,13 +50,13 @@ def _predicted(network: Network, asked: Settings, chosen: Settings) -> tuple[Pre
         ) from None
 
 
-def _error(found: Prediction, settings: Settings) -> float | None:
+def error_share(found: Prediction, settings: Settings) -> float | None:
     """None where too much is unknown for any figure."""
     layers = [layer for _, layer in found.network.walk()]
     blind = [layer for layer in layers if layer.problem]
     if len(blind) > len(layers) / 4:
         return None
-    share = _GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR
+    share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + found.spread / 2
     return min(share + 0.5 * (len(found.step.unknown) + len(blind)) / max(len(layers), 1), 0.9)
 
 
@@ -79,7 +79,7 @@ def _notes(network: Network, found: Prediction, asked: Settings, settings: Setti
         yield f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give --input-shape or --sequence"
     for path, layer in found.network.walk():
         if layer.problem and network.dialect != "variables":
-            yield f"{path} ({layer.class_name}): {layer.problem}; its weights or shapes are left out"
+            yield f"{path} ({layer.class_name}): {layer.problem}" + ("" if layer.weights else "; its weights or shapes are left out")
     if rest := [path for path in found.step.unknown if not any(path == name and layer.problem for name, layer in found.network.walk())]:
         names = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
         yield f"what {names} passes over inside is not known: its inputs and outputs are counted"

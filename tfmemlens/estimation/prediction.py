@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from tfmemlens.costs import networks
 from tfmemlens.costs.bfc import Chunk, Pool
@@ -16,7 +17,7 @@ from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
-_STEPS = 4
+_STEPS = 8
 _MANY_OPS = 20_000
 
 
@@ -29,6 +30,8 @@ class Prediction:
     step: steps.Step
     timeline: Timeline
     optimizer: optimizers.Optimizer
+    spread: float = 0.0
+    """How far the lowest and the highest of several steps are apart, as a share of the peak: other ops overlap each time."""
 
 
 def predict(network: Network, settings: Settings) -> Prediction:
@@ -39,20 +42,24 @@ def predict(network: Network, settings: Settings) -> Prediction:
     pool = Pool()
     standing = _stand(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    return Prediction(done, step, _timeline(step, _settled(step, pool, standing, kept, settings), settings), optimizer)
+    runs = _settled(step, pool, standing, kept, settings)
+    middle = runs[len(runs) // 2]
+    spread = (runs[-1][1].peak_bytes - runs[0][1].peak_bytes) / max(middle[1].peak_bytes, 1)
+    return Prediction(done, step, _timeline(step, middle, settings), optimizer, spread)
 
 
-def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> tuple[Mapping[int, Chunk], Run]:
-    """Chunks depend on the steps before, so a few go first; the highest of those that follow the first one counts."""
+def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> list[tuple[Mapping[int, Chunk], Run]]:
+    """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
     found: list[tuple[Mapping[int, Chunk], Run]] = []
-    for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 2):
-        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers)
+    chance = Random(0)
+    for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 3):
+        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None)
         found.append((standing, result))
         standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
                 pool.free(chunk)
-    return sorted(found[1:], key=lambda each: each[1].peak_bytes)[len(found[1:]) // 2]
+    return sorted(found[1:], key=lambda each: each[1].peak_bytes)
 
 
 def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | None]]:

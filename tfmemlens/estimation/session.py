@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.units import MIB
 
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
@@ -32,7 +34,7 @@ def of_graph(
     shapes: Mapping[str, Shape] | None = None,
     device: str = "cpu",
     limit_bytes: int | None = None,
-    first_region_bytes: int = FIRST_REGION_BYTES,
+    first_region_bytes: int | None = None,
     threads: int = 1,
     initializers: Graph | None = None,
     optimized: bool = False,
@@ -56,7 +58,7 @@ def of_graph(
         ]  # fmt: skip
         return sorted(found, key=lambda timeline: timeline.peak_bytes)[SCHEDULES // 2]
     names = tuple(resolved(graph, fetches))
-    memory = Memory(Pool(None, True, first_region_bytes))
+    memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
@@ -73,6 +75,12 @@ def of_graph(
         order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
     return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+
+
+def _first_region(version: str | None) -> int:
+    """Pools began with 1 MiB up to TensorFlow 2.3."""
+    found = re.match(r"(\d+)\.(\d+)", version or "")
+    return MIB if found and (int(found[1]), int(found[2])) < (2, 4) else FIRST_REGION_BYTES
 
 
 class _Feeds:

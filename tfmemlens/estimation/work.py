@@ -17,3 +17,5 @@ BYTES_PER_MICROSECOND = 50_000.0
 OVERHEAD_MICROS = 4.0
 CHEAP_BYTES = 20_000.0
 """Ops below this take less than 8,000 cycles, and the executor runs them in the thread that made them ready."""
+JITTER = 2.0
+"""By what factor an op may take longer or shorter from step to step."""

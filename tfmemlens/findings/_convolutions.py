@@ -137,7 +137,8 @@ def _grid(node: str, owner: Owner, found: Node | None, shapes: dict[str, set[Siz
         if len(outputs) == 1:
             return outputs[0][0], outputs[0][1:-1]
     head = node.rpartition("/")[0]
-    inputs = {shape for name in _INPUTS for shape in shapes.get(f"{head}/{name}" if head else name, ()) if shape[-1] == weights[-2]}
+    gradients = {f"{head}/{name}" if head else name for name in _INPUTS} | ({node} if found and "BackpropInput" in found.op else set())
+    inputs = {shape for name in gradients for shape in shapes.get(name, ()) if len(shape) == len(weights) and shape[-1] == weights[-2]}
     if len(inputs) == 1:
         shape = inputs.pop()
         return shape[0], _by_attributes(found, shape, weights)

@@ -9,7 +9,7 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.units import human, percent
 
-_TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory"}
+_TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory", "memory-profile", "graph-def", "meta-graph", "saved-model"}
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:

@@ -15,6 +15,13 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 
+_SLABS = (
+    Remedy(
+        "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs slabs that no report shows; size them",
+        "tfmemlens conv --input NxHxWxC --kernel KHxKWxFILTERS --tf 1.10 --threads 8",
+    ),
+)
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
@@ -37,6 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 Remedy("shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes"),
                 Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)"),
+                *(_SLABS if case.api.oldest < (1, 14) and failed.line and "bad_alloc" in failed.line.text else ()),
             ),
             moment=index,
         )

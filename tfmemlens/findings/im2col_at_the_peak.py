@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tfmemlens.costs.convolution import cpu_backward, most_bytes
 from tfmemlens.findings._convolutions import GRADIENT, Known, known
 from tfmemlens.findings._rows import Row, held, of_kind, row_name
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -113,14 +113,19 @@ def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) 
             Evidence(f"{buffer.layer.source} has the weights {format_shape(buffer.layer.weights)}; so the buffer is {format_shape(shape)}{_how(size, buffer)}"),
         ),
         detail=_detail(buffer),
-        remedies=tuple(_remedies(case, buffer)),
+        remedies=tuple(_remedies(case, buffer, _is_forward(row))),
         moment=index,
     )
 
 
+def _is_forward(row: Row) -> bool:
+    """A transposed convolution runs as an input gradient under a name of its own; an eager gradient has its op's name and no phase to trust."""
+    return row.owner.phase is Phase.FORWARD and not GRADIENT.search(row.allocation.node or "")
+
+
 def _pass(row: Row) -> str:
     found = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
-    if found is None:
+    if found is None or _is_forward(row):
         return "transposed convolution"
     return "weight gradient" if found["of"] == "Filter" else "input gradient"
 
@@ -138,24 +143,32 @@ def _how(size: int, buffer: _Buffer) -> str:
 def _detail(buffer: _Buffer) -> str:
     batch = buffer.layer.batch
     if buffer.images == 1:
-        return "No smaller batch shrinks it: the kernel unrolls image by image, and this is one image."
+        noun = "volume" if len(buffer.layer.weights) == 5 else "image"
+        return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}."
     image = human(buffer.bytes // buffer.images)
+    if len(buffer.layer.weights) == 5:
+        return f"The kernel takes as many volumes at once as fill the processor's L3 cache, whatever the batch: {buffer.images} of {image} each."
     text = f"The kernel takes as many images at once as its target of 30 MiB asks for, whatever the batch: {buffer.images} of {image} each."
     if batch and batch < buffer.images:
         text += f" The batch has {batch}, so {percent(buffer.images - batch, buffer.images)} of the buffer is never used, and a smaller batch changes nothing."
     return text
 
 
-def _remedies(case: Case, buffer: _Buffer) -> Iterator[Remedy]:
+def _remedies(case: Case, buffer: _Buffer, forward: bool) -> Iterator[Remedy]:
     axes, channels = len(buffer.layer.weights) - 2, buffer.layer.weights[-2]
     smaller = most_bytes(buffer.positions >> axes, buffer.layer.patch, buffer.item_bytes)
-    if buffer.bytes > smaller:
-        text = f"halve the sides of this layer's input: {'a quarter' if axes == 2 else 'an eighth'} of the positions"
+    if axes == 3:
+        yield Remedy("halve the sides of this layer's input, or split the volume into patches: an eighth of the positions")
+    elif buffer.bytes > smaller:
+        text = "halve the sides of this layer's input: a quarter of the positions"
         yield Remedy(text, saves_bytes=buffer.bytes - smaller, certainty=Certainty.ESTIMATE)
     narrow = most_bytes(buffer.positions, buffer.layer.patch // 4, buffer.item_bytes)
-    if channels >= 32 and buffer.bytes > narrow:
+    if channels >= 32 and axes == 2 and not forward and buffer.bytes > narrow:
         text = f"reduce its {channels} input channels to {channels // 4} with a 1x1 convolution before it"
         yield Remedy(text, saves_bytes=buffer.bytes - narrow, certainty=Certainty.ESTIMATE)
+    if forward and axes == 2:
+        text = "where it doubles the sides, compute it as a convolution to 4 times the channels and depth_to_space(2): its forward pass builds no such matrix"
+        yield Remedy(text, saves_bytes=buffer.bytes, certainty=Certainty.BOUND)
     if case.api.newest >= (2, 5):
         text = "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)"
         yield Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", buffer.bytes, Certainty.BOUND)

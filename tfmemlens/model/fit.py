@@ -76,5 +76,5 @@ class Fit:
     predictions: tuple[Prediction, ...] = ()
     checks: tuple[Prediction, ...] = ()
     """Predictions of other traces' batches, beside what those traces show."""
-    reason: str | None = None
-    """Why nothing better can be said."""
+    predicted: bool = False
+    """Whether the step itself was predicted from a graph or a model rather than measured."""

@@ -25,6 +25,8 @@ class Ledger:
     birth: Sequence[int]
     death: Sequence[int]
     scaling: Scaling
+    kept_for: Sequence[str | None] = ()
+    """The op that read each row last before it was freed, empty where nothing tells."""
 
     def alive(self, index: int) -> list[int]:
         """The rows that are alive after the event with this index."""

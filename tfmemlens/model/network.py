@@ -77,6 +77,8 @@ class LayerSpec:
     """The nested model, when the layer is one. Its weights are not repeated in `weights`."""
     problem: str | None = None
     """Why its shapes or weights are unknown, None where they are known."""
+    stored: tuple[WeightSpec, ...] = ()
+    """The weights that the file holds of it, for layers whose configuration does not tell them."""
 
     @property
     def inbound(self) -> tuple[TensorRef, ...]:

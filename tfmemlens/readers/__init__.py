@@ -10,7 +10,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph_file, graph_join, inputs, memory_dump, oom_log, steps, xla_dump
+from tfmemlens.readers import graph_file, graph_join, inputs, log_memory, memory_dump, oom_log, steps, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -64,14 +64,16 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
             if not inputs.speaks_of_memory(opened):
                 raise UnreadableInput(
                     f"{opened.path} is binary, and none of the formats that tfmemlens knows",
-                    "it reads logs, MemoryDump, RunMetadata, tfevents and XSpace files",
+                    "it reads logs, MemoryDump, RunMetadata, tfevents, XSpace and tfprof files",
                 )
-        if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
-            return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
         for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
             if module.sniff_text(head):
                 told: Capture = module.read_text(opened, name, hints)
                 return told
+        if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
+            return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
+        if log_memory.sniff_text(opened.samples()):
+            return log_memory.read_text(opened, name, hints)
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)
         if whole:

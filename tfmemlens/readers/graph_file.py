@@ -154,7 +154,7 @@ def _capture(kind: str, message: Any, path: str) -> Capture:
             notes.append(ReadNote(f"{path} holds {len(message.meta_graphs)} graphs ({tags}); this is the first"))
     graph_def = meta.graph_def if meta is not None else message
     version = meta.meta_info_def.tensorflow_version or None if meta is not None else None
-    short = ".".join(version.split(".")[:2]) if version else None
+    short = found[0] if version and (found := re.match(r"\d{1,3}\.\d{1,3}", version)) else None
     source = Source(
         path, ({"GraphDef": "graph-def", "MetaGraphDef": "meta-graph", "SavedModel": "saved-model"}[kind],), "tensorflow", (short, short) if short else None
     )

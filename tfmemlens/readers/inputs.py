@@ -134,6 +134,15 @@ class Opened:
         self.file.seek(0)
         return self.file.read(count)
 
+    def samples(self, count: int = 1 << 16) -> bytes:
+        """Bytes from the start, from within and from the end: what a big log is about may not stand in its first lines."""
+        places = (self.size * quarter // 4 for quarter in (1, 2, 3)) if self.size > count else ()
+        return self.head(count) + b"".join(self._at(place, count) for place in (*places, max(self.size - count, 0)))
+
+    def _at(self, place: int, count: int) -> bytes:
+        self.file.seek(place)
+        return self.file.read(count)
+
     def all(self) -> bytes:
         """Everything, for formats that need it."""
         self.file.seek(0)
@@ -154,6 +163,20 @@ def open_input(source: Input) -> Opened:
         return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise UnreadableInput(f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions") from None
+
+
+def unzipped_start(path: str, count: int = 1 << 18) -> bytes:
+    """The first bytes of what a gzip file holds, nothing for a file that is none."""
+    import zlib
+
+    with open(path, "rb") as file:
+        raw = file.read(count)
+    if raw[:2] != b"\x1f\x8b":
+        return b""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(raw, count)
+    except zlib.error:
+        return b""
 
 
 def _unzipped(file: BinaryIO) -> Iterator[bytes]:

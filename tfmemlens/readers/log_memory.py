@@ -60,7 +60,7 @@ class _Log:
 
 
 def sniff_text(head: bytes) -> bool:
-    """Whether a text has such lines near its start."""
+    """Whether a text has such lines. With TF_CPP_MIN_VLOG_LEVEL=2 they come late: so a reader of unknown text shows samples from within, too."""
     return MARK in head
 
 
@@ -120,7 +120,10 @@ def _take(log: _Log, text: str, number: int) -> None:
     if kind[1].endswith("Deallocation"):
         _free(lane, key, log.now)
     elif kind[1].endswith("Allocation"):
-        _born(lane, key, log.now, words.get("kernel_name") or words.get("operation"), numbers, text, TEMPORARY)
+        raw = kind[1].startswith("Raw")  # TF_NewTensor: what Python hands over
+        row = _born(lane, key, log.now, words.get("operation" if raw else "kernel_name"), numbers, text, None if raw else TEMPORARY)
+        if raw and row is not None:
+            lane.columns.op[row] = "_Arg"
     elif kind[1] == "TensorOutput" and key:
         _put_out(lane, key, log.now, words.get("kernel_name"), numbers, text)
 
@@ -140,7 +143,10 @@ def _tick(log: _Log, text: str, number: int) -> None:
 def _micros(stamp: re.Match[str]) -> float:
     if stamp["seconds"]:
         return float(stamp["seconds"]) * 1e6
-    return datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp() * 1e6
+    try:
+        return datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp() * 1e6
+    except ValueError:  # a damaged digit: the line counts as written after the one above
+        return 0.0
 
 
 def _free(lane: _Lane, key: int, now: float) -> None:
@@ -151,10 +157,10 @@ def _free(lane: _Lane, key: int, now: float) -> None:
         lane.strangers += 1
 
 
-def _born(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str, int], text: str, purpose: str) -> None:
+def _born(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str, int], text: str, purpose: str | None) -> int | None:
     if not key:
         lane.anonymous += 1
-        return
+        return None
     columns = lane.columns
     requested = numbers.get("requested_bytes", numbers.get("num_bytes", 0))
     op = "Const" if (node or "").startswith(_NO_KERNEL) else None
@@ -164,15 +170,18 @@ def _born(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str
     if dtype:
         columns.dtype[row] = numpy_dtype(dtype[1])
         columns.shape[row] = tuple(int(size or 0) for size in _DIMENSION.findall(text))
+    return row
 
 
 def _put_out(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str, int], text: str) -> None:
-    """An output that nobody was seen to allocate, or that came from a proto, is a constant, made with its kernel."""
+    """An output that nobody was seen to allocate, or that nobody but a proto made, is a constant, or a variable where an op reads it."""
     if key not in lane.alive:
         _born(lane, key, now, _NO_KERNEL, numbers, text, PERSISTENT)
     row, columns = lane.alive[key], lane.columns
     if (columns.node[row] or "").startswith(_NO_KERNEL):
         columns.node[row] = node
+        if (node or "").rpartition("/")[2].startswith("ReadVariableOp"):
+            columns.op[row] = "ReadVariableOp"
     elif columns.purpose[row] == TEMPORARY:
         columns.purpose[row] = OUTPUT
 

@@ -74,13 +74,11 @@ class Pieces:
         """The message in a range, an empty one if it is damaged; the last is remembered, since a message is asked for its fields one by one."""
         from google.protobuf.message import DecodeError
 
-        from tfmemlens.schema import message
+        from tfmemlens.schema import message, parse
 
         if self._last[:2] != (start, name):
-            found = message(name)()
             try:
-                if end - start <= _LARGEST:
-                    found.ParseFromString(self.read(start, end - start))
+                found = parse(name, self.read(start, end - start)) if end - start <= _LARGEST else message(name)()
             except DecodeError:
                 self.cut = True
                 found = message(name)()

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -18,10 +19,11 @@ from tfmemlens.errors import TfmemlensError, UsageError
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.step import TracedStep
-from tfmemlens.readers import inputs
+from tfmemlens.readers import inputs, log_memory, run_metadata
 
 RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
 """Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
+_GRAPHS = {"graph-def", "meta-graph", "saved-model"}
 _DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
 _SUFFIXES = re.compile(r"(?:\.(?:gz|json|pb|pbtxt|txt|log|bin|meta|profile|timeline|xplane|trace|memory_profile|tfevents))+\Z")
@@ -46,26 +48,35 @@ def _time(step: TracedStep, among: list[TracedStep]) -> float:
 
 def _of_file(path: str) -> list[TracedStep]:
     try:
-        opened = inputs.open_input(inputs.Input(path))
-        with opened.file:
-            head = opened.head()
-            module, slug = _reader(head, opened)
-            if module is None:
-                return []
-            marks = getattr(module, "marks", None)
-            several = [] if marks is None else list(marks(opened))
+        module, slug = _kind(path)
+        marks = getattr(module, "marks", None)
+        if module is None:
+            return []
+        several = []
+        if marks is not None:
+            with (opened := inputs.open_input(inputs.Input(path))).file:
+                several = list(marks(opened))
     except (TfmemlensError, OSError):
         return []
     if several:
         inside = len(several) > 1 or slug == "tfevents"
         return [TracedStep((path,), slug, tag or _stem(path), step, time or _written(path), inside) for tag, step, time in several]
-    if getattr(module, "marks", None) is not None:
+    if marks is not None and slug != "log-memory":
         return []
     run = Path(path).resolve().parent
     if slug == "xspace" and _is_run(run):
         return [TracedStep((path,), slug, run.name, None, _dated(run.name) or _written(path))]
     number = _NUMBER.search(_stem(path))
     return [TracedStep((path,), slug, _stem(path), int(number[1]) if number else None, _written(path))]
+
+
+def _kind(path: str) -> tuple[ModuleType | None, str]:
+    """The reader of a file's content. Of an archive only the start is unzipped: a folder may hold data sets."""
+    start = inputs.unzipped_start(path)
+    if start:
+        return _reader(start, inputs.Opened(path, path, BytesIO(start), len(start)))
+    with (opened := inputs.open_input(inputs.Input(path))).file:
+        return _reader(opened.head(), opened)
 
 
 def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]:
@@ -78,7 +89,7 @@ def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]
     for slug, module in discovery.plugins(package, "sniff_text", "read_text").items():
         if module.sniff_text(head):
             return (module, slug) if slug in RANK else (None, slug)
-    return None, ""
+    return (log_memory, "log-memory") if log_memory.sniff_text(opened.samples()) else (None, "")
 
 
 def _together(steps: list[TracedStep]) -> list[TracedStep]:
@@ -105,27 +116,43 @@ def find_all(source: Source) -> list[TracedStep]:
 
 
 @uncollected
-def read(source: Source, hints: Hints = Hints()) -> Capture:
-    """What the readers find, where a log directory stands for one of its steps. Raises UnreadableInput, UsageError."""
+def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
+    """What the readers find, where a log directory stands for one of its steps, with `logs` also for all that is no step.
+
+    Raises UnreadableInput, UsageError.
+    """
     from tfmemlens import readers
 
     chosen: list[inputs.Input] = []
     notes: list[ReadNote] = []
     for place in _places(source):
-        files, said = choose(os.fspath(place), hints) if os.path.isdir(place) else ([], [])
-        chosen += files or inputs.resolve(place)
+        files, said = _of_place(place, hints, logs)
+        chosen += files
         notes += said
     found = readers.read(chosen, hints)
+    if not logs and found.graph and not found.timelines and not found.incidents and set(found.source.formats) <= _GRAPHS:
+        notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {run_metadata.HOW_TO_TRACE}"))
     return replace(found, notes=(*notes, *found.notes))
+
+
+def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[list[inputs.Input], list[ReadNote]]:
+    if not os.path.isdir(place):
+        return inputs.resolve(place), []
+    steps = find(place)
+    files, notes = choose(os.fspath(place), hints, steps)
+    if not files:
+        return inputs.resolve(place), []
+    traces = {path for step in steps for path in step.paths}
+    beside = [file for file in inputs.resolve(place) if file.path not in traces] if logs else []
+    return beside + files, notes
 
 
 def _places(source: Source) -> list[str | os.PathLike[str]]:
     return [source] if isinstance(source, str | os.PathLike) else list(source)
 
 
-def choose(place: str, hints: Hints) -> tuple[list[inputs.Input], list[ReadNote]]:
+def choose(place: str, hints: Hints, steps: list[TracedStep]) -> tuple[list[inputs.Input], list[ReadNote]]:
     """The files to read for a directory: those of the newest step, or of the one asked for; none where there is no step. Raises UsageError."""
-    steps = find(place)
     wanted = [step for step in steps if hints.step in (None, step.step) and hints.tag in (None, step.tag)]
     if not wanted:
         if hints.step is None and hints.tag is None:

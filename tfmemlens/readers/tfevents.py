@@ -51,8 +51,6 @@ def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
 
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The newest traced step, or the one asked for; the others are named in a note. Raises UnreadableInput, UsageError."""
-    from tfmemlens.schema import parse
-
     events = _events(opened)
     notes = [ReadNote(f"{opened.path}: {events.damaged}; what stands before it is shown")] if events.damaged else []
     if not events.steps and not events.exports and not events.graph_def:
@@ -60,7 +58,8 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
             f"{opened.path} holds no traced step: {(len(notes) and 'it is damaged') or 'only scalars or other summaries'}", run_metadata.HOW_TO_TRACE
         )
     found = _chosen(opened, events, hints)
-    written = graph.of_graph_defs([parse("GraphDef", events.graph_def)]) if events.graph_def else None
+    graph_def = run_metadata.parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
+    written = graph.of_graph_defs([graph_def]) if graph_def is not None else None
     if found is None:
         notes.append(ReadNote(f"{opened.path} holds a graph, but no step statistics; {run_metadata.HOW_TO_TRACE}"))
         return Capture(Source(opened.path, ("tfevents",), "tensorflow"), graph=written, notes=tuple(notes))

@@ -40,7 +40,8 @@ def _parts(fit: Fit, view: View) -> list[str]:
         rows.append(["with the length", human(fit.sequence_bytes), percent(fit.sequence_bytes, whole), "most of it is in the batch, too"])
     lines = columns(rows, right=frozenset({1, 2}))
     holds = f"; {fit.constraint} hold most" + (f", next {fit.runner_up}" if fit.runner_up else "") if fit.constraint else ""
-    return lines + paragraph(f"The step was measured at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+    how = "predicted" if fit.predicted else "measured"
+    return lines + paragraph(f"The step was {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
 
 
 _KNOWN = {"the graph's inputs": "the first dimension of the graph's inputs", "the commonest leading dimension": "the commonest first dimension of its tensors"}

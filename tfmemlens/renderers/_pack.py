@@ -111,6 +111,7 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
         "grows": pick(list(map(int, ledger.scaling.grows))),
         "exponent": pick(list(ledger.scaling.exponent) or [0] * len(birth)),
         "levers": pick(levers),
+        "reader": pick(named(ledger.kept_for) or [0] * len(birth)),
     }
 
 

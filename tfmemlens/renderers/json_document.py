@@ -64,7 +64,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
         "certainty": fit.certainty.value,
         "constraint": fit.constraint,
         "runner_up": fit.runner_up,
-        "reason": fit.reason,
+        "predicted": fit.predicted,
         "remedies": [
             {
                 "remedy": each.slug,

@@ -8,7 +8,7 @@ protobuf skips what it does not know, so files of any TensorFlow parse.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.model.tensor import enum_of
@@ -22,12 +22,16 @@ _TYPE_NAME = re.compile(r"(?<=[:\[,\s])DT_[A-Z0-9_]+\b")
 PACKAGE = "tfmemlens_schema"
 
 
-@cache
 def message(name: str) -> type[Any]:
     """The class of a message, by TensorFlow's name: `message("RunMetadata")()`. Raises KeyError for a name that is not in the table."""
+    return _class(name, True)
+
+
+@cache
+def _class(name: str, strict: bool) -> type[Any]:
     from google.protobuf import message_factory
 
-    descriptor = _pool().FindMessageTypeByName(f"{PACKAGE}.{name}")
+    descriptor = _pool(strict).FindMessageTypeByName(f"{PACKAGE}.{name}")
     if hasattr(message_factory, "GetMessageClass"):
         found: type[Any] = message_factory.GetMessageClass(descriptor)
         return found
@@ -37,10 +41,43 @@ def message(name: str) -> type[Any]:
 
 
 def parse(name: str, raw: bytes) -> Any:
-    """The message in these bytes. Raises google.protobuf.message.DecodeError where they are no such message."""
+    """The message in these bytes. Raises google.protobuf.message.DecodeError where they are no such message.
+
+    Names that are no UTF-8, as damage leaves them, are read with U+FFFD in place of what is wrong.
+    """
+    from google.protobuf.message import DecodeError
+
     found: Message = message(name)()
-    found.ParseFromString(raw)
+    try:
+        found.ParseFromString(raw)
+    except DecodeError:
+        lenient: Message = _class(name, False)()
+        lenient.ParseFromString(raw)
+        _mend(lenient)
+        found = message(name)()
+        found.ParseFromString(lenient.SerializeToString())
     return found
+
+
+def _mend(found: Message) -> None:
+    """Make text of every string that protobuf could only hand out as bytes. Maps are lists of entries to the lenient classes."""
+    for field, value in found.ListFields():
+        if field.message_type is not None:
+            for each in value if _repeated(field) else (value,):
+                _mend(each)
+        elif field.type == field.TYPE_STRING:
+            if _repeated(field):
+                value[:] = [_text(each) for each in value]
+            elif isinstance(value, bytes):
+                setattr(found, field.name, _text(value))
+
+
+def _repeated(field: Any) -> bool:
+    return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def parse_text(name: str, text: str) -> Any:
@@ -51,13 +88,13 @@ def parse_text(name: str, text: str) -> Any:
     return text_format.Parse(_TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True)
 
 
-@lru_cache(maxsize=1)
-def _pool() -> DescriptorPool:
+@cache
+def _pool(strict: bool) -> DescriptorPool:
     from google.protobuf.descriptor_pool import DescriptorPool
 
     from tfmemlens.schema._build import file_of
     from tfmemlens.schema._fields import FIELDS
 
     pool = DescriptorPool()
-    pool.AddSerializedFile(file_of(FIELDS, PACKAGE).SerializeToString())
+    pool.AddSerializedFile(file_of(FIELDS, PACKAGE, strict).SerializeToString())
     return pool

@@ -3,7 +3,7 @@
 The patch matrix is never whole. Up to TF 1.13 Eigen packs slabs 320 columns deep of ALL rows and keeps two of them; from 1.14 each thread packs
 small blocks of its own. From 1.13 a convolution with few filters and many taps is split along its taps instead, and each thread sums into an
 output of its own. Source: TensorContractionThreadPool.h (`Context`, `shardByInnerDim`, `evalShardedByInnerDim`) of the Eigen in each version.
-Measured as growth of the resident set in TF 1.10 to 1.13, 1.15 and 2.21: `sample_traces/convolution/measured.csv`.
+Measured as growth of the resident set in TF 1.10 to 1.15 and 2.21: `sample_traces/convolution/measured.csv`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def splits_taps(conv: Convolution, setting: Setting) -> bool:
     return (
         setting.version >= FIRST_SPLIT
         and threads >= 2
-        and threads % 2 == 0  # Eigen tries even numbers of threads only
+        and (threads % 2 == 0 or setting.version < FIRST_THREAD_LOCAL)  # from 1.14 Eigen tries even numbers of threads only
         and conv.batch * positions(conv) > 1
         and conv.filters < FEW_FILTERS
         and patch(conv) // threads > TAPS_PER_THREAD

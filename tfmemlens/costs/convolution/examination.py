@@ -74,6 +74,8 @@ def _verdict(conv: Convolution, setting: Setting) -> str:
     found = passes(conv, setting)
     if setting.device == "gpu":
         size = found.forward.temporary_bytes or 0
+        if not size:
+            return f"It takes nothing beside its tensors: {found.forward.formula}."
         return f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on the algorithm that autotune finds fastest."
     return f"{_of_forward(conv, found.forward)} {_of_backward(found.filter_gradient, found.input_gradient)}".rstrip()
 
@@ -107,6 +109,8 @@ def _hedge(need: Need) -> str:
 
 
 def _notes(conv: Convolution, setting: Setting) -> Iterator[str]:
+    if setting.device == "gpu" and conv.kind is ConvolutionKind.DEPTHWISE:
+        return
     if setting.device == "gpu":
         yield (
             f"Given NHWC, the kernel itself copies input, output and weights to NCHW unless the LayoutOptimizer did so before: "

@@ -29,8 +29,10 @@ def default_limit_bytes(version: tuple[int, int]) -> int:
 
 def workspaces(conv: Convolution) -> tuple[Workspace, ...]:
     """The forward algorithms with what each would ask for, smallest first; `applies` is False where cuDNN has no such kernel for these sizes."""
-    if len(conv.kernel) != 2 or conv.kind is ConvolutionKind.DEPTHWISE:
+    if conv.kind is ConvolutionKind.DEPTHWISE:
         return ()
+    if len(conv.kernel) == 3:
+        return (_implicit(conv), _precomputed(conv), _gemm(conv))
     found = (_implicit(conv), _precomputed(conv), _gemm(conv), _fft(conv), _fft_tiling(conv), _winograd(conv), _winograd_nonfused(conv))
     return tuple(sorted(found, key=lambda workspace: (not workspace.applies, workspace.bytes)))
 
@@ -45,7 +47,11 @@ def _precomputed(conv: Convolution) -> Workspace:
 
 def _gemm(conv: Convolution) -> Workspace:
     size = positions(conv) * patch(conv) * conv.item_bytes
-    return Workspace("GEMM", size, f"explicit im2col of one image: {positions(conv):,} x {patch(conv):,} x {conv.item_bytes} bytes")
+    return Workspace(
+        "GEMM",
+        size,
+        f"explicit im2col of one {'volume' if len(conv.kernel) == 3 else 'image'}: {positions(conv):,} x {patch(conv):,} x {conv.item_bytes} bytes",
+    )
 
 
 def _plain(conv: Convolution) -> bool:
@@ -113,6 +119,8 @@ def padded_input_bytes(conv: Convolution) -> int:
 
 def need(conv: Convolution, setting: Setting) -> Need:
     """What a pass may take beside its tensors: at most the workspace of the hungriest algorithm that the limit allows."""
+    if conv.kind is ConvolutionKind.DEPTHWISE:
+        return Need(0, True, Certainty.ESTIMATE, "TensorFlow's own depthwise kernels take no workspace")
     limit = default_limit_bytes(setting.version)
     size, algorithm = likely_workspace(conv, limit)
     padded = padded_input_bytes(conv)

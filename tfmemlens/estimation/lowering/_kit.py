@@ -180,15 +180,16 @@ def activated(job: Job, x: Value, name: str | None = None) -> Value:
     return unary(tape, x, "Activation", "input", steps=2)
 
 
-def softmax(tape: Tape, x: Value) -> Value:
-    """Its gradient reads its output, and passes over two products."""
+def softmax(tape: Tape, x: Value, twice: bool = False) -> Value:
+    """Its gradient reads its output, and passes over two products. `twice`: a product with it is kept as well, as in Keras 3's attention."""
     made = tape.op("Softmax", [x], over=[x])
+    kept = tape.op("Mul", [made]) if twice and tape.training else made
 
     def back(grad: Value) -> list[Value]:
         product = tape.op("Mul", [grad, made])
         total = tape.op("Sum", [product], (*x.shape[:-1], 1))
         shifted = tape.op("Sub", [grad, total], x.shape, over=[grad])
-        return [tape.op("Mul", [shifted, made], over=[shifted])]
+        return [tape.op("Mul", [shifted, kept], over=[shifted])]
 
     tape.gradient(made, [x], back)
     return made

@@ -13,7 +13,8 @@ from tfmemlens.model.network import LayerSpec
 
 Rule = Callable[[Job], list[Value]]
 
-_PER_STEP = {"LSTM": 9.0, "GRU": 8.0, "SimpleRNN": 3.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
+_PER_STEP = {"LSTM": 6.0, "GRU": 7.0, "SimpleRNN": 3.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
+_OLD_GRU = 1.2
 _PARTS = 256
 """Tensors of [batch, units] that one time step keeps for backward, beyond its input: measured, 60 to 100 steps of 32 to 128 units."""
 
@@ -57,7 +58,7 @@ def _multi_head(job: Job) -> list[Value]:
     v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
     work = 2.0 * batch * heads * length * others * deep / 20
     scores = _product(tape, q, k, (batch, heads, length, others), work)
-    weights = softmax(tape, scores)
+    weights = softmax(tape, scores, twice=job.keras_3)
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
     context = _product(tape, weights, v, (batch, heads, length, wide), work)
@@ -97,7 +98,7 @@ def _loop(job: Job, spec: LayerSpec, outputs: int) -> list[Value]:
     """A loop over time: each step's tensors stay in the loop's stacks for backward."""
     tape, x = job.tape, job.inputs[0]
     batch, steps = x.shape[0], x.shape[1]
-    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in _cells(spec))
+    width = sum(_PER_STEP.get(kind, 8.0) * (1.0 if job.keras_3 or kind != "GRU" else _OLD_GRU) * units for kind, units in _cells(spec))
     weights = [weight for weight in job.weights.values() if tape.needs(weight)]
     work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in weights) / 20
     across = tape.op("Transpose", [x], (steps, batch, *x.shape[2:]))
@@ -107,11 +108,17 @@ def _loop(job: Job, spec: LayerSpec, outputs: int) -> list[Value]:
     stacks = [tape.op("TensorListPushBack", [made, across], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True) for _ in parts]
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("While", [grad, *stacks, made], x.shape, work=2 * work)
+        data = tape.op("While", [grad, *stacks, made], x.shape, temporary=_in_flight(weights, steps), work=2 * work)
         return [data, *(tape.op("While", [grad, data], weight.shape) for weight in weights)]
 
     tape.gradient(made, [x, *weights], back)
     return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
+
+
+def _in_flight(weights: list[Value], steps: int) -> int:
+    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel: measured about 16 small ones."""
+    size = sum(weight.bytes for weight in weights)
+    return size * min(steps, 16 if size < 1 << 20 else 6)
 
 
 def _recurrent(job: Job) -> list[Value]:

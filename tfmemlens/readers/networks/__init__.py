@@ -12,6 +12,9 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import Network
 from tfmemlens.readers.networks import _python_function
+from tfmemlens.readers.networks._documents import network_of_text as of_text
+
+__all__ = ["is_model", "of_text", "read"]
 
 HINT = "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or module:function"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tfmemlens.costs.layers import RULES
 from tfmemlens.errors import MissingExtra, UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
 from tfmemlens.readers.networks._documents import network_of_text
@@ -29,10 +31,50 @@ def read(path: Path) -> Network:
             config = file.attrs.get("model_config")
             if config is not None:
                 named = {"keras_version": file.attrs.get("keras_version"), "training_config": file.attrs.get("training_config")}
-                return network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()})
+                return with_stored(network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()}), file)
             return _weights_alone(file, str(path))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
         raise UnreadableInput(f"{path} is a damaged H5 file: {problem}", _AGAIN) from None
+
+
+def with_stored(network: Network, file: Any) -> Network:
+    """The network with the weights that an open H5 file holds of layers which only their own code could describe."""
+    if not unknown_layers(network):
+        return network
+    found = _stored(file)
+    return replace(network, layers=tuple(replace(layer, stored=found.get(layer.name, ())) for layer in network.layers))
+
+
+def unknown_layers(network: Network) -> list[str]:
+    """The layers that are neither Keras's own nor ops."""
+    return [layer.name for _, layer in network.walk() if layer.class_name not in RULES and "ops" not in (layer.module or "")]
+
+
+def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
+    """Weights by the layer's name: Keras 2 has it in the path, Keras 3 as the attribute `name` of the group `vars`."""
+    import h5py
+
+    found: dict[str, list[WeightSpec]] = {}
+
+    def visit(path: str, item: Any) -> None:
+        parts = path.split("/")
+        if not isinstance(item, h5py.Dataset) or "optimizer" in parts[0]:
+            return
+        named = [_text(file["/".join(parts[:at])].attrs.get("name")) for at in range(1, len(parts)) if parts[at - 1] == "vars"]
+        outer = _text(file["/".join(parts[:2])]["vars"].attrs.get("name")) if parts[0] == "layers" and "vars" in file["/".join(parts[:2])] else None
+        layer = outer or next(filter(None, named), None) or (parts[1] if parts[0] == "model_weights" else parts[0])
+        name = parts[-1].partition(":")[0]
+        found.setdefault(layer, []).append(WeightSpec(name, tuple(item.shape), str(item.dtype), not name.startswith("moving_")))
+
+    file.visititems(visit)
+    return {name: tuple(specs) for name, specs in found.items()}
+
+
+def optimizer_of(file: Any) -> str | None:
+    """The optimizer whose slots an open H5 file of Keras 3 holds; its group is named `rm_sprop`."""
+    group = file.get("optimizer/vars")
+    name = _text(group.attrs.get("name")) if group is not None else None
+    return name.replace("_", "") if name else None
 
 
 def _text(value: Any) -> str | None:

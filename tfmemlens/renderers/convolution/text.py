@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tfmemlens.model.convolution import Alternative, ConvolutionKind, ConvolutionReport, Need, Variation
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
@@ -95,7 +97,7 @@ def _passes(report: ConvolutionReport, view: View) -> list[str]:
 def _pass(name: str, need: Need, view: View) -> list[str]:
     size = "-" if need.temporary_bytes is None else f"{_ABOUT[need.certainty] if need.temporary_bytes else ''}{_amount(need.temporary_bytes)}"
     if name == "each pass":
-        size = f"some {rough(need.temporary_bytes or 0)}"
+        size = f"some {rough(need.temporary_bytes)}" if need.temporary_bytes else "nothing"
     seen = "" if need.tracked or not need.temporary_bytes else "  untracked"
     lines = [f"  {name:<11}{size}{seen}"]
     for text in (need.formula, need.note):
@@ -118,12 +120,14 @@ def _workspaces(report: ConvolutionReport) -> list[str]:
 
 def _table(report: ConvolutionReport) -> list[str]:
     head = ("kernel", "batch", "output", "patches", "forward", "d weights", "d input")
-    return columns([head, *(_row(line) for line in report.table)], right=frozenset(range(1, 7)))
+    return columns([head, *(_row(line, rough if report.setting.device == "gpu" else human) for line in report.table)], right=frozenset(range(1, 7)))
 
 
-def _row(line: Variation) -> tuple[str, ...]:
-    sizes = (line.output_bytes, line.patch_matrix_bytes, line.forward_bytes, line.backward_filter_bytes, line.backward_input_bytes)
-    return ("x".join(map(str, line.kernel)), f"{line.batch:,}", *("-" if size is None else human(size) for size in sizes))
+def _row(line: Variation, show: Callable[[int], str]) -> tuple[str, ...]:
+    """One line; `show` prints the temporaries, for they may be orders of magnitude only."""
+    temporaries = (line.forward_bytes, line.backward_filter_bytes, line.backward_input_bytes)
+    sizes = (human(line.output_bytes), human(line.patch_matrix_bytes), *("-" if size is None else show(size) for size in temporaries))
+    return ("x".join(map(str, line.kernel)), f"{line.batch:,}", *sizes)
 
 
 def _alternative(option: Alternative, view: View) -> list[str]:

@@ -44,7 +44,7 @@ export function prepared(canvas, height) {
 
 /** As much of a text as fits. */
 export function fitted(pen, text, room) {
-  let plain = readable(text, 300);
+  const plain = readable(text, 300);
   if (pen.measureText(plain).width <= room) return plain;
   let keep = Math.floor((plain.length * room) / pen.measureText(plain).width);
   while (keep > 0 && pen.measureText(plain.slice(0, keep) + "…").width > room) keep--;

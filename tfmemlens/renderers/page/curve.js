@@ -34,7 +34,9 @@ export class CurveView {
     const place = new Int32Array(ledger.names.length).fill(OTHERS);
     top.forEach((layer, at) => (place[layer] = at));
     const names = [...top.map((layer) => ledger.names[layer] ?? "(no layer)"), ...Array(OTHERS - top.length).fill(""), "all other layers"];
-    this._layers = { of: ledger.layer.map((layer) => place[layer]), names };
+    const of = ledger.layer.map((layer) => place[layer]);
+    const before = ledger.sums(-1, of, names.length);
+    this._layers = { of, names, order: [...names.keys()].sort((a, b) => before[b] - before[a]) };
     return this._groups();
   }
 

@@ -21,7 +21,7 @@ export function column(packed, Type = Float64Array) {
   return found;
 }
 
-const NUMBERS = ["node", "op", "layer", "phase", "device", "shape", "dtype", "birth", "life", "error"];
+const NUMBERS = ["node", "op", "layer", "phase", "device", "shape", "dtype", "birth", "life", "error", "reader"];
 const BYTES = ["kind", "grows", "exponent", "levers"];
 
 export class Ledger {
@@ -171,8 +171,9 @@ export class Ledger {
     return this.settled(best);
   }
 
-  name(column, row) {
-    return this.names[this[column][row]];
+  /** What a row has in a column of names, null for nothing. */
+  name(which, row) {
+    return this.names[this[which][row]];
   }
 
   /** The tensor's lifetime in words. */
@@ -185,7 +186,7 @@ export class Ledger {
   /** A row in a few lines. */
   told(row) {
     const tensor = `${this.name("shape", row) ?? ""} ${this.name("dtype", row) ?? ""}`.trim();
-    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row)];
+    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row), this.reader[row] ? `kept for ${this.name("reader", row)}` : ""];
   }
 
   /** What a row is called where it has no node: its size in a dump without names. */

@@ -98,10 +98,10 @@ export class TableView {
       long(ledger.name("layer", row)),
       long(ledger.name("node", row) ?? (ledger.timed ? ledger.label(row) : "")),
       element("td", {}, element("bdi", { text: readable(ledger.name("op", row) ?? "", 60) })),
-      element("td", { class: "kind" }, swatch(`kind-${kind}`), kind),
+      element("td", { class: "kind" }, swatch(`kind-${kind}`), element("a", { class: "term", href: `#term-${kind}`, text: kind })),
       element("td", { text: ledger.name("shape", row) ?? "" }),
       element("td", { text: ledger.name("dtype", row) ?? "" }),
-      element("td", { text: ledger.lifetime(row) }),
+      element("td", { text: ledger.lifetime(row), title: ledger.reader[row] ? `kept for ${readable(ledger.name("reader", row))}` : undefined }),
     );
   }
 }

@@ -43,7 +43,7 @@ export class WhatIfView {
     if (scaling.axis) made.push(this._slider("axis", scaling.size, scaling.axis === "side" ? "height and width of the input" : "sequence length"));
     scaling.levers.forEach((lever, bit) => made.push(this._switch(lever, bit)));
     this.controls.replaceChildren(...made);
-    if (!made.length) this.controls.textContent = "Nothing here is known to change with the batch or a setting.";
+    this.room.hidden = !made.length;
   }
 
   /** From a quarter to four times what was measured, or in whole numbers where that is known. */

@@ -1,0 +1,113 @@
+"""The peak predicted from a training graph, beside what the allocator told in a real run, Grappler's simulation and the usual formula: simulate.py [TF ...].
+
+Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each run is a few steps of make_traces/step_run.py, one op at a time on a
+BFC allocator. What was measured is kept in simulate_results.json beside this script; run again, it goes on where it stopped. The formula is that of
+answers on the web: 4 bytes x (weights + slots + gradients), and twice the outputs of all layers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from fit import run
+
+from tfmemlens.estimation.session import of_graph
+from tfmemlens.model.graph import Graph
+from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.readers.graph_file import read_graph
+
+RESULTS = Path(__file__).with_name("simulate_results.json")
+MODELS = (
+    ("lenet", (64, 256, 1024)),
+    ("unet height=96 width=96 training=1", (2, 4, 8)),
+    ("unet height=128 width=160", (2, 4, 6)),
+    ("im2col side=128 channels=48", (4, 8, 16)),
+    ("attention length=512", (4, 8, 16)),
+    ("embedding length=32 vocabulary=8000 width=64", (16, 64, 128)),
+    ("deconv channels=32", (4, 8, 16)),
+    ("dropout units=4096", (256, 1024, 4096)),
+    ("while_rnn length=40 units=256", (64, 256, 1024)),
+    ("wide_dense units=2048", (64, 1024, 4096)),
+    ("patches side=64 channels=8 window=7", (8, 16, 32)),
+    ("dynamic_lstm length=40 units=256", (64, 256, 512)),
+)
+LAYERS = frozenset("Conv2D Conv3D MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 MaxPool FusedBatchNormV3 FusedBatchNorm Relu ExtractImagePatches".split())
+
+
+def wanted(environments: list[str]) -> list[tuple[str, str, int, str, int]]:
+    """(TF, model, batch, optimizer, inference) of every run."""
+    runs = []
+    for model, batches in MODELS:
+        for environment in environments:
+            if model.startswith("dynamic_lstm") and environment != "tf1.15":
+                continue
+            runs += [(environment, model, batch, optimizer, 0) for batch in batches for optimizer in ("adam", "sgd")]
+            runs += [(environment, model, batches[1], "none", 1)]
+    return runs
+
+
+def measure(environment: str, model: str, batch: int, optimizer: str, infer: int) -> dict[str, object]:
+    """One real run and what three ways say of its graph."""
+    with tempfile.TemporaryDirectory() as folder:
+        graph = os.path.join(folder, "step.meta")
+        settings = {"infer": 1} if infer else {"optimizer": optimizer}
+        facts = run(environment, model, batch, 16000, graph=graph, grappler=1, **settings)
+        assert facts is not None
+        loaded = read_graph(graph)
+    fetches = [str(name) for name in facts["fetches"]]  # type: ignore[attr-defined]
+    found = {key: facts.get(key) for key in ("max_in_use_bytes", "grappler_bytes", "variables_bytes", "slots_bytes")}
+    formula = _formula(loaded, facts) if not infer else None
+    predicted = of_graph(loaded, fetches, batch).peak_bytes
+    key = {"tf": environment, "model": model, "batch": batch, "optimizer": optimizer, "inference": bool(infer)}
+    return {**key, **found, "formula_bytes": formula, "predicted_bytes": predicted}
+
+
+def _formula(graph: Graph, facts: dict[str, object]) -> int:
+    outputs = 0
+    for node in graph:
+        if node.op in LAYERS and not node.name.startswith(("gradients", "Adam")) and node.outputs:
+            outputs += tensor_bytes(node.outputs[0].shape, node.outputs[0].dtype) or 0
+    weights, slots = int(str(facts["variables_bytes"])), int(str(facts["slots_bytes"]))
+    return 2 * weights + slots + 2 * outputs
+
+
+def main(environments: list[str]) -> None:
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    done = {(each["tf"], each["model"], each["batch"], each["optimizer"], int(each["inference"])) for each in known}
+    left = [each for each in wanted(environments) if each not in done]
+    with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
+        for result in pool.map(lambda each: measure(*each), left):
+            known.append(result)
+            print(row(result), flush=True)
+            RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    summary(known)
+
+
+def row(result: dict[str, object]) -> str:
+    real = int(str(result["max_in_use_bytes"]))
+    figures = [
+        f"{100 * (int(str(result[key])) / real - 1):+8.1f} %" if result[key] else "       -  " for key in ("predicted_bytes", "grappler_bytes", "formula_bytes")
+    ]
+    what = "inference" if result["inference"] else str(result["optimizer"])
+    return f"{result['tf']:8}{result['model']:46}{result['batch']:>6} {what:10}{real / 2**20:>9.1f} MiB{''.join(figures)}"
+
+
+def summary(known: list[dict[str, object]]) -> None:
+    """The distribution of absolute errors, each way."""
+    for key in ("predicted_bytes", "grappler_bytes", "formula_bytes"):
+        errors = sorted(abs(int(str(each[key])) / int(str(each["max_in_use_bytes"])) - 1) for each in known if each[key])
+        if errors:
+            ninety = errors[min(int(0.9 * len(errors)), len(errors) - 1)]
+            print(
+                f"{key:18}{len(errors):>5} runs  median {100 * statistics.median(errors):5.1f} %  90th percentile {100 * ninety:5.1f} %  most {100 * errors[-1]:.1f} %"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["tf1.15", "tf2.11", "tf2.21"])

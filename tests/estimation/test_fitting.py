@@ -1,0 +1,176 @@
+"""`tfmemlens fit`: other batches against real steps, what grows, remedies, errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.renderers.report_schema import FIT, REPORT
+from tfmemlens import pipeline
+from tfmemlens.cli.main import main
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.recompute import plan
+from tfmemlens.fitting import fit_report, known_of
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.fit import Scale
+from tfmemlens.model.graph import Graph
+from tfmemlens.readers.typed_graph import graph_with_types
+from tfmemlens.schema import parse
+from tfmemlens.units import MIB
+
+STEPS = SAMPLES / "fit"
+UNET, LENET = "sample_traces/fit/1.15-unet-b4.pb.gz", "sample_traces/fit/1.15-lenet-b64.pb.gz"
+
+
+def truth(stem: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((STEPS / f"{stem}.truth.json").read_text())
+    return found
+
+
+def pairs() -> Iterator[tuple[str, str]]:
+    """Every two steps of one net at different batches."""
+    stems = sorted(path.name.removesuffix(".truth.json") for path in STEPS.glob("*.truth.json"))
+    for one in stems:
+        yield from ((one, other) for other in stems if other != one and other.rpartition("-")[0] == one.rpartition("-")[0])
+
+
+@pytest.mark.parametrize("stem", sorted(path.name.removesuffix(".truth.json") for path in STEPS.glob("*.truth.json")))
+def test_the_batch_is_found_and_the_step_replayed(stem: str) -> None:
+    known = known_of(pipeline.timelines(STEPS / f"{stem}.pb.gz", Hints(types=True)), Hints())
+    assert known.step.batch == truth(stem)["batch"]
+    assert known.step.peak_bytes(known.step.batch) == pytest.approx(truth(stem)["max_in_use_bytes"], rel=0.02, abs=100_000)
+
+
+@pytest.mark.parametrize(("one", "other"), list(pairs()))
+def test_the_peak_at_another_batch(one: str, other: str) -> None:
+    known = known_of(pipeline.timelines(STEPS / f"{one}.pb.gz", Hints(types=True)), Hints())
+    predicted = known.step.peak_bytes(truth(other)["batch"])
+    few_tensors = "attention" in one  # three score matrices are all of it: one chunk that was not split is a third
+    assert predicted == pytest.approx(truth(other)["max_in_use_bytes"], rel=0.35 if few_tensors else 0.12)
+
+
+def test_most_predictions_are_much_nearer() -> None:
+    errors = []
+    for one, other in pairs():
+        known = known_of(pipeline.timelines(STEPS / f"{one}.pb.gz", Hints(types=True)), Hints())
+        errors.append(abs(known.step.peak_bytes(truth(other)["batch"]) / truth(other)["max_in_use_bytes"] - 1))
+    errors.sort()
+    assert errors[len(errors) // 2] < 0.01
+    assert errors[int(0.8 * len(errors))] < 0.05
+
+
+def laws(stem: str, with_graph: bool = True) -> dict[str, Scale]:
+    capture = pipeline.timelines(STEPS / f"{stem}.pb.gz", Hints(types=True))
+    if not with_graph:
+        capture = replace(capture, graph=None)
+    known = known_of(capture, Hints(batch=truth(stem)["batch"]))
+    rows: dict[str, Scale] = {}
+    for row, law in zip(known.step.timeline.table, known.step.laws, strict=True):
+        rows.setdefault(f"{row.node} {row.purpose}", law.scale)
+    return rows
+
+
+@pytest.mark.parametrize("with_graph", [True, False])
+def test_what_scales_and_what_does_not(with_graph: bool) -> None:
+    found = laws("1.15-lenet-b64", with_graph)
+    assert found["conv1/Relu output"] is Scale.BATCH
+    assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropInput output"] is Scale.BATCH
+    assert found["gradients/fc1/MatMul_grad/MatMul_1 output"] is Scale.FIXED  # a weight's gradient
+    assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropFilter output"] is Scale.FIXED
+    assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropFilter temp"] is Scale.FIXED  # patches: as many images as fill 30 MiB
+    assert found["Mean output"] is Scale.FIXED
+
+
+def test_a_weight_whose_first_dimension_is_the_batch() -> None:
+    """while_rnn has kernels of [128, 128] and batches of 64: with batch 128 only the graph can tell them apart."""
+    found = laws("1.15-while-rnn-b64")
+    assert found["rnn/while/cell/MatMul output"] is Scale.BATCH
+    assert found["gradients/rnn/while/cell/MatMul_grad/MatMul_1 output"] is Scale.FIXED
+
+
+def test_without_partition_graphs_the_labels_make_one() -> None:
+    message = parse("RunMetadata", gzip.decompress((STEPS / "1.15-lenet-b64.pb.gz").read_bytes()))
+    made = graph_with_types(message.step_stats, None)
+    assert isinstance(made, Graph)
+    assert made.nodes["conv1/Relu"].op == "_FusedConv2D"
+    assert made.nodes["conv1/Relu"].outputs[0].shape == (64, 28, 28, 32)
+    assert made.nodes["_arg_images_0_0"].outputs[0].shape == (64, 28, 28, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("unet", [UNET, "--limit", "1GiB"]), ("lenet-two", [LENET, "sample_traces/fit/1.15-lenet-b32.pb.gz", "--limit", "300MiB"]),
+     ("oom-report", ["sample_traces/oom_log/1.15-unet-report.txt", "--batch", "2"]), ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
+     ("graph", ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "Adam", "--batch", "2", "--limit", "1GiB"])],
+)  # fmt: skip
+def test_fit_reads_well(name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", *arguments]) == 0
+    golden(f"fit/{name}.txt", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("source", [UNET, "sample_traces/xspace/2.21-function.xplane.pb", "sample_traces/oom_log/2.21-unet-report.txt"])
+def test_the_json_keeps_its_contract(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", source, "--batch", "4", "--limit", "2GiB", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, REPORT)
+    jsonschema.validate(document["fit"], FIT)
+    assert document["fit"]["batch"] == 4
+    assert document["fit"]["limit_bytes"] == 2048 * MIB
+
+
+def test_a_larger_limit_never_fits_fewer() -> None:
+    found = [fit_report([UNET], Hints(limit_bytes=limit * MIB)).fit for limit in (100, 300, 600, 1200, 2400)]
+    batches = [each.largest_batch or 0 for each in found if each]
+    assert batches == sorted(batches)
+    assert batches[0] == 0 < batches[1]
+
+
+def test_remedies_save_what_they_say() -> None:
+    fit = fit_report([UNET], Hints(limit_bytes=1024 * MIB)).fit
+    assert fit and fit.largest_batch
+    by_slug = {each.slug: each for each in fit.remedies}
+    half = by_slug["mixed-precision"]
+    assert 0.3 * fit.peak_bytes < half.saves_bytes < 0.5 * fit.peak_bytes
+    assert half.largest_batch is not None and 1.7 * fit.largest_batch < half.largest_batch < 2.3 * fit.largest_batch
+    assert by_slug["smaller-input"].largest_batch is not None
+    assert 3.5 * fit.largest_batch < by_slug["smaller-input"].largest_batch
+    assert all(each.largest_batch is None or each.largest_batch >= fit.largest_batch for each in fit.remedies)
+
+
+def test_recomputing_frees_and_makes_every_dropped_tensor_again() -> None:
+    known = known_of(pipeline.timelines(UNET, Hints(types=True)), Hints())
+    chosen = plan(known.step, known.owners)
+    assert chosen is not None
+    alive: set[int] = set()
+    for row, born in chosen.order:
+        assert (row in alive) is not born
+        alive ^= {row}
+    assert set(chosen.cuts) <= {row for row, _ in known.step.events}
+
+
+def test_each_step_of_an_event_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "sample_traces/tfevents/1.15-tagged-steps.tfevents", "--tag", "step001", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fit"]["batch"] == 128
+
+
+@pytest.mark.parametrize(
+    "arguments", [[UNET, "--batch", "0"], [UNET, "--limit", "much"], ["sample_traces/run_metadata/nothing.pb"], ["sample_traces/README.md"],
+                  [UNET, "--device", "GPU:3"], ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "no_such_node"]],
+)  # fmt: skip
+def test_usage_errors_are_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert "Traceback" not in complaint
+    assert "hint: " in complaint
+
+
+def test_the_batch_must_be_positive() -> None:
+    with pytest.raises(UsageError):
+        fit_report([UNET], Hints(batch=-3))

@@ -1,0 +1,151 @@
+"""Steps predicted from raw training graphs, against real runs of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.cli.main import main
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.session import candidates, of_graph
+from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.settings import Settings
+from tfmemlens.model.tensor import Constant
+from tfmemlens.readers.graph_file import read_graph
+
+STEPS = SAMPLES / "fit"
+GRAPHS = sorted(STEPS.glob("*.meta.gz"))
+UNET = "sample_traces/fit/1.15-unet.meta.gz"
+
+
+def truth(graph: Path) -> dict[str, Any]:
+    """What the real run of the graph's own batch told: the smallest batch of the net."""
+    stem = graph.name.removesuffix(".meta.gz")
+    found = [json.loads(path.read_text()) for path in STEPS.glob(f"{stem}-b*.truth.json")]
+    least: dict[str, Any] = min(found, key=lambda facts: facts["batch"])
+    return least
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name.removesuffix(".meta.gz"))
+def test_the_peak_of_a_raw_graph(graph: Path) -> None:
+    facts = truth(graph)
+    timeline = of_graph(read_graph(graph), facts["fetches"], facts["batch"])
+    assert timeline.predicted
+    assert timeline.peak_bytes == pytest.approx(facts["max_in_use_bytes"], rel=0.15)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name.removesuffix(".meta.gz"))
+def test_weights_and_slots_are_exact(graph: Path) -> None:
+    facts = truth(graph)
+    timeline = of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0)
+    variables = sum(row.requested_bytes or 0 for row in timeline.standing if row.op == "VarHandleOp")
+    assert variables == facts["variables_bytes"] + facts["slots_bytes"]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name.removesuffix(".meta.gz"))
+def test_each_steps_memory_comes_back(graph: Path) -> None:
+    facts = truth(graph)
+    short, long = (of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0, steps=steps) for steps in (3, 5))
+    assert short.baseline_bytes == long.baseline_bytes
+    assert short.peak_bytes == long.peak_bytes
+
+
+def test_the_train_op_is_found() -> None:
+    assert candidates(read_graph(UNET))[0] == "Adam"
+
+
+def test_a_fetch_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", UNET, "--fetch", "train", "--batch", "2"]) == 2
+    assert "Adam" in capsys.readouterr().err
+
+
+def test_estimate_takes_graphs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", UNET, "--batch", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    real = truth(Path(UNET))["max_in_use_bytes"]
+    assert document["peaks"][0]["bytes"] == pytest.approx(real, rel=0.05)
+    assert any("Adam" in note["text"] for note in document["notes"])
+    kinds = document["kinds"]
+    assert kinds["optimizer-slot"] >= truth(Path(UNET))["slots_bytes"]
+
+
+def net(batch: int | None) -> Graph:
+    """relu(x @ w), summed, with x of an open batch."""
+    nodes = [
+        Node("x", "Placeholder", (), attributes={"shape": (batch, 64), "dtype": "float32"}),
+        Node("w", "VariableV2", (), attributes={"shape": (64, 128), "dtype": "float32"}),
+        Node("w/read", "Identity", ("w",)),
+        Node("y", "MatMul", ("x", "w/read"), attributes={"T": "float32"}),
+        Node("z", "Relu", ("y",), attributes={"T": "float32"}),
+        Node("axes", "Const", (), attributes={"value": Constant((2,), "int32", (0, 1))}),
+        Node("loss", "Sum", ("z", "axes"), attributes={"T": "float32"}),
+    ]
+    return Graph({node.name: node for node in nodes})
+
+
+def test_relu_runs_in_place_of_a_dying_input() -> None:
+    timeline = of_graph(net(None), ["loss"], 1000)
+    large = [row for row in timeline.table if (row.requested_bytes or 0) > 1000]
+    assert [(row.node, row.shape) for row in large] == [("y", (1000, 128))]
+    held = of_graph(net(None), ["loss", "y"], 1000)  # somebody else holds y: relu needs its own
+    assert [row.node for row in held.table if (row.requested_bytes or 0) > 1000] == ["y", "z"]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 640])
+def test_an_open_batch_is_filled_in(batch: int) -> None:
+    timeline = of_graph(net(None), ["loss"], batch)
+    assert max(row.requested_bytes or 0 for row in timeline.table) == batch * 128 * 4
+
+
+def test_an_open_batch_must_be_given() -> None:
+    with pytest.raises(UsageError):
+        of_graph(net(None), ["loss"])
+
+
+def test_an_input_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", UNET, "--fetch", "Adam", "--batch", "2", "--input-shape", "picture=96x96x9"]) == 2
+    assert "frames" in capsys.readouterr().err
+
+
+def loop(iterations: int) -> Graph:
+    """A while loop that multiplies a [256, 256] matrix with itself, without a gradient."""
+    frame = {"frame_name": "loop", "parallel_iterations": 1}
+    nodes = [
+        Node("x", "Placeholder", (), attributes={"shape": (256, 256), "dtype": "float32"}),
+        Node("zero", "Const", (), attributes={"value": Constant((), "int32", (0,))}),
+        Node("enter_i", "Enter", ("zero",), attributes=frame),
+        Node("enter_x", "Enter", ("x",), attributes=frame),
+        Node("merge_i", "Merge", ("enter_i", "next_i")),
+        Node("merge_x", "Merge", ("enter_x", "next_x")),
+        Node("limit", "Const", ("^merge_i",), attributes={"value": Constant((), "int32", (iterations,))}),
+        Node("less", "Less", ("merge_i", "limit"), attributes={"T": "int32"}),
+        Node("cond", "LoopCond", ("less",)),
+        Node("switch_i", "Switch", ("merge_i", "cond")),
+        Node("switch_x", "Switch", ("merge_x", "cond")),
+        Node("one", "Const", ("^switch_i",), attributes={"value": Constant((), "int32", (1,))}),
+        Node("add", "AddV2", ("switch_i:1", "one"), attributes={"T": "int32"}),
+        Node("product", "MatMul", ("switch_x:1", "switch_x:1"), attributes={"T": "float32"}),
+        Node("next_i", "NextIteration", ("add",)),
+        Node("next_x", "NextIteration", ("product",)),
+        Node("exit_x", "Exit", ("switch_x",)),
+    ]
+    return Graph({node.name: node for node in nodes})
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 5, 40])
+def test_a_loop_runs_as_often_as_its_condition_says(iterations: int) -> None:
+    timeline = of_graph(loop(iterations), ["exit_x"], variant=0)
+    products = [row for row in timeline.table if row.node == "product"]
+    assert len(products) == iterations
+    assert timeline.peak_bytes - timeline.baseline_bytes <= 2 * 256 * 256 * 4 + 64 * 256  # one iteration's input and output at a time
+
+
+def test_inference_of_a_graph_without_updates() -> None:
+    found = pipeline.estimate_graph(UNET, Settings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"])
+    training = pipeline.estimate_graph(UNET, Settings(2), ["Adam"])
+    assert found.timelines[0].peak_bytes < training.timelines[0].peak_bytes

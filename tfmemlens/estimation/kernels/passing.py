@@ -1,0 +1,58 @@
+"""Kernels that pass their input on, perhaps under another shape."""
+
+from __future__ import annotations
+
+import math
+
+from tfmemlens.estimation.kernels._call import Call, declared, kernel
+from tfmemlens.estimation.tokens import Token
+
+
+@kernel("Identity", "StopGradient", "PreventGradient", "Snapshot", "_Arg", "_Retval", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics", "LoopCond")
+@kernel("RefIdentity", "_DeviceArg", "_DeviceRetval", "OptionalFromValue", "DebugIdentity", "GuaranteeConst")
+def _pass(call: Call) -> list[Token]:
+    return [call.alias(0)] if call.inputs else [Token()]
+
+
+@kernel("IdentityN", "_ParallelConcatStart", "TupleN")
+def _pass_all(call: Call) -> list[Token]:
+    return [call.alias(index) for index in range(len(call.inputs))]
+
+
+@kernel("Reshape")
+def _reshape(call: Call) -> list[Token]:
+    wanted = call.values(1)
+    count = math.prod(call.inputs[0].shape)
+    if wanted is None:
+        stated = declared(call)
+        shape = stated if stated is not None and math.prod(stated) == count else (count,)
+    else:
+        known = math.prod(size for size in wanted if size >= 0)
+        shape = tuple(count // max(known, 1) if size < 0 else size for size in wanted)
+    return [call.alias(0, shape)]
+
+
+@kernel("ExpandDims")
+def _expand(call: Call) -> list[Token]:
+    axis = (call.values(1) or (0,))[0]
+    shape = list(call.inputs[0].shape)
+    shape.insert(axis if axis >= 0 else len(shape) + 1 + axis, 1)
+    return [call.alias(0, shape)]
+
+
+@kernel("Squeeze")
+def _squeeze(call: Call) -> list[Token]:
+    axes = call.attribute("squeeze_dims") or ()
+    shape = call.inputs[0].shape
+    chosen = {axis % len(shape) for axis in axes} if axes else {index for index, size in enumerate(shape) if size == 1}
+    return [call.alias(0, [size for index, size in enumerate(shape) if index not in chosen])]
+
+
+@kernel("Transpose", "ConjugateTranspose")
+def _transpose(call: Call) -> list[Token]:
+    source, order = call.inputs[0].shape, call.values(1)
+    if order is None or len(order) != len(source):
+        order = tuple(reversed(range(len(source))))
+    shape = [source[axis] for axis in order]
+    moved = [axis for axis in order if source[axis] != 1]
+    return [call.alias(0, shape) if moved == sorted(moved) else call.output(shape)]
