@@ -110,7 +110,7 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
     """The HTML page's content: a tab for each group of inputs, and what changed from the first to each other."""
     from tfmemlens.attribution.ledger import ledger_of
 
-    found = [_seen(list(group), hints, device) for group in groups]
+    found = [_seen(group, hints, device) for group in groups]
     reports = [report(each) for each in found]
     tabs = tuple(Tab(each, tuple(ledger_of(moment, hints, each.case.capture.graph) for moment in each.case.moments)) for each in reports)
     fired = {finding.rule for each in reports for finding in each.findings}
@@ -119,31 +119,15 @@ def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str 
     return Page(tabs, differences, {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired})
 
 
-def _seen(group: list[Input], hints: Hints, device: str | None) -> Capture:
-    """A capture of traces and logs, or the predicted step of one saved model; its batch is 32 unless the hints say otherwise."""
-    problem = None
-    try:
-        found = timelines(group, hints, device) if device else capture(group, hints)
-        if found.timelines or found.incidents or len(group) > 1:
-            return found
-    except UnreadableInput as unreadable:
-        problem = unreadable
-    from tfmemlens.readers import networks
-
-    if len(group) == 1 and (network := networks.find(group[0])) is not None:
-        sizes = {"": hints.input_shape[1:]} if hints.input_shape else {}
-        batch = hints.batch or (hints.input_shape[0] if hints.input_shape else None) or 32
-        return estimate(network, Settings(batch, limit_bytes=hints.limit_bytes, inputs=sizes))
-    if problem:
-        raise problem
-    return found
+def _seen(group: Input | Iterable[Input], hints: Hints, device: str | None) -> Capture:
+    return timelines(group, hints, device) if device else capture(group, hints)
 
 
 def difference(before: Input | Iterable[Input], after: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Difference:
     """What changed from one input to another. Raises UnreadableInput when one of them has no memory figures."""
     cases = []
     for source in (before, after):
-        found = _seen([source] if isinstance(source, str | PathLike) else list(source), hints, device)
+        found = _seen(source, hints, device)
         case = attribution.attribute(found)
         if not case.moments:
             raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", "; ".join(note.text for note in found.notes))

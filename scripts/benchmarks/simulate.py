@@ -22,6 +22,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.graph_file import read_graph
 
+GRAPHS = Path(os.environ.get("TFMEMLENS_GRAPHS", tempfile.gettempdir())) / "tfmemlens-graphs"
 RESULTS = Path(__file__).with_name("simulate_results.json")
 MODELS = (
     ("lenet", (64, 256, 1024)),
@@ -49,23 +50,35 @@ def wanted(environments: list[str]) -> list[tuple[str, str, int, str, int]]:
                 continue
             runs += [(environment, model, batch, optimizer, 0) for batch in batches for optimizer in ("adam", "sgd")]
             runs += [(environment, model, batches[1], "none", 1)]
-    return runs
+    middle = {model: batches[1] for model, batches in MODELS}
+    return sorted(runs, key=lambda each: (each[2] != middle[each[1]], each[3] != "adam"))  # so that a cut run has seen every model
 
 
 def measure(environment: str, model: str, batch: int, optimizer: str, infer: int) -> dict[str, object]:
     """One real run and what three ways say of its graph."""
-    with tempfile.TemporaryDirectory() as folder:
-        graph = os.path.join(folder, "step.meta")
-        settings = {"infer": 1} if infer else {"optimizer": optimizer}
-        facts = run(environment, model, batch, 16000, graph=graph, grappler=1, **settings)
-        assert facts is not None
-        loaded = read_graph(graph)
-    fetches = [str(name) for name in facts["fetches"]]  # type: ignore[attr-defined]
-    found = {key: facts.get(key) for key in ("max_in_use_bytes", "grappler_bytes", "variables_bytes", "slots_bytes")}
-    formula = _formula(loaded, facts) if not infer else None
-    predicted = of_graph(loaded, fetches, batch).peak_bytes
     key = {"tf": environment, "model": model, "batch": batch, "optimizer": optimizer, "inference": bool(infer)}
-    return {**key, **found, "formula_bytes": formula, "predicted_bytes": predicted}
+    GRAPHS.mkdir(parents=True, exist_ok=True)
+    graph = graph_of(key)
+    settings = {"infer": 1} if infer else {"optimizer": optimizer}
+    facts = run(environment, model, batch, 16000, graph=graph, grappler=1, **settings)
+    assert facts is not None
+    found = {name: facts.get(name) for name in ("max_in_use_bytes", "grappler_bytes", "variables_bytes", "slots_bytes", "fetches")}
+    formula = _formula(read_graph(graph), facts) if not infer else None
+    return predicted({**key, **found, "formula_bytes": formula})
+
+
+def graph_of(key: dict[str, object]) -> Path:
+    """Where the graph of a run is kept, so that predictions can be made again without running anything."""
+    return GRAPHS / ("-".join(str(value).replace(" ", "-") for value in list(key.values())[:5]) + ".meta")
+
+
+def predicted(result: dict[str, object]) -> dict[str, object]:
+    """The result with today's prediction, where its graph is still there."""
+    graph = graph_of(result)
+    if not graph.exists() or not result.get("fetches"):
+        return result
+    fetches = [str(name) for name in result["fetches"]]  # type: ignore[attr-defined]
+    return {**result, "predicted_bytes": of_graph(read_graph(graph), fetches, int(str(result["batch"]))).peak_bytes}
 
 
 def _formula(graph: Graph, facts: dict[str, object]) -> int:
@@ -78,7 +91,7 @@ def _formula(graph: Graph, facts: dict[str, object]) -> int:
 
 
 def main(environments: list[str]) -> None:
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    known = [predicted(each) for each in json.loads(RESULTS.read_text())] if RESULTS.exists() else []
     done = {(each["tf"], each["model"], each["batch"], each["optimizer"], int(each["inference"])) for each in known}
     left = [each for each in wanted(environments) if each not in done]
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:

@@ -44,7 +44,7 @@ class Tab:
         self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
-        self.page.wait_for_selector("html[data-ready]", timeout=10_000)
+        self.page.wait_for_selector("html[data-ready]", timeout=30_000)
 
     def quiet(self) -> None:
         """Nothing went wrong, and nothing but the file itself was asked for."""

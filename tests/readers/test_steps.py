@@ -163,3 +163,13 @@ def test_a_log_that_speaks_of_memory_late_is_still_found(tmp_path: Path) -> None
     file.write_text("2026-01-01 00:00:00.000000: I tensorflow/core/x.cc:1] chatter\n" * 4000 + text, encoding="utf-8")
     assert pipeline.timelines(file).timelines[0].peak_bytes == pipeline.timelines(SAMPLES / "log_memory" / "1.15-lenet.log.gz").timelines[0].peak_bytes
     assert [step.step for step in steps.find(tmp_path)] == [1, 2, 3]
+
+
+def test_what_the_profiler_made_of_a_run_is_the_same_step(tmp_path: Path) -> None:
+    run = tmp_path / "plugins" / "profile" / "2026_11_20_10_00_00"
+    put(XPLANE, run / "host.xplane.pb")
+    put(SAMPLES / "chrome_trace" / "2.4-profiler.trace.json.gz", run / "host.trace.json.gz")
+    put(SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz", run / "host.memory_profile.json.gz")
+    (run / "host.overview_page.pb").write_bytes(bytes(range(256)))
+    assert [step.format for step in steps.find(tmp_path)] == ["xspace"]
+    assert not pipeline.capture(tmp_path).notes

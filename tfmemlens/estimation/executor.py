@@ -249,7 +249,7 @@ class Executor:
                 continue
             buffer = variable.token.buffer
             if buffer is not None and buffer.holders > 1:
-                self._give(variable, self.memory.allocate(call.node.name, call.node.op, buffer.size_bytes, variable.token.shape, variable.token.dtype))
+                self._give(variable, self.memory.allocate(variable.name, "VarHandleOp", buffer.size_bytes, variable.token.shape, variable.token.dtype))
 
     def _give(self, variable: Variable, buffer: Buffer | None) -> None:
         """Another buffer for a variable; the old one lives as long as it is read."""

@@ -48,13 +48,14 @@ def predict(network: Network, settings: Settings) -> Prediction:
     return Prediction(done, step, _timeline(step, middle, settings), optimizer, spread)
 
 
-def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> list[tuple[Mapping[int, Chunk], Run]]:
+def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> list[tuple[Mapping[int, int], Run]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
-    found: list[tuple[Mapping[int, Chunk], Run]] = []
+    found: list[tuple[Mapping[int, int], Run]] = []
     chance = Random(0)
     for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 3):
+        sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
         result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None)
-        found.append((standing, result))
+        found.append((sizes, result))
         standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
@@ -96,14 +97,14 @@ def _initialized(pool: Pool, weight: Value) -> Chunk | None:
     return shifted
 
 
-def _timeline(step: steps.Step, settled: tuple[Mapping[int, Chunk], Run], settings: Settings) -> Timeline:
+def _timeline(step: steps.Step, settled: tuple[Mapping[int, int], Run], settings: Settings) -> Timeline:
     device, allocator = ("GPU:0", "GPU_0_bfc") if settings.device == "gpu" else ("CPU:0", "cpu")
     standing, result = settled
     buffers = step.tape.buffers
     lives = sorted(result.lives, key=lambda life: life.start_micros)
     rows = [_row(buffers, life, device, allocator) for life in lives]
     gone = {life.buffer for life in lives if life.op is None}
-    before = [_standing_row(buffers[index], chunk, device, allocator) for index, chunk in standing.items() if index not in gone]
+    before = [_standing_row(buffers[index], size, device, allocator) for index, size in standing.items() if index not in gone]
     owners = {row.node: life.op.owner for row, life in zip(rows, lives, strict=True) if row.node and life.op}
     owners |= {buffers[index].node: buffers[index].owner for index in standing}
     names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
@@ -113,8 +114,8 @@ def _timeline(step: steps.Step, settled: tuple[Mapping[int, Chunk], Run], settin
     )  # fmt: skip
 
 
-def _standing_row(buffer: Buffer, chunk: Chunk, device: str, allocator: str) -> Allocation:
-    return Allocation(buffer.node, chunk.size_bytes, buffer.op, device, allocator, buffer.bytes, shape=buffer.shape, dtype=buffer.dtype, purpose=PERSISTENT)
+def _standing_row(buffer: Buffer, chunk_bytes: int, device: str, allocator: str) -> Allocation:
+    return Allocation(buffer.node, chunk_bytes, buffer.op, device, allocator, buffer.bytes, shape=buffer.shape, dtype=buffer.dtype, purpose=PERSISTENT)
 
 
 def _row(buffers: Sequence[Buffer], life: Life, device: str, allocator: str) -> Allocation:

@@ -10,7 +10,7 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import ordered, rewritten
+from tfmemlens.estimation.rewriting import rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -21,8 +21,6 @@ from tfmemlens.units import MIB
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
-SCHEDULES = 5
-"""How many orders of execution are thought through; the one with the middle peak is the answer."""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -39,31 +37,23 @@ def of_graph(
     initializers: Graph | None = None,
     optimized: bool = False,
     held_inputs: bool = False,
-    variant: int | None = None,
+    variant: int = 0,
     steps: int = _STEPS,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
     that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
-    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
+    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
-    if variant is None:
-        found = [
-            of_graph(
-                graph, fetches, batch, shapes=shapes, device=device, limit_bytes=limit_bytes, first_region_bytes=first_region_bytes, threads=threads,
-                initializers=initializers, optimized=optimized, held_inputs=held_inputs, variant=each, steps=steps,
-            )
-            for each in range(SCHEDULES)
-        ]  # fmt: skip
-        return sorted(found, key=lambda timeline: timeline.peak_bytes)[SCHEDULES // 2]
     names = tuple(resolved(graph, fetches))
     memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(ordered(graph, variant) if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
+    executor = Executor(graph if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
     _complete(variables, graph, executor, memory)
     if held_inputs:
         feeds.memory = memory

@@ -45,7 +45,7 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
     step.scalars = [step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT) for at in range(optimizer.scalars + 6)]
     if training:
         tape = step.tape
-        seeds = [seed for value in outputs for seed in _loss(step, value)]
+        seeds = [seed for value in outputs for seed in _loss(step, value, network.loss)]
         tape.differentiate(seeds)
         tape.phase = Phase.OPTIMIZER
         for layer, weight, trainable in step.weights:
@@ -156,12 +156,22 @@ def _cast(tape: Tape, value: Value, dtype: str) -> Value:
     return made
 
 
-def _loss(step: Step, output: Value) -> list[tuple[Value, Value]]:
-    """Cross-entropy where the last op is a softmax, else a mean of squares; its labels come with the batch."""
+_MANY_CLASSES = 1000
+
+
+def is_sparse(output: Value, op: str, loss: str | None) -> bool:
+    """Whether labels are class numbers: as compiled, else after a softmax, and for logits of a thousand classes or more."""
+    if loss is not None:
+        return "sparse" in loss
+    return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MANY_CLASSES,))
+
+
+def _loss(step: Step, output: Value, loss: str | None) -> list[tuple[Value, Value]]:
+    """Cross-entropy of class numbers, else a mean of squares; the labels come with the batch."""
     tape = step.tape
     tape.layer, tape.phase = "loss", Phase.FORWARD
     last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
-    if last is not None and last.op == "Softmax":
+    if is_sparse(output, last.op if last else "", loss):
         labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
         step.inputs.append(labels)
         probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])

@@ -9,6 +9,8 @@ INPUT = 2.2
 """A convolution's gradient for its input against its forward pass."""
 FILTER = 4.5
 """The same for its filter: it still runs when the layers before it have begun."""
+FILTER_AT_ONCE = 2.0
+"""The same where one round of patches takes the whole batch."""
 TRANSPOSED = 4.0
 """A matrix product's gradients against its forward pass."""
 SLOW = 30.0

@@ -81,10 +81,16 @@ def _feeds_second_input(case: Case, row: Row) -> bool:
     )
 
 
+def _of_conv_output(row: Row) -> bool:
+    """A copy of what a convolution made, as batch normalisation reads it."""
+    kept = row.owner.copy_of == "output" and row.owner.phase.value == "forward"
+    return kept and (row.owner.forward or "").rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")
+
+
 def _forcing(case: Case, moment: Moment, copies: list[Row]) -> tuple[str, str]:
     """The likeliest op that keeps its input in the old format, and how to check."""
     kept = [row for row in copies if row.owner.copy_of == "output" and row.owner.phase.value == "forward"]
-    pre_norm = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")]
+    pre_norm = list(filter(_of_conv_output, copies))
     resized = [row for row in kept if (row.owner.forward or "").rpartition("/")[2].startswith(("Relu", "Elu", "add"))]
     if len(pre_norm) >= 2 and (
         (case.api.oldest < (1, 15) and sum(_feeds_second_input(case, row) for row in pre_norm) >= 2)
@@ -119,8 +125,10 @@ def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tu
         found.append(
             Remedy(
                 "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish "
-                "(time more than memory: backward then keeps the conv outputs themselves in place of their copies)",
+                "(the peak falls by less where backward then keeps the conv outputs themselves in place of their copies)",
                 _code.batch_norm_training(case.api),
+                total(list(filter(_of_conv_output, copies))),
+                Certainty.BOUND,
             )
         )
     found.append(

@@ -127,6 +127,8 @@ class Network:
     """The version of that writer, where the file states it."""
     optimizer: str | None = None
     """The optimizer it was compiled with, where the file states it, as its class's name."""
+    loss: str | None = None
+    """The loss it was compiled with, where the file states it, in lower case without underscores: `sparsecategoricalcrossentropy`."""
     path: str = ""
     """Where it was read."""
     sequential: bool = False

@@ -109,10 +109,14 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
     raise UnreadableInput(f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`")
 
 
+_PROFILER_PAGES = tuple(f".{page}.pb" for page in ("input_pipeline", "kernel_stats", "overview_page", "tensorflow_stats", "op_stats", "pod_viewer"))
+"""What the profiler made of an XSpace for TensorBoard's other pages."""
+
+
 def _may_tell(name: str) -> bool:
     """Whether a file of a directory can have anything to say; one that is named by the user is always read."""
     return not name.startswith(".") and not name.endswith(
-        (".ll", ".o", ".mlir", ".debug_options", ".py", ".pyc", ".png", ".npy", ".npz", ".index", ".h5", ".keras", ".dot", ".svg")
+        (".ll", ".o", ".mlir", ".debug_options", ".py", ".pyc", ".png", ".npy", ".npz", ".index", ".h5", ".keras", ".dot", ".svg", *_PROFILER_PAGES)
     )
 
 

@@ -93,7 +93,7 @@ def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]
 
 
 def _together(steps: list[TracedStep]) -> list[TracedStep]:
-    """The hosts of one profiler run as one step."""
+    """The hosts of one profiler run as one step, without the files that the profiler made of the same events."""
     runs: dict[str, TracedStep] = {}
     others = []
     for step in steps:
@@ -104,7 +104,8 @@ def _together(steps: list[TracedStep]) -> list[TracedStep]:
             runs[folder] = replace(runs[folder], paths=(*runs[folder].paths, *step.paths))
         else:
             runs[folder] = step
-    return [*others, *runs.values()]
+    made = ("chrome-trace", "memory-profile")
+    return [*(step for step in others if step.format not in made or str(Path(step.paths[0]).resolve().parent) not in runs), *runs.values()]
 
 
 Source = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -143,7 +144,8 @@ def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[
     if not files:
         return inputs.resolve(place), []
     traces = {path for step in steps for path in step.paths}
-    beside = [file for file in inputs.resolve(place) if file.path not in traces] if logs else []
+    runs = {Path(path).parent for step in steps if step.format == "xspace" for path in step.paths if _is_run(Path(path).resolve().parent)}
+    beside = [file for file in inputs.resolve(place) if file.path not in traces and Path(file.path).parent not in runs] if logs else []
     return beside + files, notes
 
 

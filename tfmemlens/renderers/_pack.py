@@ -18,6 +18,7 @@ from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
 
 KINDS = [kind.value for kind in Kind]
+_WORDS = {"exact": "", "estimate": "about ", "lower bound": "at least "}
 MAX_CHUNKS = 200_000
 
 
@@ -131,7 +132,7 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
         "unit": unit,
         "times": column((round((time - origin) / unit) for time in times), delta=True),
         "peak": timeline.peak_index,
-        "bound": int(timeline.precision == "lower bound"),
+        "bound": _WORDS[timeline.precision],
         **({"ordinal": int(origin)} if timeline.ordinal else {}),
         "phases": [[phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases],
     }

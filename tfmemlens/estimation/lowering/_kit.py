@@ -241,7 +241,8 @@ def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, pa
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
-            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=work.FILTER * flops)
+            longer = work.FILTER if buffers is None or batch > buffers.images else work.FILTER_AT_ONCE
+            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops)
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
             data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops)

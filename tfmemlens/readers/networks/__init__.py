@@ -40,14 +40,6 @@ def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
     raise UnreadableInput(f"{where} is no model that tfmemlens knows", HINT)
 
 
-def find(path: str | os.PathLike[str]) -> Network | None:
-    """The model in a file or folder, None when there is none that can be read."""
-    try:
-        return read(path) if os.path.exists(path) else None
-    except (UnreadableInput, ValueError):
-        return None
-
-
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether this file holds a Keras model and nothing that another reader knows: an archive, an H5 file, an architecture."""
     where = Path(path)

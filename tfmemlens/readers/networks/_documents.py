@@ -26,7 +26,8 @@ def network_of_text(text: str | bytes, path: str, keras_version: str | None = No
     network = network_of(document, path, keras_version)
     if training_config and not network.optimizer:
         with suppress(ValueError, AttributeError):
-            return replace(network, optimizer=_optimizer({"compile_config": json.loads(training_config)}))
+            compiled = {"compile_config": json.loads(training_config)}
+            return replace(network, optimizer=_optimizer(compiled), loss=network.loss or _loss(compiled))
     return network
 
 
@@ -45,7 +46,7 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
         raise UnreadableInput(f"{path} looks like a Keras model, but its layers cannot be read ({type(problem).__name__}: {problem})", _SUBCLASSED) from None
     if not network.layers:
         raise UnreadableInput(f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED)
-    return replace(network, version=version, optimizer=_optimizer(document), path=path)
+    return replace(network, version=version, optimizer=_optimizer(document), loss=_loss(document), path=path)
 
 
 def _plain(value: Any) -> Any:
@@ -80,6 +81,19 @@ def _optimizer(document: Mapping[str, Any]) -> str | None:
     if name == "SGD" and settings.get("momentum"):
         return "momentum"
     return "amsgrad" if name == "Adam" and settings.get("amsgrad") else name or None
+
+
+def _loss(document: Mapping[str, Any]) -> str | None:
+    compiled = document.get("compile_config") or document.get("training_config")
+    told = compiled.get("loss") if isinstance(compiled, Mapping) else None
+    for _ in range(3):  # a list or dict of losses stands for its first; a wrapped function names itself inside
+        if isinstance(told, Mapping):
+            inner = told.get("config")
+            wrapped = inner.get("fn") if isinstance(inner, Mapping) and told.get("class_name") == "LossFunctionWrapper" else None
+            told = wrapped or told.get("class_name") or next(iter(told.values()), None)
+        elif isinstance(told, list):
+            told = next(iter(told), None)
+    return told.lower().replace("_", "") if isinstance(told, str) else None
 
 
 def _text(value: object) -> str | None:

@@ -103,7 +103,7 @@ export class CurveView {
     pen.lineTo(x - 5, y - 7);
     pen.lineTo(x + 5, y - 7);
     pen.fill();
-    const text = `peak ${ledger.bound ? "at least " : ""}${human(ledger.total(ledger.peak))} at ${ledger.moment(ledger.times[ledger.peak])}`;
+    const text = `peak ${ledger.bound}${human(ledger.total(ledger.peak))} at ${ledger.moment(ledger.times[ledger.peak])}`;
     const room = pen.measureText(text).width + 12;
     pen.fillText(text, x + room > width ? Math.max(x - room, 2) : x + 9, Math.max(y - 3, 8));
   }

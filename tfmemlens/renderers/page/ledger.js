@@ -52,7 +52,7 @@ export class Ledger {
     this.times = ticks.map((tick) => tick * (moment.unit ?? 1));
     this.peak = this.timed ? moment.peak : -1;
     this.ordinal = moment.ordinal;
-    this.bound = moment.bound;
+    this.bound = moment.bound ?? "";
     this.rowOf = new Int32Array(this.events);
     let before = 0;
     for (let row = 0; row < this.rows; row++) {

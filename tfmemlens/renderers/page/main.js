@@ -123,7 +123,7 @@ function hearCopies() {
       const code = button.parentElement.querySelector("code").textContent;
       await copied(code);
       button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 1500);
+      setTimeout(() => (button.textContent = "Copy"), 3000);
     });
   }
 }
