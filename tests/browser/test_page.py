@@ -208,7 +208,7 @@ def test_remedies_are_copied(show: Open) -> None:
     button = tab.page.locator("button.copy").first
     code = button.locator("xpath=..").locator("code").inner_text()
     button.click()
-    tab.page.wait_for_function("document.querySelector('button.copy').textContent === 'Copied'")
+    tab.page.locator("button.copy", has_text="Copied").first.wait_for()
     assert tab.page.evaluate("navigator.clipboard.readText()") == code
     tab.quiet()
 
