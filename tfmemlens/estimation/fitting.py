@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tfmemlens.errors import UsageError
 from tfmemlens.estimation.axes import Axis
 from tfmemlens.estimation.replay import Step
 from tfmemlens.estimation.scaling import input_rank, length_axis, shares_of_half, side_axis
@@ -38,8 +39,12 @@ class Known:
 
 
 def fit(known: Known) -> Fit:
-    """The fit without remedies. What grows is told at the largest batch, else at four times the measured one: there growth has outrun buffers of fixed size."""
+    """The fit without remedies. Raises UsageError when nothing grows. What grows is told at the largest batch, else at four times the measured one: there growth has outrun buffers of fixed size."""
     step, batch = known.step, known.step.batch
+    if all(law.scale is Scale.FIXED for law in step.laws):
+        raise UsageError(
+            f"nothing in this step grows with a batch of {batch}, as far as its shapes tell", "give the right one with --batch, or a RunMetadata with graphs"
+        )
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
     told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)

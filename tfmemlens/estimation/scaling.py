@@ -38,7 +38,23 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
     candidates = _input_sizes(graph) if graph else {}
     if candidates:
         return max(candidates, key=lambda size: (_agreement(size, leading) * candidates[size], candidates[size], size)), "the graph's inputs"
-    return (leading.most_common(1)[0][0], "the commonest leading dimension") if leading else None
+    counted = _leading_of_many(timeline)
+    return (max(counted, key=lambda size: (_agreement(size, counted), counted[size])), "the commonest leading dimension") if counted else None
+
+
+def _leading_of_many(timeline: Timeline) -> Counter[int]:
+    """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by their names."""
+    table = timeline.table
+    standing = set(timeline.standing.shape)
+    found: Counter[int] = Counter()
+    seen = set()
+    for node, shape, purpose in zip(table.node, table.shape, table.purpose, strict=True):
+        if not shape or len(shape) < 2 or not shape[0] or shape in standing or purpose == TEMPORARY or (node, shape) in seen:
+            continue
+        if not any(word in (node or "") for word in (*_PER_WEIGHT_NAMES, "MatMul_1", "Initializer", "Assign", "update_")):
+            seen.add((node, shape))
+            found[shape[0]] += 1
+    return found
 
 
 def _input_sizes(graph: Graph) -> dict[int, float]:
@@ -94,6 +110,8 @@ def _guess(row: Allocation, shape: tuple[int, ...], batch: int, weights: set[tup
     if _is_patch_buffer(name, row.op) and len(shape) == 3:
         return (False,) * 3
     if batch > 1 and shape[0] % batch == 0 and shape[0] and (shape[0] == batch or len(shape) > 1):
+        return tuple(index == 0 for index in range(len(shape)))
+    if batch == 1 and shape[0] == 1 and len(shape) > 1:
         return tuple(index == 0 for index in range(len(shape)))
     if batch in shape[1:2] and len(shape) > 2:
         return tuple(index == 1 for index in range(len(shape)))
