@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfmemlens.attribution.layout_copies import study
@@ -41,6 +41,8 @@ def graph_of(*nodes: Node) -> Graph:
     return Graph({node.name: node for node in nodes})
 
 
+@example([Node("n0", "Split"), Node("a-0-TransposeNHWCToNCHW-LayoutOptimizer", "Transpose", ("n0",))])
+@settings(max_examples=300, deadline=None)
 @given(st.lists(NODES, max_size=12))
 def test_any_graph_gets_an_answer(nodes: list[Node]) -> None:
     graph = graph_of(*nodes)

@@ -93,6 +93,8 @@ class Walk:
         references = [each for each in node.inputs if not each.startswith("^")]
         found = []
         for index in ops.data_inputs(node.op, len(references)):
+            if index >= len(references):  # a graph that is cut or damaged
+                break
             shape = type_of(self.types, references[index]).shape
             source = self.graph.nodes.get(split_reference(references[index])[0])
             if source is not None and (shape is None or len(shape) >= 4):
