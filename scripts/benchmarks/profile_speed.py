@@ -3,7 +3,7 @@
     TFMEMLENS_ENVS=… python scripts/benchmarks/profile_speed.py TRACE.pb... [--others] [--runs 3]
 
 The floor runs in the environment `tf2.11`, TensorFlow's own tools (`--others`) in `tf1.15`; scripts/make_traces/environments.sh makes both, and
-scripts/benchmarks/big_trace.py the traces. All figures are CPU seconds inside a process that has done its imports. `upb` is the same parse by a newer protobuf.
+scripts/benchmarks/big_trace.py the traces. All figures are CPU seconds inside a process that has done its imports; nothing is freed within them. `upb` is the same parse by a newer protobuf.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ start = time.process_time()
 {work}
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
-FLOOR = ("from tensorboard.compat.proto.config_pb2 import RunMetadata\nraw = open(sys.argv[1], 'rb').read()", "RunMetadata().ParseFromString(raw)")
-UPB = ("from tfmemlens.schema import parse\nparse('RunMetadata', b'')\nraw = open(sys.argv[1], 'rb').read()", "parse('RunMetadata', raw)")
+FLOOR = (
+    "from tensorboard.compat.proto.config_pb2 import RunMetadata\nraw = open(sys.argv[1], 'rb').read()",
+    "metadata = RunMetadata()\nmetadata.ParseFromString(raw)",
+)
+UPB = ("from tfmemlens.schema import parse\nparse('RunMetadata', b'')\nraw = open(sys.argv[1], 'rb').read()", "metadata = parse('RunMetadata', raw)")
 WARM = "import tfmemlens\nfrom tfmemlens.renderers import terminal\nterminal.render(tfmemlens.read(sys.argv[2]).peak)"
-PEAK = (WARM, "tfmemlens.read(sys.argv[1]).peak_bytes")
-PAGE = (WARM, "terminal.render(tfmemlens.read(sys.argv[1]).peak)")
+PEAK = (WARM, "trace = tfmemlens.read(sys.argv[1])\nassert trace.peak_bytes")
+PAGE = (WARM, "trace = tfmemlens.read(sys.argv[1])\nterminal.render(trace.peak)")
 _TF = "from tensorflow.core.protobuf import config_pb2\nmetadata = config_pb2.RunMetadata()\nmetadata.ParseFromString(open(sys.argv[1], 'rb').read())\n"
 TIMELINE = (
     _TF + "from tensorflow.python.client import timeline",

@@ -18,7 +18,7 @@ _FORWARDS = frozenset(
     "Merge NextIteration StopGradient ReluGrad Log Exp Neg Softmax Dropout".split()
 )
 """Ops that may hand their input's buffer on as their output."""
-MANY = 60_000
+MANY = 20_000
 """Node executions beyond which labels are not read for a graph."""
 
 

@@ -35,7 +35,11 @@ def total(found: list[Row]) -> int:
 
 def of_kind(moment: Moment, *kinds: Kind) -> list[Row]:
     """The rows of these kinds, largest first."""
-    return rows(moment, lambda row: row.owner.kind in kinds)
+    namings = moment.namings or (None,) * len(moment.attribution.table)
+    found = [each for kind in kinds for each in moment.attribution.ranked_by_kind.get(kind, ())]
+    if len(kinds) > 1:
+        found.sort(key=lambda each: (-each[0].total_bytes, each[2]))
+    return [Row(allocation, owner, namings[index]) for allocation, owner, index in found]
 
 
 def quote(row: Row) -> Evidence:

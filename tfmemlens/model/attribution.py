@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -90,6 +90,14 @@ class Attribution:
         """The rows with their owners and indices, largest first."""
         rows = zip(self.table, self.owners, range(len(self.table)), strict=True)
         return sorted(rows, key=lambda row: -row[0].total_bytes)
+
+    @cached_property
+    def ranked_by_kind(self) -> Mapping[Kind, Sequence[tuple[Allocation, Owner, int]]]:
+        """The same for each kind."""
+        found: dict[Kind, list[tuple[Allocation, Owner, int]]] = {}
+        for row in self.ranked:
+            found.setdefault(row[1].kind, []).append(row)
+        return found
 
     def by(self, key: str) -> tuple[Group, ...]:
         """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or `node`, largest first."""
