@@ -12,6 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.attribution import Kind
+from tfmemlens.readers import step_stats
 from tfmemlens.readers.run_metadata import capture_of
 from tfmemlens.schema import parse
 
@@ -72,6 +73,15 @@ def test_weights_and_slots_are_those_of_the_model(trace: Path) -> None:
     weights = sum(row.requested_bytes or 0 for row, owner in rows if owner.kind is Kind.PARAMETER)
     slots = sum(row.requested_bytes or 0 for row, owner in rows if owner.kind is Kind.OPTIMIZER_SLOT)
     assert abs(weights + slots - truth["variables_bytes"] - truth["slots_bytes"]) <= 64  # beta powers and step counters go either way
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
+def test_a_long_trace_shows_the_same_weights(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = pipeline.capture(trace).timelines[0].standing
+    monkeypatch.setattr(step_stats, "_MANY", 0)
+    searched = pipeline.capture(trace).timelines[0].standing
+    assert searched.total_bytes >= 0.97 * whole.total_bytes
+    assert set(searched.size_bytes) >= {size for size in whole.size_bytes if size >= 0.01 * whole.total_bytes}
 
 
 def test_founding_question_3() -> None:

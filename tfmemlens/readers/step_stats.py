@@ -23,6 +23,8 @@ from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
+_MANY = 20_000
+"""Node executions beyond which only those are searched for standing buffers that can show one first."""
 _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
@@ -161,7 +163,8 @@ class _Lane:
         """Buffers that outputs point to and that the step did not allocate, each by the first node that showed it."""
         own, found = set[int](), dict[int, tuple[Any, Any]]()
         row, rows = 0, len(self.made_by)
-        for node in self.nodes:
+        many = len(self.nodes) > _MANY
+        for node in filter(_may_stand, self.nodes) if many else self.nodes:
             sizes = []
             while row < rows and self.made_by[row] is node:
                 sizes.append(self.size_bytes[row])
@@ -196,6 +199,13 @@ class _Lane:
             [PERSISTENT] * rows,
             [None] * rows,
         )
+
+
+def _may_stand(node: Any) -> bool:
+    """Whether a node of a long trace is worth a look: variables, constants and arguments show standing buffers, and allocate nothing themselves."""
+    label = node.timeline_label
+    shown = label.endswith("()") or " = Const(" in label or " = ReadVariableOp(" in label or " = _Arg(" in label
+    return (shown or not label) and not node.memory
 
 
 def _shape(description: Any) -> tuple[int, ...] | None:
