@@ -7,15 +7,18 @@ import pkgutil
 from types import ModuleType
 
 
-def plugins(package: ModuleType, *functions: str) -> dict[str, ModuleType]:
-    """The modules of a package that define all these functions, by slug: `fragmented_free_memory.py` is `fragmented-free-memory`."""
+def plugins(package: ModuleType, *functions: str, only: str | None = None) -> dict[str, ModuleType]:
+    """The modules of a package that define all these functions, by slug: `fragmented_free_memory.py` is `fragmented-free-memory`.
+
+    With the slug of one of them, that one alone is imported.
+    """
+    names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_") and not info.ispkg]
+    wanted = [name for name in names if slug(name) == only]
     found = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        if info.name.startswith("_") or info.ispkg:
-            continue
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
-        if all(callable(getattr(module, name, None)) for name in functions):
-            found[slug(info.name)] = module
+    for name in wanted or names:
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        if all(callable(getattr(module, function, None)) for function in functions):
+            found[slug(name)] = module
     return dict(sorted(found.items()))
 
 

@@ -12,14 +12,10 @@ from tfmemlens.collector import uncollected
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
-from tfmemlens.model.difference import Difference
 from tfmemlens.model.layout import LayoutTrial
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.network import Network
-from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
-from tfmemlens.model.step import TracedStep
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import inputs
 from tfmemlens.readers import steps as traced
@@ -27,6 +23,11 @@ from tfmemlens.readers import steps as traced
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+    from tfmemlens.model.difference import Difference
+    from tfmemlens.model.network import Network
+    from tfmemlens.model.page import Page
+    from tfmemlens.model.step import TracedStep
 
 Input = str | PathLike[str]
 
@@ -59,7 +60,7 @@ def estimate(model: Input | Network, settings: Settings = Settings(), python: st
     from tfmemlens.estimation import models
     from tfmemlens.readers import networks
 
-    network = model if isinstance(model, Network) else networks.read(model, python)
+    network = networks.read(model, python) if isinstance(model, str | PathLike) else model
     return models.capture(network, settings)
 
 
@@ -109,6 +110,7 @@ def export(found: Capture, form: str) -> str:
 def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str | None = None) -> Page:
     """The HTML page's content: a tab for each group of inputs, and what changed from the first to each other."""
     from tfmemlens.attribution.ledger import ledger_of
+    from tfmemlens.model.page import Page, Tab
 
     found = [_seen(group, hints, device) for group in groups]
     reports = [report(each) for each in found]

@@ -10,7 +10,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph_file, graph_join, inputs, log_memory, memory_dump, oom_log, steps, xla_dump
+from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, xla_dump
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -26,7 +26,11 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     if not captures:
         raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
     found = replace(merge(steps.told_apart(xla_dump.complete(captures))), hints=hints)
-    return graph_join.join(found, graph_file.read_graph(hints.graph)) if hints.graph else found
+    if not hints.graph:
+        return found
+    from tfmemlens.readers import graph_file, graph_join
+
+    return graph_join.join(found, graph_file.read_graph(hints.graph))
 
 
 def describes_a_model(sources: list[inputs.Input]) -> bool:

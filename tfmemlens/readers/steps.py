@@ -19,7 +19,7 @@ from tfmemlens.errors import TfmemlensError, UsageError
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.step import TracedStep
-from tfmemlens.readers import inputs, log_memory, run_metadata
+from tfmemlens.readers import inputs, log_memory
 
 RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
 """Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
@@ -132,7 +132,9 @@ def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
         notes += said
     found = readers.read(chosen, hints)
     if not logs and found.graph and not found.timelines and not found.incidents and set(found.source.formats) <= _GRAPHS:
-        notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {run_metadata.HOW_TO_TRACE}"))
+        from tfmemlens.readers.run_metadata import HOW_TO_TRACE
+
+        notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {HOW_TO_TRACE}"))
     return replace(found, notes=(*notes, *found.notes))
 
 
