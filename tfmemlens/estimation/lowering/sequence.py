@@ -110,15 +110,19 @@ def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
     return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
 
 
-def _loop(job: Job, spec: LayerSpec, outputs: int, reverse: bool = False) -> list[Value]:
-    """A loop over time: each step's tensors stay in the loop's stacks for backward."""
+def _turned(tape: Tape, x: Value) -> Value:
+    """Time in front."""
+    return tape.op("Transpose", [x], (x.shape[1], x.shape[0], *x.shape[2:]))
+
+
+def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool = False) -> list[Value]:
+    """A loop over time: each step's tensors stay in the loop's stacks for backward. `turned`: the input with time in front, which two loops may share."""
     tape, x = job.tape, job.inputs[0]
     batch, steps, final = x.shape[0], x.shape[1], sizes_of(job.outputs[0])
     listed = (steps, batch, *x.shape[2:])
     weights = [weight for weight in job.weights.values() if tape.needs(weight)]
     work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in job.weights.values()) / 20
-    turned = tape.op("Transpose", [tape.op("ReverseV2", [x]) if reverse else x], listed)
-    items = tape.op("TensorListFromTensor", [turned], listed)
+    items = tape.op("TensorListFromTensor", [tape.op("ReverseV2", [turned]) if reverse else turned], listed)
     state = tape.op("While", [items, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
     stacks = _stacks(job, spec, state, steps)
     made = _gathered(tape, state, stacks, final, steps)
@@ -126,11 +130,13 @@ def _loop(job: Job, spec: LayerSpec, outputs: int, reverse: bool = False) -> lis
     zeros = [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)] if job.keras_3 and tape.needs(x) else []
 
     def back(grad: Value) -> list[Value | None]:
+        begun = zeros or ([tape.op("ZerosLike", [grad], listed, x.dtype)] if tape.needs(x) else [])
         last = _backward(job, grad, stacks, weights, steps, work)
+        held = [] if job.keras_3 else stacks
         data = None
         if tape.needs(x):
-            grads = tape.op("TensorListSetItem", [last, *zeros], listed, x.dtype, over=zeros)
-            data = tape.op("Transpose", [tape.op("TensorListStack", [grads])], x.shape)
+            grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
+            data = tape.op("Transpose", [tape.op("TensorListStack", [grads, *held]), *held], x.shape)
         return [data, *(tape.op("While", [last], weight.shape, weight.dtype) for weight in weights)]
 
     tape.gradient(made, [x, *weights], back)
@@ -153,7 +159,7 @@ def _gathered(tape: Tape, state: Value, stacks: list[Value], final: tuple[int, .
         return tape.op("StridedSlice", [state, *stacks], final)
     across = (steps, final[0], *final[2:])
     listed = stacks or [tape.op("TensorListSetItem", [state], across)]
-    return tape.op("Transpose", [tape.op("TensorListStack", [state, *listed], across, state.dtype)], final)
+    return tape.op("Transpose", [tape.op("TensorListStack", [state, *listed], across, state.dtype), *listed], final)
 
 
 def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], steps: int, work: float) -> Value:
@@ -167,32 +173,35 @@ def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], 
     for piece in range(pieces):
         popped = stacks[len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces]
         reads = [last, *popped, *(listed if piece < pieces / 2 else [])]
-        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps)
+        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps, job.keras_3)
         last = tape.op("While", reads, (grad.shape[0], grad.shape[-1]), temporary=waiting, work=2 * work / pieces)
     return last
 
 
-def _in_flight(weights: list[Value], steps: int) -> int:
-    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel: measured about 16 small ones."""
+def _in_flight(weights: list[Value], steps: int, keras_3: bool) -> int:
+    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel.
+
+    Of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
+    """
     size = sum(weight.bytes for weight in weights)
-    return size * min(steps, 16 if size < 1 << 20 else 6)
+    return size * min(steps, 6 if size >= 1 << 20 else 16 if keras_3 else 22)
 
 
 def _recurrent(job: Job) -> list[Value]:
-    return _loop(job, job.spec, len(job.outputs))
+    return _loop(job, job.spec, len(job.outputs), _turned(job.tape, job.inputs[0]))
 
 
 def _bidirectional(job: Job) -> list[Value]:
     """Twice the loop, and what joins both."""
     tape = job.tape
-    both = []
+    both, turned = [], _turned(tape, job.inputs[0])
     for index, way in enumerate(("forward", "backward")):
         inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
         weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
         shape = job.outputs[0].shape or ()
         half = job.outputs[0] if job.config.get("merge_mode", "concat") != "concat" else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
         part = Job(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads)
-        both += _loop(part, inner, 1, reverse=way == "backward")
+        both += _loop(part, inner, 1, turned, reverse=way == "backward")
     if job.config.get("merge_mode", "concat") is None:
         return both
     made = tape.op("ConcatV2", both, job.shape)
