@@ -229,7 +229,7 @@ def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes, per_sample: bool =
         data = tape.op("MatMul", [grad, kernel], x.shape, work=work.TRANSPOSED * flops) if tape.needs(x) else None
         if not tape.needs(kernel):
             return [data, None]
-        each = tape.op("MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=work.TRANSPOSED * flops)
+        each = tape.op("MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=work.SUMMED * flops)
         return [data, tape.op("Sum", [each], kernel.shape) if per_sample else each]
 
     tape.gradient(made, [x, kernel], back)
