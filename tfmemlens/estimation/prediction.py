@@ -13,6 +13,7 @@ from tfmemlens.estimation import optimizers, steps
 from tfmemlens.estimation.execution import Life, Run, run
 from tfmemlens.estimation.tape import Buffer, Value
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import Owner
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
@@ -105,13 +106,20 @@ def _timeline(step: steps.Step, settled: tuple[Mapping[int, int], Run], settings
     rows = [_row(buffers, life, device, allocator) for life in lives]
     gone = {life.buffer for life in lives if life.op is None}
     before = [_standing_row(buffers[index], size, device, allocator) for index, size in standing.items() if index not in gone]
-    owners = {row.node: life.op.owner for row, life in zip(rows, lives, strict=True) if row.node and life.op}
+    owners = {row.node: _owner(buffers, life) for row, life in zip(rows, lives, strict=True) if row.node and life.op}
     owners |= {buffers[index].node: buffers[index].owner for index in standing}
     names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
     return Timeline(
         device, allocator, AllocationTable.of(rows), AllocationTable.of(before), result.start_bytes, None, BaselineSource.PREDICTED, settings.limit_bytes, True,
         Executions(names, starts, ends), owners=owners,
     )  # fmt: skip
+
+
+def _owner(buffers: Sequence[Buffer], life: Life) -> Owner:
+    """The op's, but a variable that an update copies stays what it was: a weight in a new place."""
+    assert life.op is not None
+    moved = life.buffer is not None and life.op.updates == life.buffer
+    return buffers[life.buffer].owner if moved and life.buffer is not None else life.op.owner
 
 
 def _standing_row(buffer: Buffer, chunk_bytes: int, device: str, allocator: str) -> Allocation:

@@ -12,7 +12,9 @@ FILTER = 4.5
 FILTER_AT_ONCE = 2.0
 """The same where one round of patches takes the whole batch."""
 TRANSPOSED = 4.0
-"""A matrix product's gradients against its forward pass."""
+"""A matrix product's gradient for its input against its forward pass."""
+SUMMED = 1.5
+"""The same for its kernel: a large one is updated before the layers before it need their scratch."""
 SLOW = 30.0
 """Ops on one thread, such as BiasAddGrad and MaxPoolGrad, against element-wise ones."""
 BYTES_PER_MICROSECOND = 50_000.0

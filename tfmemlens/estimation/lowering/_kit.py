@@ -181,15 +181,18 @@ def activated(job: Job, x: Value, name: str | None = None) -> Value:
 
 
 def softmax(tape: Tape, x: Value, twice: bool = False) -> Value:
-    """Its gradient reads its output, and passes over two products. `twice`: a product with it is kept as well, as in Keras 3's attention."""
+    """Its gradient reads its output, and passes over two products.
+
+    `twice`: a product with it is kept as well, as in Keras 3's attention; the gradient then writes over both.
+    """
     made = tape.op("Softmax", [x], over=[x])
     kept = tape.op("Mul", [made]) if twice and tape.training else made
 
     def back(grad: Value) -> list[Value]:
-        product = tape.op("Mul", [grad, made])
+        product = tape.op("Mul", [grad, made], over=[made] if kept is not made else [])
         total = tape.op("Sum", [product], (*x.shape[:-1], 1))
         shifted = tape.op("Sub", [grad, total], x.shape, over=[grad])
-        return [tape.op("Mul", [shifted, kept], over=[shifted])]
+        return [tape.op("Mul", [shifted, kept], over=[kept, shifted] if kept is not made else [shifted])]
 
     tape.gradient(made, [x], back)
     return made
@@ -214,14 +217,20 @@ def copied(tape: Tape, x: Value, op: str, shape: Sizes, back_op: str) -> Value:
     return made
 
 
-def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes) -> Value:
-    """X @ kernel; the gradients of both are products as large as these."""
+def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes, per_sample: bool = False) -> Value:
+    """X @ kernel; the gradients of both are products as large as these.
+
+    `per_sample`: the kernel's gradient is made for each sample and then summed, as where Keras 3 writes a batched product instead of an Einsum.
+    """
     flops = 2.0 * math.prod(x.shape) * shape[-1] * work.PRODUCT
     made = tape.op("MatMul", [x, kernel], shape, work=flops)
 
     def back(grad: Value) -> list[Value | None]:
         data = tape.op("MatMul", [grad, kernel], x.shape, work=work.TRANSPOSED * flops) if tape.needs(x) else None
-        return [data, tape.op("MatMul", [x, grad], kernel.shape, work=work.TRANSPOSED * flops) if tape.needs(kernel) else None]
+        if not tape.needs(kernel):
+            return [data, None]
+        each = tape.op("MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=work.SUMMED * flops)
+        return [data, tape.op("Sum", [each], kernel.shape) if per_sample else each]
 
     tape.gradient(made, [x, kernel], back)
     return made

@@ -10,13 +10,15 @@ from tfmemlens.estimation.lowering.core import dropout
 from tfmemlens.estimation.tape import Tape, Value
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.network import LayerSpec
+from tfmemlens.model.tensor import ITEM_BYTES
 
 Rule = Callable[[Job], list[Value]]
 
-_PER_STEP = {"LSTM": 6.0, "GRU": 7.0, "SimpleRNN": 3.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
-_OLD_GRU = 1.2
+_PER_STEP = {"LSTM": 7.0, "GRU": 6.0, "SimpleRNN": 1.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
+"""Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and what the step gives, as profiles show them."""
 _PARTS = 256
-"""Tensors of [batch, units] that one time step keeps for backward, beyond its input: measured, 60 to 100 steps of 32 to 128 units."""
+_PIECES = 8
+"""In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2 stands in a function that holds all."""
 
 
 def _product(tape: Tape, x: Value, y: Value, shape: tuple[int, ...], work: float) -> Value:
@@ -30,11 +32,27 @@ def _product(tape: Tape, x: Value, y: Value, shape: tuple[int, ...], work: float
     return made
 
 
+def _einsum(tape: Tape, x: Value, y: Value, shape: tuple[int, ...], work: float, passing: int) -> Value:
+    """An Einsum turns operands and result as it needs them, in scratch of its own (`passing` bytes forward), and keeps none of it.
+
+    Its gradients are two more; each holds two turned tensors as large as the smaller operand.
+    """
+    made = tape.op("Einsum", [x, y], shape, work=work, temporary=passing)
+    turned = 2 * min(x.bytes, y.bytes)
+
+    def back(grad: Value) -> list[Value | None]:
+        pairs = ((x, y), (y, x))
+        return [tape.op("Einsum", [grad, other], one.shape, work=work, temporary=turned) if tape.needs(one) else None for one, other in pairs]
+
+    tape.gradient(made, [x, y], back)
+    return made
+
+
 def _projected(job: Job, x: Value, name: str, shape: tuple[int, ...]) -> Value:
     kernel = job.weight(f"{name}/kernel")
     assert kernel is not None
     flat = job.tape.alias(kernel, (kernel.shape[0], math.prod(kernel.shape[1:]))) if name != "attention_output" else kernel
-    made = matmul(job.tape, x, flat, shape)
+    made = matmul(job.tape, x, flat, shape, per_sample=job.keras_3)
     return biased(job.tape, made, job.weight(f"{name}/bias"))
 
 
@@ -54,15 +72,13 @@ def _multi_head(job: Job) -> list[Value]:
     if shared != heads:
         k, v = (copied(tape, each, "Tile", (batch, others, heads, each.shape[-1]), "Sum") for each in (k, v))
     q = scaled(tape, q)
-    k, q = (copied(tape, each, "Transpose", (batch, heads, each.shape[1], deep), "Transpose") for each in (k, q))
-    v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
     work = 2.0 * batch * heads * length * others * deep / 20
-    scores = _product(tape, q, k, (batch, heads, length, others), work)
+    turned = 0 if job.keras_3 else batch * heads * length * others * ITEM_BYTES.get(q.dtype, 4)
+    scores = _einsum(tape, q, k, (batch, heads, length, others), work, q.bytes + k.bytes + turned)
     weights = softmax(tape, scores, twice=job.keras_3)
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
-    context = _product(tape, weights, v, (batch, heads, length, wide), work)
-    joined = copied(tape, context, "Transpose", (batch, length, heads, wide), "Transpose")
+    joined = _einsum(tape, weights, v, (batch, length, heads, wide), work, v.bytes + q.bytes // deep * wide)
     made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
     return [made, weights][: len(job.outputs)]
 
@@ -94,48 +110,98 @@ def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
     return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
 
 
-def _loop(job: Job, spec: LayerSpec, outputs: int) -> list[Value]:
-    """A loop over time: each step's tensors stay in the loop's stacks for backward."""
+def _turned(tape: Tape, x: Value) -> Value:
+    """Time in front."""
+    return tape.op("Transpose", [x], (x.shape[1], x.shape[0], *x.shape[2:]))
+
+
+def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool = False) -> list[Value]:
+    """A loop over time: each step's tensors stay in the loop's stacks for backward. `turned`: the input with time in front, which two loops may share."""
     tape, x = job.tape, job.inputs[0]
-    batch, steps = x.shape[0], x.shape[1]
-    width = sum(_PER_STEP.get(kind, 8.0) * (1.0 if job.keras_3 or kind != "GRU" else _OLD_GRU) * units for kind, units in _cells(spec))
+    batch, steps, final = x.shape[0], x.shape[1], sizes_of(job.outputs[0])
+    listed = (steps, batch, *x.shape[2:])
     weights = [weight for weight in job.weights.values() if tape.needs(weight)]
-    work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in weights) / 20
-    across = tape.op("Transpose", [x], (steps, batch, *x.shape[2:]))
-    made = tape.op("While", [across, *weights], sizes_of(job.outputs[0]), job.dtype, work=work)
-    shape = (max(steps // _PARTS, 1), batch, round(width))
-    parts = range(min(_PARTS, steps) if tape.training else 0)
-    stacks = [tape.op("TensorListPushBack", [made, across], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True) for _ in parts]
+    work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in job.weights.values()) / 20
+    items = tape.op("TensorListFromTensor", [tape.op("ReverseV2", [turned]) if reverse else turned], listed)
+    state = tape.op("While", [items, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
+    stacks = _stacks(job, spec, state, steps)
+    made = _gathered(tape, state, stacks, final, steps)
+    made = tape.op("ReverseV2", [made]) if reverse and len(final) > 2 else made
+    zeros = [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)] if job.keras_3 and tape.needs(x) else []
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("While", [grad, *stacks, made], x.shape, temporary=_in_flight(weights, steps), work=2 * work)
-        return [data, *(tape.op("While", [grad, data], weight.shape) for weight in weights)]
+        begun = zeros or ([tape.op("ZerosLike", [grad], listed, x.dtype)] if tape.needs(x) else [])
+        last = _backward(job, grad, stacks, weights, steps, work)
+        held = [] if job.keras_3 else stacks
+        data = None
+        if tape.needs(x):
+            grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
+            data = tape.op("Transpose", [tape.op("TensorListStack", [grads, *held]), *held], x.shape)
+        return [data, *(tape.op("While", [last], weight.shape, weight.dtype) for weight in weights)]
 
     tape.gradient(made, [x, *weights], back)
     return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
 
 
-def _in_flight(weights: list[Value], steps: int) -> int:
-    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel: measured about 16 small ones."""
+def _stacks(job: Job, spec: LayerSpec, state: Value, steps: int) -> list[Value]:
+    """What the steps keep: their input and `_PER_STEP` tensors."""
+    tape, x = job.tape, job.inputs[0]
+    if not tape.training:
+        return []
+    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in _cells(spec)) + math.prod(x.shape[2:])
+    shape = (max(steps // _PARTS, 1), x.shape[0], round(width))
+    return [tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True) for _ in range(min(_PARTS, steps))]
+
+
+def _gathered(tape: Tape, state: Value, stacks: list[Value], final: tuple[int, ...], steps: int) -> Value:
+    """The outputs of all steps, which training has in its stacks, are joined and turned; else the last one is the result."""
+    if len(final) < 3:
+        return tape.op("StridedSlice", [state, *stacks], final)
+    across = (steps, final[0], *final[2:])
+    listed = stacks or [tape.op("TensorListSetItem", [state], across)]
+    return tape.op("Transpose", [tape.op("TensorListStack", [state, *listed], across, state.dtype), *listed], final)
+
+
+def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], steps: int, work: float) -> Value:
+    """The loop in reverse: it lists the gradients of its outputs and pops the stacks; gradients of the weights wait to be summed."""
+    tape, last, listed = job.tape, grad, [grad]
+    if len(grad.shape) > 2:
+        across = (steps, grad.shape[0], *grad.shape[2:])
+        listed = [tape.op("TensorListFromTensor", [tape.op("Transpose", [grad], across)])]
+        last = listed[0]
+    pieces = min(_PIECES if job.keras_3 else 1, len(stacks))
+    for piece in range(pieces):
+        popped = stacks[len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces]
+        reads = [last, *popped, *(listed if piece < pieces / 2 else [])]
+        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps, job.keras_3)
+        last = tape.op("While", reads, (grad.shape[0], grad.shape[-1]), temporary=waiting, work=2 * work / pieces)
+    return last
+
+
+def _in_flight(weights: list[Value], steps: int, keras_3: bool) -> int:
+    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel.
+
+    Of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
+    """
     size = sum(weight.bytes for weight in weights)
-    return size * min(steps, 16 if size < 1 << 20 else 6)
+    return size * min(steps, 6 if size >= 1 << 20 else 16 if keras_3 else 22)
 
 
 def _recurrent(job: Job) -> list[Value]:
-    return _loop(job, job.spec, len(job.outputs))
+    return _loop(job, job.spec, len(job.outputs), _turned(job.tape, job.inputs[0]))
 
 
 def _bidirectional(job: Job) -> list[Value]:
     """Twice the loop, and what joins both."""
     tape = job.tape
-    both = []
+    both, turned = [], _turned(tape, job.inputs[0])
     for index, way in enumerate(("forward", "backward")):
         inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
         weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
         shape = job.outputs[0].shape or ()
         half = job.outputs[0] if job.config.get("merge_mode", "concat") != "concat" else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
         part = Job(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads)
-        both += _loop(part, inner, 1)
+        both += _loop(part, inner, 1, turned, reverse=way == "backward")
     if job.config.get("merge_mode", "concat") is None:
         return both
     made = tape.op("ConcatV2", both, job.shape)
