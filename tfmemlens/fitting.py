@@ -8,10 +8,11 @@ from dataclasses import replace
 from tfmemlens import pipeline
 from tfmemlens.attribution.timelines import owners_of, standing_of
 from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.estimation import volumes
 from tfmemlens.estimation.fitting import Known, fit, predict
 from tfmemlens.estimation.remedies import remedies
 from tfmemlens.estimation.replay import Step
-from tfmemlens.estimation.scaling import batch_of, laws_of
+from tfmemlens.estimation.scaling import batch_of, laws_of, standing_laws_of
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
@@ -78,12 +79,14 @@ def known_of(capture: Capture, hints: Hints) -> Known:
 
 def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
     standing = standing_of(timeline, capture.graph)
-    named = replace(timeline, standing=AllocationTable.of([row for row, _ in standing]))
+    named = volumes.with_places(replace(timeline, standing=AllocationTable.of([row for row, _ in standing])), capture.graph)
     batch, source = (capture.hints.batch or hints.batch or 32, "--batch") if timeline.predicted else _batch(named, capture, hints)
-    owners = owners_of(timeline)
-    step = Step(named, laws_of(named, capture.graph, batch), batch)
+    owners = owners_of(named)
+    cache = volumes.cache_of(named, capture.graph, volumes.this_machines_cache_bytes()) if capture.graph else None
+    step = Step(named, laws_of(named, capture.graph, batch, cache), batch, standing_laws=standing_laws_of(named, capture.graph, batch))
     held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
-    return Known(step, source, owners, held, capture.graph, hints.limit_bytes or timeline.limit_bytes, _grows(timeline))
+    limit, remark = hints.limit_bytes or timeline.limit_bytes, volumes.remark(named, capture.graph, cache)
+    return Known(step, source, owners, held, capture.graph, limit, _grows(timeline), remark=remark)
 
 
 def _batch(timeline: Timeline, capture: Capture, hints: Hints) -> tuple[int, str]:
@@ -147,12 +150,13 @@ def _check(known: Known, other: Known) -> Prediction:
 
 def verdict(found: Fit, known: Known) -> str:
     """The answer in one sentence."""
+    remark = f" {known.remark}." if known.remark else ""
     measured = f"batch {found.batch} needs {human(found.peak_bytes)}"
     grows = f"about {human(found.per_sample_bytes)} a sample and {human(found.fixed_bytes)} that stay"
     if found.limit_bytes is None:
-        return f"{measured[:1].upper()}{measured[1:]}: {grows}."
+        return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not found.largest_batch:
-        return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}."
+        return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}.{remark}"
     bound = "At most" if not known.complete else "About"
     samples = "1 sample fits" if found.largest_batch == 1 else f"{found.largest_batch} samples fit"
-    return f"{bound} {samples} into {human(found.limit_bytes)}: {measured}, {grows}."
+    return f"{bound} {samples} into {human(found.limit_bytes)}: {measured}, {grows}.{remark}"

@@ -1,7 +1,8 @@
 """The largest batch that `tfmemlens fit` predicts from one traced step, against bisection with real runs under a limit: fit.py [TF ...].
 
 Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of make_traces/step_run.py on a BFC allocator with
-the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script.
+the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script;
+`fit.py --predict` predicts their cases anew and keeps the real figures.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tfmemlens.fitting import fit_report
 from tfmemlens.model.capture import Hints
@@ -61,12 +63,23 @@ def run(environment: str, model: str, batch: int, limit_mib: int, **options: obj
 
 def case(environment: str, model: str, batch: int, limit_mib: int) -> dict[str, object]:
     """Predict, then find the truth by bisection that starts round the prediction."""
+    predicted = predict(environment, model, batch, limit_mib)
+    real = bisect(environment, model, limit_mib, predicted)
+    return {"tf": environment, "model": model, "traced_batch": batch, "limit_mib": limit_mib, "predicted": predicted, "real": real}
+
+
+def predict(environment: str, model: str, batch: int, limit_mib: int) -> int:
+    """What `tfmemlens fit` says of a step that is traced for it."""
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "step.pb")
         run(environment, model, batch, 16000, trace=trace)
         fit = fit_report([trace], Hints(limit_bytes=limit_mib * MIB)).fit
     assert fit is not None and fit.largest_batch is not None
-    predicted = fit.largest_batch
+    return fit.largest_batch
+
+
+def bisect(environment: str, model: str, limit_mib: int, predicted: int) -> int:
+    """The largest batch with which real runs end."""
 
     @cache
     def fits(size: int) -> bool:
@@ -81,7 +94,19 @@ def case(environment: str, model: str, batch: int, limit_mib: int) -> dict[str, 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return {"tf": environment, "model": model, "traced_batch": batch, "limit_mib": limit_mib, "predicted": predicted, "real": low}
+    return low
+
+
+def predict_again() -> None:
+    """New predictions beside the real figures that were found before."""
+    known = json.loads(RESULTS.read_text())
+    with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
+        found = pool.map(lambda each: predict(each["tf"], each["model"], each["traced_batch"], each["limit_mib"]), known)
+        for each, predicted in zip(known, found, strict=True):
+            each["predicted"] = predicted
+            print(row(each), flush=True)
+    RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    summary(known)
 
 
 def main(environments: list[str]) -> None:
@@ -93,6 +118,11 @@ def main(environments: list[str]) -> None:
             known.append(result)
             print(row(result), flush=True)
             RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    summary(known)
+
+
+def summary(known: list[dict[str, Any]]) -> None:
+    """How many predictions are near enough."""
     good = [each for each in known if abs(each["predicted"] - each["real"]) <= max(1, 0.03 * each["real"])]
     print(f"within 3 % or one sample: {len(good)} of {len(known)}")
 
@@ -103,4 +133,7 @@ def row(result: dict[str, object]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["tf1.15", "tf2.21"])
+    if sys.argv[1:] == ["--predict"]:
+        predict_again()
+    else:
+        main(sys.argv[1:] or ["tf1.15", "tf2.21"])

@@ -35,6 +35,7 @@ SHAPE_FIRST = frozenset(
 SHAPE_LAST = frozenset("Tile BroadcastTo".split())
 JOINING = frozenset("ConcatV2 Concat Pack Tile GatherV2 Gather GatherNd SpaceToBatchND BatchToSpaceND DynamicStitch Split SplitV".split())
 REDUCTIONS = frozenset("Sum Mean Max Min Prod All Any ArgMax ArgMin EuclideanNorm Unpack Squeeze".split())
+_BRANCHES = frozenset(("Switch", "RefSwitch"))
 _PASSES = 3
 
 
@@ -123,7 +124,11 @@ def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis
     for reference in node.inputs:
         if not reference.startswith("^"):
             name, port = split_reference(reference)
-            shape = shape_of(graph.nodes.get(name), port)
+            source = graph.nodes.get(name)
+            shape = shape_of(source, port)
+            if shape is None and source is not None and source.op in _BRANCHES:  # the branch not taken is as large
+                port = 1 - port
+                shape = shape_of(source, port)
             marks = found.get(name, ())
             known = shape is not None and port < len(marks) and len(marks[port]) == len(shape)
             inputs.append((shape, marks[port]) if shape is not None and known else (shape, (False,) * len(shape or ())))

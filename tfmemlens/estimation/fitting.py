@@ -36,6 +36,8 @@ class Known:
     """Whether the allocator's pool grows on demand, as on the CPU, or is one region from the start, as on a GPU."""
     complete: bool = True
     """Whether the step ran to its end; a failed one shows only what lived when it died."""
+    remark: str | None = None
+    """What the answer rests on beside the trace."""
 
 
 def fit(known: Known) -> Fit:
@@ -48,8 +50,8 @@ def fit(known: Known) -> Fit:
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
     told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)
-    grown = sum(size for row, size in alive if step.laws[row].scale is not Scale.FIXED)
-    stays = step.baseline_bytes + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
+    grown = step.standing_grown(told) + sum(size for row, size in alive if step.laws[row].scale is not Scale.FIXED)
+    stays = step.baseline_bytes - step.standing_grown(batch) + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
     constraint, runner_up = constraints(known, told)
     rank = input_rank(known.graph)
     return Fit(

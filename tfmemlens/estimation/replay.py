@@ -15,6 +15,7 @@ from typing import Any
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.scaling import Law
 from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, round_up
 
@@ -48,6 +49,8 @@ class Step:
     added_bytes: int = 0
     dropped: frozenset[str] = frozenset()
     """Nodes whose standing buffers are gone."""
+    standing_laws: Sequence[Law] = ()
+    """Of the rows that stood before the step; empty: nothing of them grows."""
     order: Sequence[tuple[int, bool]] | None = None
     """Another order of events than the measured one: (row, whether it is born)."""
 
@@ -64,24 +67,24 @@ class Step:
         for row in rows:
             born = row not in seen
             seen.add(row)
-            if sizes[row] >= least:
+            if sizes[row] >= least or not sizes[row]:
                 found.append((row, born))
         return found
 
-    def requests(self, batch: int) -> list[int]:
-        """What each row asks for at this batch, rounded as the allocator rounds."""
-        plain = [law.request(batch) for law in self.laws]
+    def requests(self, batch: int, least: bool = False) -> list[int]:
+        """What each row asks for at this batch, rounded as the allocator rounds; `least`: where that is open, the least that it may be."""
+        plain = [(law.least if least and law.least else law.request)(batch) for law in self.laws]
         if self.shares is not None:
             plain = [int(size * share) for size, share in zip(plain, self.shares, strict=True)]
         return [round_up(max(size, 0)) for size in plain]
 
     def least_bytes(self, batch: int) -> int:
         """The peak if every chunk were exactly as large as its request."""
-        return self.baseline_bytes + sum(size for _, size in self.alive_at_peak(batch))
+        return self.baseline_at(batch) + sum(size for _, size in self.alive_at_peak(batch, least=True))
 
-    def alive_at_peak(self, batch: int) -> list[tuple[int, int]]:
+    def alive_at_peak(self, batch: int, least: bool = False) -> list[tuple[int, int]]:
         """(row, requested bytes) of what lives when most is requested."""
-        requests = self.requests(batch)
+        requests = self.requests(batch, least)
         held = most = last = 0
         for index, (row, born) in enumerate(self.events, 1):
             held += requests[row] if born else -requests[row]
@@ -97,8 +100,16 @@ class Step:
 
     @property
     def baseline_bytes(self) -> int:
-        """What stands before the step."""
+        """What stands before the step at the measured batch."""
         return max(self.timeline.baseline_bytes - self.removed_bytes, 0) + self.added_bytes
+
+    def baseline_at(self, batch: int) -> int:
+        """What stands before the step at this batch."""
+        return self.baseline_bytes + self.standing_grown(batch) - self.standing_grown(self.batch)
+
+    def standing_grown(self, batch: int) -> int:
+        """Of what stands before the step, what grows with the batch."""
+        return sum(round_up(law.request(batch)) for law in self.standing_laws if law.scale is not Scale.FIXED)
 
     @cached_property
     def history(self) -> History:
@@ -125,8 +136,8 @@ class Step:
 
     def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
         """The peak of the last of a few equal steps after what stood before; None when a request does not fit."""
-        order = _order([row for row in self.timeline.standing if row.node not in self.dropped], history.zeros)
-        extra = max(self.baseline_bytes - _held(order, history), 0)
+        extra = max(self.baseline_bytes - _held(_order(self._standing(self.batch), history.zeros), history), 0)
+        order = _order(self._standing(batch), history.zeros)
         if limit_bytes is not None and extra >= limit_bytes:
             return None
         pool = Pool(None if limit_bytes is None else limit_bytes - extra, grows, history.first_region_bytes)
@@ -134,6 +145,14 @@ class Step:
             if pool.allocate(request) is None:
                 return None
         return self._run(pool, batch, extra)
+
+    def _standing(self, batch: int) -> list[Allocation]:
+        """What stands before the step, as it is at this batch."""
+        rows = list(self.timeline.standing)
+        for at, law in enumerate(self.standing_laws):
+            if law.scale is not Scale.FIXED:
+                rows[at] = replace(rows[at], requested_bytes=law.request(batch), size_bytes=0)
+        return [row for row in rows if row.node not in self.dropped and (row.requested_bytes or row.size_bytes)]
 
     def _run(self, pool: Pool, batch: int, extra: int) -> int | None:
         """The peak of the last of a few equal steps; None when a request does not fit."""

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfmemlens.costs import col_buffer
+from tfmemlens.estimation import volumes
 from tfmemlens.estimation.axes import INPUTS, Axis, Marks, batch_axis, length_axis, marks_of, shape_of, side_axis
-from tfmemlens.model.allocation import TEMPORARY, Allocation
+from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES, tensor_bytes
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.units import round_up
+from tfmemlens.units import MIB, round_up
 
 _CONVOLUTION_GRADIENTS = ("Conv2DBackpropFilter", "Conv2DBackpropInput")
 _PER_WEIGHT_NAMES = ("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "BackpropFilter", "BiasAddGrad", "bias_add_grad")
+
+CONSTANTS = ("Const", "HostConst")
+_PASSING = frozenset("Identity Enter Merge Switch Snapshot StopGradient".split())
+_HOPS = 4
+MOST_FOLDED_BYTES = 10 * MIB
+_FILLED = re.compile(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,8 @@ class Law:
     scale: Scale
     request: Callable[[int], int]
     marks: Marks = ()
+    least: Callable[[int], int] | None = None
+    """The least that it may be, where the trace leaves open what it asks for; `request` is then the most."""
 
 
 def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
@@ -73,11 +83,54 @@ def _agreement(size: int, leading: Mapping[int, int]) -> float:
     return sum(held * (1.0 if first == size else 0.5) for first, held in leading.items() if size == first or (size > 1 and first % size == 0))
 
 
-def laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> list[Law]:
-    """A law for each row of the timeline's table."""
+def laws_of(timeline: Timeline, graph: Graph | None, batch: int, cache: volumes.Cache | None = None) -> list[Law]:
+    """A law for each row of the timeline's table; the cache is what Conv3D's gradients fill."""
     marks = marks_of(graph, batch_axis(batch)) if graph else {}
     weights = _weight_shapes(timeline, graph)
-    return [_law(row, graph, marks, batch, weights) for row in timeline.table]
+    return [_volume_law(row, graph, batch, cache) or _law(row, graph, marks, batch, weights) for row in timeline.table]
+
+
+def standing_laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> list[Law]:
+    """A law for each row that stood before the step: constants that Grappler folded may be as long as the batch, such as a loop's first state."""
+    weights = {row.shape for row in timeline.standing if row.op not in CONSTANTS} | (_weight_shapes(replace(timeline, standing=AllocationTable()), graph))
+    candidates = {row.node for row in timeline.standing if row.op in CONSTANTS and row.shape and row.shape not in weights and batch > 1 and batch in row.shape}
+    marks = marks_of(graph, batch_axis(batch)) if graph and candidates else {}
+    return [_standing_law(row, graph, marks, batch) if row.node in candidates else _fixed(row.requested_bytes or row.size_bytes) for row in timeline.standing]
+
+
+def _standing_law(row: Allocation, graph: Graph | None, marks: Mapping[str, tuple[Marks, ...]], batch: int) -> Law:
+    """By what its readers' outputs of the same shape are; without a graph by its first dimension."""
+    shape = tuple(size or 0 for size in row.shape or ())
+    if graph is None or (row.node or "") not in graph.nodes:
+        return _by_marks(shape, tuple(len(shape) > 1 and index == 0 and size == batch for index, size in enumerate(shape)), row, batch)
+    reached: list[str] = [row.node or ""]
+    for _ in range(_HOPS):
+        reached = list(dict.fromkeys(reader for name in reached for reader, _, _ in graph.consumers.get(name, ())))
+        for name in reached:
+            for port, known in enumerate(marks.get(name, ())):
+                if any(known) and shape_of(graph.nodes[name], port) == shape:
+                    return _folded(_by_marks(shape, known, row, batch), row.node or "")
+        reached = [name for name in reached if graph.nodes[name].op in _PASSING]
+    return _fixed(row.requested_bytes or row.size_bytes)
+
+
+def _folded(law: Law, name: str) -> Law:
+    """Grappler folds what would be larger than 10 MiB only if one value fills it; anything else is then left to the step, where its reader takes its buffer over."""
+    if _FILLED.search(name):
+        return law
+    return replace(law, request=lambda other: size if (size := law.request(other)) <= MOST_FOLDED_BYTES else 0)
+
+
+def _volume_law(row: Allocation, graph: Graph | None, batch: int, cache: volumes.Cache | None) -> Law | None:
+    """The patches of a Conv3D gradient on the CPU: as many volumes as fill the L3 cache."""
+    node = graph.nodes.get(row.node or "") if graph else None
+    if cache is None or node is None or graph is None or row.purpose != TEMPORARY:
+        return None
+    gradient = volumes.gradient_of(node, graph)
+    if gradient is None:
+        return None
+    most, least = volumes.most_and_least(gradient, cache, batch)
+    return Law(Scale.FIXED if cache.is_sure(gradient) else Scale.BATCH, most, least=least)
 
 
 def _weight_shapes(timeline: Timeline, graph: Graph | None) -> set[tuple[int | None, ...]]:
@@ -234,4 +287,4 @@ def input_rank(graph: Graph | None) -> int | None:
     return max(found)[1] if found else None
 
 
-__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "shares_of_half", "side_axis"]
+__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "shares_of_half", "side_axis", "standing_laws_of"]

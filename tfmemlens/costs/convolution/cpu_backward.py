@@ -104,12 +104,25 @@ def _volume(conv: Convolution, setting: Setting, volumes: int | None) -> Need:
 def _checked(conv: Convolution, volumes: int) -> Need:
     shape = (volumes, positions(conv), patch(conv))
     elements = math.prod(shape)
-    tensors = math.prod(conv.input) + math.prod(conv.kernel_shape) + math.prod(output_shape(conv))
-    if elements // max(tensors, 1) > MOST_OVERHEAD:
+    if elements // max(_tensor_elements(conv), 1) > MOST_OVERHEAD:
         formula = f"{format_shape(shape)} would exceed 25 times input, weights and output: Eigen computes it without"
         return Need(0, True, Certainty.EXACT, formula, note="no buffer: it would be more than 25 times the tensors")
     note = f"{volumes} volume{'s' if volumes > 1 else ''} at once"
     return Need(elements * conv.item_bytes, True, Certainty.EXACT, f"{format_shape(shape)} x {conv.item_bytes} bytes", shape, note)
+
+
+def volume_bytes(conv: Convolution) -> int:
+    """The patches of one volume."""
+    return positions(conv) * patch(conv) * conv.item_bytes
+
+
+def most_volumes(conv: Convolution) -> int:
+    """How many volumes a Conv3D gradient may unroll at once before it falls back to Eigen, by the sizes of its tensors."""
+    return ((MOST_OVERHEAD + 1) * _tensor_elements(conv) - 1) // max(positions(conv) * patch(conv), 1)
+
+
+def _tensor_elements(conv: Convolution) -> int:
+    return math.prod(conv.input) + math.prod(conv.kernel_shape) + math.prod(output_shape(conv))
 
 
 def asymmetric_padding(conv: Convolution) -> tuple[int, ...]:
