@@ -109,7 +109,7 @@ def cache_of(timeline: Timeline, graph: Graph, likely_bytes: int | None = None) 
     for name, gradient in gradients.items():
         if gradient.of_input and gradient.conv.batch == 1:
             continue
-        least, most = _told(gradient.conv, buffers.get(name, 0))
+        least, most = told(gradient.conv, buffers.get(name, 0))
         low, high = max(low, least), min(high, most)
     if likely_bytes is not None and low <= likely_bytes <= high:
         return Cache(likely_bytes, likely_bytes, measured=(low, high))
@@ -127,7 +127,7 @@ def _too_old(graph: Graph) -> bool:
     return len(digits) == 2 and all(each.isdigit() for each in digits) and (int(digits[0]), int(digits[1])) < FIRST_3D_BUFFER
 
 
-def _told(conv: Convolution, buffer_bytes: int) -> tuple[int, int]:
+def told(conv: Convolution, buffer_bytes: int) -> tuple[int, int]:
     """The least and the most bytes of a cache with which this gradient takes such a chunk, or none. A chunk may be almost twice as large as the request."""
     unit = work_unit(conv) * conv.item_bytes
     if not buffer_bytes:
