@@ -68,10 +68,10 @@ KERAS3_LAYER = LineRule(
 ROOT = LineRule(
     r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL): ",
     "  (0) Resource exhausted: OOM when allocating",
-    needs=") R",
+    needs=") ",
     era=((1, 14), LAST),
 )
-ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)", era=((1, 14), LAST))
+ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)")
 OP_REQUIRES = LineRule(
     r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
@@ -187,8 +187,9 @@ class SentenceFamily:
             telling.era = narrow(telling.era, ((0, 8), (1, 4)))
         elif found["dtype"] and found["device"]:
             telling.era = narrow(telling.era, ((1, 5), LAST))
-        if root := re.search(r"\((\d+)\) (?:Resource|RESOURCE|Internal|INTERNAL)", line.text):
-            telling.root = int(root[1])
+        if root := ROOT.search(line.text):
+            telling.root = int(root["index"])
+            telling.era = narrow(telling.era, ROOT.era)
         if wrapped := FUNCTION_NODE.search(line.text):
             telling.function = wrapped["function"]
             eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])
