@@ -31,23 +31,6 @@ TAIL_LITERALS = (
     b"Current usage from",
     b"bfc_allocator",
 )
-NOISE = (
-    b"bfc_allocator",
-    b" of size ",
-    b"InUse",
-    b"Chunk",
-    b"KiB",
-    b"MiB",
-    b"GiB",
-    b"Bin (",
-    b"Shape: ",
-    b"Stats",
-    b"OOM",
-    b"[[",
-    b"Op:",
-    b'File "',
-    b"defined at",
-)
 SMALL = 16 << 20
 TAIL = 8 << 20
 PIECE = 64 << 10

@@ -129,7 +129,6 @@ class Executable:
     capacity: Size | None = None
     needed: Size | None = None
     free: Size | None = None
-    excess: Size | None = None
     remat: tuple[Size, Size, Size | None, Line] | None = None
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
@@ -194,7 +193,6 @@ class CompilerFamily:
             return True
         if BUFFER.search(text):
             self._buffer = None
-            self._awaiting = line
             return True
         if found := BUFFER_SIZE.search(text):
             self._open(line, parse_size(found["size"]))
@@ -205,8 +203,6 @@ class CompilerFamily:
             self._section(found.groupdict(), line)
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
-
-    _awaiting: Line | None = None
 
     def _detail(self, buffer: Buffer, text: str) -> bool:
         if found := OPERATOR.search(text):
@@ -260,7 +256,6 @@ class CompilerFamily:
         program.allocator = found["space"]
         program.size = program.needed = parse_size(found["used"] or "0B")
         program.capacity = parse_size(found["capacity"] or "0B")
-        program.excess = parse_size(found["excess"]) if found["excess"] else None
 
     def _reserve(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
@@ -285,7 +280,3 @@ class CompilerFamily:
         if found and self.finished:
             self.finished[-1].sections.append((found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line))
         return bool(found)
-
-    def leftover_remat(self) -> tuple[Size, Size, Size | None, Line] | None:
-        """A rematerialisation line that no failure followed."""
-        return self._remat

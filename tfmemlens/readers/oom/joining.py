@@ -36,7 +36,6 @@ class Draft:
     driver: list[Disguise] = field(default_factory=list)
     rank: str = ""
     order: int = 0
-    retold_dump: bool = False
 
     @property
     def in_python(self) -> bool:
@@ -292,10 +291,9 @@ def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> Fai
             allocator=dump.allocator if dump else None,
             size=size,
             line=part.line,
-            requested_by=dump.op if dump else None,
         )
     if dump:
-        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start, requested_by=dump.op)
+        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start)
     block = draft.blocks[0]
     return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
 
@@ -321,7 +319,6 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         size=dump.size if dump else None,
         temporary=any(telling.temporary for telling in known),
         line=known[0].line,
-        requested_by=dump.op if dump else None,
         inputs=first("inputs") or (),  # type: ignore[arg-type]
         attributes=first("attributes") or (),  # type: ignore[arg-type]
         source=source or ran_at[0],  # type: ignore[arg-type]
