@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tfmemlens.costs._type_rules import Dims, Site
+from tfmemlens.costs.type_rules import Dims, Site
 from tfmemlens.model.tensor import Constant
 
 _LIMIT = 64
