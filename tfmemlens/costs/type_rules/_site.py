@@ -32,6 +32,11 @@ class Site:
         """The numbers in an input, None where they are not known."""
         return self.values[index] if index < len(self.values) else None
 
+    def scalar(self, index: int) -> int | None:
+        """The one number in an input, such as an axis; None where it is not known."""
+        value = self.value(index)
+        return value[0] if value else None
+
     def numbers(self, name: str) -> list[int]:
         """A list attribute of whole numbers, empty where it is missing."""
         found = self.node.attributes.get(name)
@@ -54,16 +59,14 @@ class Site:
 
 
 Rule = Callable[[Site], "list[Shape]"]
-
-
 RULES: dict[str, Rule] = {}
 
 
-def rule(*ops: str) -> Callable[[Rule], Rule]:
-    """Registers a function for these op types, several in one text."""
+def rule(ops: str) -> Callable[[Rule], Rule]:
+    """Registers a function for these op types, with spaces between them."""
 
-    def register(rule: Rule) -> Rule:
-        RULES.update(dict.fromkeys((name for text in ops for name in text.split()), rule))
-        return rule
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(ops.split(), function))
+        return function
 
     return register

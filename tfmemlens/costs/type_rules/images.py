@@ -12,8 +12,10 @@ def _convolution(site: Site) -> list[Shape]:
     image, kernel = site.shape(0) or _image(site), site.shape(1)
     if kernel is None or len(image) != len(kernel) or len(image) != len(site.layout):
         return [_image(site)]
-    filters = kernel[-1] if "Depthwise" not in site.node.op else None if kernel[-1] is None or kernel[-2] is None else kernel[-1] * kernel[-2]
-    return [_windows(site, image, kernel[: len(kernel) - 2], filters)]
+    channels, filters = kernel[-2:]
+    if "Depthwise" in site.node.op:
+        filters = None if channels is None or filters is None else channels * filters
+    return [_windows(site, image, kernel[:-2], filters)]
 
 
 @rule("MaxPool AvgPool MaxPool3D AvgPool3D MaxPoolWithArgmax")
@@ -57,12 +59,18 @@ def _image(site: Site) -> Dims:
     StatelessTruncatedNormal StatelessTruncatedNormalV2 ParameterizedTruncatedNormal"""
 )
 def _stated_by_first(site: Site) -> list[Shape]:
-    return [site.value(0) or (_image(site) if "Backprop" in site.node.op or "Pool" in site.node.op else site.value(0))]
+    return [_stated(site, 0)]
 
 
 @rule("Conv2DBackpropFilter DepthwiseConv2dNativeBackpropFilter Conv3DBackpropFilterV2 BroadcastTo")
 def _stated_by_second(site: Site) -> list[Shape]:
-    return [site.value(1) or (_image(site) if "Backprop" in site.node.op else site.value(1))]
+    return [_stated(site, 1)]
+
+
+def _stated(site: Site, index: int) -> Shape:
+    """A shape that an input states; of an image at least the rank is known."""
+    shape = site.value(index)
+    return shape or _image(site) if "Backprop" in site.node.op or "Pool" in site.node.op else shape
 
 
 @rule("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad MaxPoolGradWithArgmax")
@@ -124,8 +132,10 @@ def _patches(site: Site) -> list[Shape]:
     shape, sizes, strides, rates = site.shape(0), site.numbers("ksizes"), site.numbers("strides"), site.numbers("rates")
     if shape is None or len(shape) != 4:
         return [None]
-    sides = []
+    found = list(shape)
     for at in (1, 2):
         side, extent = shape[at], (sizes[at] - 1) * rates[at] + 1
-        sides.append(None if side is None else -(-side // strides[at]) if site.text("padding") == "SAME" else (side - extent) // strides[at] + 1)
-    return [(shape[0], *sides, None if shape[3] is None else shape[3] * sizes[1] * sizes[2])]
+        if side is not None:
+            found[at] = -(-side // strides[at]) if site.text("padding") == "SAME" else (side - extent) // strides[at] + 1
+    found[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
+    return [tuple(found)]

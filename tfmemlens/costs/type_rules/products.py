@@ -11,8 +11,8 @@ def _matmul(site: Site) -> list[Shape]:
     left, right = site.shape(0), site.shape(1)
     if left is None or right is None:
         return [None]
-    turned = site.node.attributes.get("transpose_a"), site.node.attributes.get("transpose_b")
-    return [(left[1 if turned[0] else 0], right[0 if turned[1] else 1])]
+    attributes = site.node.attributes
+    return [(left[1 if attributes.get("transpose_a") else 0], right[0 if attributes.get("transpose_b") else 1])]
 
 
 @rule("BatchMatMul BatchMatMulV2 BatchMatMulV3")
@@ -20,9 +20,8 @@ def _batch_matmul(site: Site) -> list[Shape]:
     left, right = site.shape(0), site.shape(1)
     if left is None or right is None:
         return [None]
-    outer = broadcast([left[:-2], right[:-2]])
-    adjoint = site.node.attributes.get("adj_x"), site.node.attributes.get("adj_y")
-    return [None if outer is None else (*outer, left[-1 if adjoint[0] else -2], right[-2 if adjoint[1] else -1])]
+    outer, attributes = broadcast([left[:-2], right[:-2]]) or (), site.node.attributes
+    return [(*outer, left[-1 if attributes.get("adj_x") else -2], right[-2 if attributes.get("adj_y") else -1])]
 
 
 @rule("Mean Sum Max Min Prod All Any")
@@ -31,16 +30,18 @@ def _reduce(site: Site) -> list[Shape]:
     if shape is None:
         return [None]
     keep = bool(site.node.attributes.get("keep_dims") or site.node.attributes.get("keepdims"))
-    if axes is None:
+    if axes is None or None in axes:
         return [(None,) * len(shape) if keep else None]
-    gone = {axis % len(shape) for axis in axes if axis is not None}
+    gone = {(axis or 0) % len(shape) for axis in axes}
     return [tuple(1 if index in gone else side for index, side in enumerate(shape) if keep or index not in gone)]
 
 
 @rule("ArgMax ArgMin")
 def _best(site: Site) -> list[Shape]:
-    shape, axis = site.shape(0), site.value(1)
-    return [None if shape is None or axis is None or axis[0] is None else tuple(side for at, side in enumerate(shape) if at != axis[0] % len(shape))]
+    shape, axis = site.shape(0), site.scalar(1)
+    if shape is None or axis is None:
+        return [None]
+    return [tuple(side for at, side in enumerate(shape) if at != axis % len(shape))]
 
 
 @rule("SparseSoftmaxCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.costs.type_rules._site import Shape, Site, rule
+from tfmemlens.costs.type_rules._site import Dims, Shape, Site, rule
 
 
 @rule("Reshape")
@@ -14,44 +14,48 @@ def _reshape(site: Site) -> list[Shape]:
         return [None]
     if -1 not in wanted:
         return [wanted]
-    total = math.prod(each for each in given if each is not None) if given is not None and None not in given else None
-    rest = math.prod(each for each in wanted if each is not None and each != -1)
-    open_side = total // rest if total is not None and None not in wanted and rest else None
+    open_side = None if given is None or None in given or None in wanted else _rest(given, wanted)
     return [tuple(open_side if each == -1 else each for each in wanted)]
+
+
+def _rest(given: Dims, wanted: Dims) -> int | None:
+    """What a side that is written as -1 must be."""
+    others = math.prod(side for side in wanted if side is not None and side != -1)
+    return math.prod(side or 0 for side in given) // others if others else None
 
 
 @rule("ConcatV2 Concat")
 def _concat(site: Site) -> list[Shape]:
-    first = 1 if site.node.op == "Concat" else 0
     count = site.number("N", len(site.inputs) - 1)
-    axis = site.value(0 if first else count)
+    axis, first = (site.scalar(0), 1) if site.node.op == "Concat" else (site.scalar(count), 0)
     parts = [site.shape(index) for index in range(first, first + count)]
     known = [part for part in parts if part is not None]
-    if not known or axis is None or axis[0] is None:
+    if not known or axis is None:
         return [None]
-    at = axis[0] % len(known[0])
+    joined: list[int | None] = [next((side for side in sides if side is not None), None) for sides in zip(*known, strict=True)]
+    at = axis % len(joined)
     sides = [part[at] for part in known]
-    whole = sum(side or 0 for side in sides) if len(known) == len(parts) and None not in sides else None
-    return [tuple(whole if index == at else next((part[index] for part in known if part[index] is not None), None) for index in range(len(known[0])))]
+    joined[at] = sum(side or 0 for side in sides) if len(known) == len(parts) and None not in sides else None
+    return [tuple(joined)]
 
 
 @rule("Split")
 def _split(site: Site) -> list[Shape]:
     count = site.number("num_split", 1)
-    shape, axis = site.shape(1), site.value(0)
-    if shape is None or axis is None or axis[0] is None:
+    shape, axis = site.shape(1), site.scalar(0)
+    if shape is None or axis is None:
         return [None] * count
-    at = axis[0] % len(shape)
+    at = axis % len(shape)
     side = shape[at]
     return [(*shape[:at], None if side is None else side // count, *shape[at + 1 :])] * count
 
 
 @rule("SplitV")
 def _split_sizes(site: Site) -> list[Shape]:
-    shape, sizes, axis = site.shape(0), site.value(1), site.value(2)
-    if shape is None or sizes is None or axis is None or axis[0] is None:
+    shape, sizes, axis = site.shape(0), site.value(1), site.scalar(2)
+    if shape is None or sizes is None or axis is None:
         return [None] * site.number("num_split", 1)
-    at = axis[0] % len(shape)
+    at = axis % len(shape)
     return [(*shape[:at], None if size == -1 else size, *shape[at + 1 :]) for size in sizes]
 
 
@@ -77,16 +81,19 @@ def _tile(site: Site) -> list[Shape]:
 
 @rule("Squeeze")
 def _squeeze(site: Site) -> list[Shape]:
-    shape, gone = site.shape(0), {axis % max(len(site.shape(0) or ()), 1) for axis in site.numbers("squeeze_dims")}
-    return [None if shape is None else tuple(side for at, side in enumerate(shape) if (at not in gone if gone else side != 1))]
+    shape = site.shape(0)
+    if shape is None:
+        return [None]
+    gone = {axis % len(shape) for axis in site.numbers("squeeze_dims")} or {at for at, side in enumerate(shape) if side == 1}
+    return [tuple(side for at, side in enumerate(shape) if at not in gone)]
 
 
 @rule("ExpandDims")
 def _expand(site: Site) -> list[Shape]:
-    shape, axis = site.shape(0), site.value(1)
-    if shape is None or axis is None or axis[0] is None:
+    shape, axis = site.shape(0), site.scalar(1)
+    if shape is None or axis is None:
         return [None]
-    at = axis[0] % (len(shape) + 1)
+    at = axis % (len(shape) + 1)
     return [(*shape[:at], 1, *shape[at:])]
 
 
@@ -95,7 +102,9 @@ def _transpose(site: Site) -> list[Shape]:
     shape, order = site.shape(0), site.value(1)
     if shape is None:
         return [None if order is None else (None,) * len(order)]
-    return [tuple(shape[at] if at is not None else None for at in order) if order is not None and len(order) == len(shape) else (None,) * len(shape)]
+    if order is None or len(order) != len(shape):
+        return [(None,) * len(shape)]
+    return [tuple(None if at is None else shape[at] for at in order)]
 
 
 @rule("Pack")
@@ -117,8 +126,8 @@ def _unpack(site: Site) -> list[Shape]:
 @rule("GatherV2 Gather ResourceGather")
 def _gather(site: Site) -> list[Shape]:
     table, picked = site.shape(0), site.shape(1)
-    axis = site.value(2) if len(site.inputs) > 2 else (0,)
-    if table is None or picked is None or not axis or axis[0] is None:
+    axis = site.scalar(2) if len(site.inputs) > 2 else 0
+    if table is None or picked is None or axis is None:
         return [None]
-    at = axis[0] % len(table)
+    at = axis % len(table)
     return [(*table[:at], *picked, *table[at + 1 :])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.costs.type_rules._site import Dims, Shape, Site, rule
+from tfmemlens.costs.type_rules._site import Shape, Site, rule
 
 
 @rule("Slice")
@@ -12,40 +12,39 @@ def _slice(site: Site) -> list[Shape]:
         return [None if shape is None else (None,) * len(shape)]
     starts = begin or (None,) * len(size)
     sides = shape or (None,) * len(size)
-    return [
-        tuple((None if side is None or low is None else side - low) if count == -1 else count for side, low, count in zip(sides, starts, size, strict=True))
-    ]
+    rest = [None if side is None or low is None else side - low for side, low in zip(sides, starts, strict=True)]
+    return [tuple(left if count == -1 else count for left, count in zip(rest, size, strict=True))]
 
 
 @rule("StridedSlice")
 def _strided_slice(site: Site) -> list[Shape]:
     shape = site.shape(0)
-    if shape is None:
+    if shape is None or site.number("ellipsis_mask"):
         return [None]
-    if site.number("ellipsis_mask"):
-        return [None]
-    begin, end, steps = (site.value(index) for index in (1, 2, 3))
-    count = len(begin or end or steps or ())
-    new, shrink = site.number("new_axis_mask"), site.number("shrink_axis_mask")
+    vectors = [site.value(index) for index in (1, 2, 3)]
+    count = max((len(vector) for vector in vectors if vector), default=0)
     found: list[int | None] = []
     at = 0
-    for index in range(count):
-        bit = 1 << index
-        if new & bit:
+    for index, bounds in enumerate(zip(*(vector or (None,) * count for vector in vectors), strict=True)):
+        if _masked(site, "new_axis", index):
             found.append(1)
             continue
-        side, at = shape[at], at + 1
-        if not shrink & bit:
-            found.append(_range(side, begin, end, steps, index, site))
+        if not _masked(site, "shrink_axis", index):
+            found.append(_length(site, index, shape[at], *bounds))
+        at += 1
     return [(*found, *shape[at:])]
 
 
-def _range(side: int | None, begin: Dims | None, end: Dims | None, steps: Dims | None, index: int, site: Site) -> int | None:
-    low = None if site.number("begin_mask") >> index & 1 else (begin or {index: None})[index]
-    high = None if site.number("end_mask") >> index & 1 else (end or {index: None})[index]
-    unknown = (low is None and not site.number("begin_mask") >> index & 1) or (high is None and not site.number("end_mask") >> index & 1)
-    step = steps[index] if steps else None
-    return None if side is None or unknown or not step else len(range(side)[slice(low, high, step)])
+def _masked(site: Site, name: str, index: int) -> bool:
+    return bool(site.number(f"{name}_mask") >> index & 1)
+
+
+def _length(site: Site, index: int, side: int | None, low: int | None, high: int | None, step: int | None) -> int | None:
+    """What is left of a side; a masked bound is the side's own end."""
+    from_start, to_end = _masked(site, "begin", index), _masked(site, "end", index)
+    if side is None or not step or (low is None and not from_start) or (high is None and not to_end):
+        return None
+    return len(range(side)[None if from_start else low : None if to_end else high : step])
 
 
 @rule("StridedSliceGrad")
