@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Fit, Prediction
-from tfmemlens.renderers._layout import columns, paragraph, styled
+from tfmemlens.renderers._layout import columns, heading, paragraph
 from tfmemlens.renderers._view import View
 from tfmemlens.units import human, percent
 
@@ -14,17 +14,13 @@ _SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "a
 def page(fit: Fit, view: View) -> list[str]:
     """Everything below the verdict."""
     return (
-        _heading(f"what grows, at batch {fit.told_batch}", view)
+        heading(f"what grows, at batch {fit.told_batch}", view)
         + _parts(fit, view)
-        + _heading("the peak at other batches", view)
+        + heading("the peak at other batches", view)
         + _peaks(fit)
         + _checks(fit, view)
         + _remedies(fit, view)
     )
-
-
-def _heading(text: str, view: View) -> list[str]:
-    return ["", styled(text.upper(), "bold", view.color)]
 
 
 def _parts(fit: Fit, view: View) -> list[str]:
@@ -59,7 +55,7 @@ def _peaks(fit: Fit) -> list[str]:
 def _checks(fit: Fit, view: View) -> list[str]:
     if not fit.checks:
         return []
-    return _heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
+    return heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
 
 
 def _check(check: Prediction) -> list[str]:
@@ -70,7 +66,7 @@ def _check(check: Prediction) -> list[str]:
 def _remedies(fit: Fit, view: View) -> list[str]:
     if not fit.remedies:
         return []
-    lines = _heading("what a change would buy", view)
+    lines = heading("what a change would buy", view)
     for each in fit.remedies:
         batch = "" if each.largest_batch is None else f"; largest batch then {each.largest_batch}"
         lines += paragraph(f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch {fit.batch}{batch}", view.width, "    ", "  ")

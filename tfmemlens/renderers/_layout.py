@@ -6,12 +6,25 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
+
 STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36", "blue": "34", "magenta": "35"}
 
 
 def styled(text: str, style: str, color: bool) -> str:
     """The text in a terminal style, or plain."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color and text else text
+
+
+def heading(text: str, view: View) -> list[str]:
+    """A section's name, with an empty line before it."""
+    return ["", styled(text.upper(), "bold", view.color)]
+
+
+def as_text(lines: Iterable[str], view: View) -> str:
+    """The finished page, in letters that the terminal has."""
+    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
