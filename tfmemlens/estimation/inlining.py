@@ -176,9 +176,7 @@ class _Writer:
         for index in turning:
             switch = self._plain(f"{node.name}/switch_{index}", "Switch", (merged[index], decided), node)
             inside[index] = self._plain(f"{node.name}/inside_{index}", "Identity", (f"{switch}:1",), node)
-        results, effects = self._body(
-            str(node.attributes["body"]), f"{node.name}/body/", inside, [f"^{inside[turning[0]]}"] if turning else [], depth, node
-        )
+        results, effects = self._body(str(node.attributes["body"]), f"{node.name}/body/", inside, [f"^{inside[turning[0]]}"] if turning else [], depth, node)
         for index in range(len(data)):
             if index in turning:
                 self._plain(f"{node.name}/next_{index}", "NextIteration", (results[index], *effects), node)
@@ -222,5 +220,3 @@ def _port(reference: str, body: Graph) -> int:
     names = _OUTPUTS.get(node.op, ()) if node else ()
     number = int(index) if index.isdigit() else int(label) if label.isdigit() else 0
     return names.index(label) + number if label in names else number
-
-
