@@ -116,7 +116,7 @@ def row(result: dict[str, object]) -> str:
 def summary(known: list[dict[str, object]]) -> None:
     """The distribution of absolute errors, each way."""
     for key in ("predicted_bytes", "grappler_bytes", "formula_bytes"):
-        errors = sorted(abs(int(str(each[key])) / int(str(each["max_in_use_bytes"])) - 1) for each in known if each[key])
+        errors = sorted(abs(int(str(each[key])) / int(str(each["max_in_use_bytes"])) - 1) for each in known if each.get(key))
         if errors:
             ninety = errors[min(int(0.9 * len(errors)), len(errors) - 1)]
             print(
