@@ -12,8 +12,9 @@ from tfmemlens.estimation import volumes
 from tfmemlens.estimation.fitting import Known, fit, predict
 from tfmemlens.estimation.remedies import remedies
 from tfmemlens.estimation.replay import Step
-from tfmemlens.estimation.scaling import batch_of, laws_of, standing_laws_of
+from tfmemlens.estimation.scaling import batch_of, laws_of, partial_laws_of, standing_laws_of
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
 from tfmemlens.model.fit import Fit, Prediction
@@ -22,6 +23,8 @@ from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import human
 
+_MUCH = 0.1
+"""A share of the whole that is worth a sentence."""
 HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or give an OOM report with `--batch`"
 
 
@@ -109,7 +112,6 @@ def _of_failure(moment: Moment, hints: Hints) -> Known:
     """The allocations of an OOM report as a step that was born at once, and the failing request after them."""
     books = moment.balance
     outside = books.outside_report.bytes if books.outside_report else 0
-    unlisted = books.unlisted.bytes
     namings = moment.namings or (None,) * len(moment.attribution.table)
     rows, owners = [], []
     for row, owner, naming in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True):
@@ -133,14 +135,23 @@ def _of_failure(moment: Moment, hints: Hints) -> Known:
         allocator,
         AllocationTable.of([row for row in rows for _ in range(row.count)]),
         AllocationTable(),
-        outside + unlisted,
+        outside,
         None,
         BaselineSource.UNKNOWN,
     )
     spread = [owner for row, owner in zip(rows, owners, strict=True) for _ in range(row.count)]
     batch, source = _batch(timeline, Capture(Source("")), hints)
     limit = hints.limit_bytes or (books.limit.bytes if books.limit else None)
-    return Known(Step(timeline, laws_of(timeline, None, batch), batch), source, spread, (), None, limit, _grows(timeline), complete=False)
+    step = Step(timeline, partial_laws_of(timeline, [owner.kind for owner in spread], batch), batch, partial=True)
+    return Known(step, source, spread, (), None, limit, _grows(timeline), complete=False, remark=_nameless(step, spread))
+
+
+def _nameless(step: Step, owners: Sequence[Owner]) -> str | None:
+    """What is taken of rows that could be anything."""
+    unknown = sum(size for size, owner in zip(step.timeline.table.size_bytes, owners, strict=True) if owner.kind is Kind.UNATTRIBUTED)
+    if unknown < _MUCH * step.timeline.peak_bytes:
+        return None
+    return f"{human(unknown)} of it has no name and is taken to grow with the batch; a traced step at a smaller batch would tell how much really does"
 
 
 def _check(known: Known, other: Known) -> Prediction:
@@ -151,8 +162,8 @@ def _check(known: Known, other: Known) -> Prediction:
 def verdict(found: Fit, known: Known) -> str:
     """The answer in one sentence."""
     remark = f" {known.remark}." if known.remark else ""
-    measured = f"batch {found.batch} needs {human(found.peak_bytes)}"
-    grows = f"about {human(found.per_sample_bytes)} a sample and {human(found.fixed_bytes)} that stay"
+    measured = f"batch {found.batch} {'needs' if known.complete else 'wanted at least'} {human(found.peak_bytes)}"
+    grows = f"about {human(found.per_sample_bytes)} a sample" + (f" and {human(found.fixed_bytes)} that stay" if found.fixed_bytes else "")
     if found.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not found.largest_batch:
