@@ -10,7 +10,7 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, texts, xla_dump
+from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, texts, together, xla_dump
 
 _LARGEST_NOTEBOOK = 256 << 20
 
@@ -114,20 +114,20 @@ def merge(captures: list[Capture]) -> Capture:
     if len(captures) == 1:
         return captures[0]
     captures = memory_dump.join(captures)
-    first = captures[0]
+    first, ordered = captures[0], [together.failing(captures), *captures]
     formats = tuple(dict.fromkeys(name for found in captures for name in found.source.formats))
     source = Source(
         ", ".join(found.source.path for found in captures),
         formats,
-        next((found.source.framework for found in captures if found.source.framework), None),
-        next((found.source.version for found in captures if found.source.version), None),
+        next((found.source.framework for found in ordered if found.source.framework), None),
+        next((found.source.version for found in ordered if found.source.version), None),
     )
     return replace(
         first,
         source=source,
-        incidents=tuple(sorted((incident for found in captures for incident in found.incidents), key=lambda incident: not incident.fatal)),
+        incidents=together.incidents(captures),
         timelines=tuple(timeline for found in captures for timeline in found.timelines),
         graph=next((found.graph for found in captures if found.graph), None),
-        surroundings=max((found.surroundings for found in captures), key=lambda known: len(known.devices) + len(known.steps)),
-        notes=tuple(note for found in captures for note in found.notes),
+        surroundings=together.surroundings(captures),
+        notes=(*together.silent(captures), *(note for found in captures for note in found.notes)),
     )

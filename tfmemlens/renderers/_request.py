@@ -62,5 +62,6 @@ def _told(moment: Moment) -> str:
         return ""
     times = f", {incident.occurrences} times in all" if incident.occurrences > 1 else ""
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
-    ranks = f", by {len(incident.ranks)} processes ({names})" if incident.ranks else ""
-    return f"in line {incident.request.line.number}{times}{ranks}"
+    line = incident.request.line
+    who = f", in {len(incident.ranks)} files ({names})" if line.source in incident.ranks else f", by {len(incident.ranks)} processes ({names})"
+    return f"in {f'{line.source}, ' if line.source else ''}line {line.number}{times}{who if incident.ranks else ''}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
 from tfmemlens.renderers import _balance, _copies, _findings, _fit, _holders, _layers, _request, _timeline
@@ -34,7 +36,16 @@ def _title(report: Report, view: View) -> list[str]:
         what = f"a model described by {what}; nothing was run"
     elif source.formats:
         what = f"read as {what}, written by {_writer(report)}"
-    return [styled(shorten(f"tfmemlens  {source.path}", view.width), "bold", view.color), styled(what, "dim", view.color), ""]
+    return [styled(shorten(f"tfmemlens  {_files(source.path, view.width - 11)}", view.width), "bold", view.color), styled(what, "dim", view.color), ""]
+
+
+def _files(path: str, width: int) -> str:
+    """Paths as they are, or too many of them as a count with the first and the last name."""
+    paths = path.split(", ")
+    if len(path) <= width or len(paths) < 3:
+        return path
+    names = [PurePath(each).name for each in paths]
+    return f"{len(paths)} files: {names[0]} … {names[-1]}"
 
 
 def _writer(report: Report) -> str:
@@ -106,7 +117,8 @@ def _in_short(moment: Moment) -> str:
         return f"{human(moment.attribution.table.total_bytes)}{where}"
     failed = moment.request.failed
     place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
-    return f"{f'line {failed.line.number}: ' if failed.line else ''}{_request.tensor(failed) or failed.kind.value} at {place}"
+    source = f"{failed.line.source}, " if failed.line and failed.line.source else ""
+    return f"{f'{source}line {failed.line.number}: ' if failed.line else ''}{_request.tensor(failed) or failed.kind.value} at {place}"
 
 
 def _notes(report: Report, view: View) -> list[str]:

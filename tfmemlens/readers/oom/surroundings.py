@@ -24,7 +24,8 @@ STEP = LineRule(
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 BATCH = LineRule(r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b", "batch_size=32", "--batch_size=8", needs="atch")
 VERSION = LineRule(
-    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?: version| Version)?(?: is| installed from .*| \(use command below\))?[ :=v]{1,4}(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
     needs="low",
