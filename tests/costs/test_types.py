@@ -189,3 +189,10 @@ def test_a_vector_of_unknown_length_is_unknown() -> None:
 
 def test_an_endless_vector_is_not_made() -> None:
     assert read_back(numbers("one", 1), numbers("many", 1 << 40), Node("v", "Range", ("zero", "many", "one"))) is None
+
+
+def test_where_joined_parts_begin() -> None:
+    """`ConcatOffset` of parts [2,3] and [2,4] along the second axis: the gradient of a concatenation slices there."""
+    nodes = (numbers("axis", 1), numbers("a", 2, 3), numbers("b", 2, 4), Node("offsets", "ConcatOffset", ("axis", "a", "b")))
+    assert read_back(*nodes, Node("v", "Identity", ("offsets",))) == (0, 0)
+    assert read_back(*nodes, Node("v", "Identity", ("offsets:1",))) == (0, 3)
