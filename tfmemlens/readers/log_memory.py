@@ -99,7 +99,8 @@ def marks(opened: inputs.Opened) -> Iterator[tuple[str | None, int, float | None
 
 def _failure(opened: inputs.Opened, name: str) -> Capture | None:
     opened.file.seek(max(opened.size - regions.TAIL, 0))
-    if not any(word in opened.file.read() for word in regions.LITERALS):
+    tail = opened.file.read()
+    if not any(word in tail for word in regions.LITERALS):
         return None
     told = oom_log.read(texts.text_lines(opened)[0], opened.path, name)
     return told if told.incidents else None
