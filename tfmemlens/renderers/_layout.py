@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 
@@ -74,6 +74,17 @@ def stacked_bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str
     while sum(counts) > width:
         counts[counts.index(max(counts))] -= 1
     return "".join(letter * count for (letter, _), count in zip(cells, counts, strict=True))
+
+
+def narrowed(rows: Sequence[Sequence[str]], width: int, least: Mapping[int, int], gap: int = 2) -> list[list[str]]:
+    """The rows with the cells of some columns shortened so that all fit; `least` says how far each of these may shrink."""
+    sizes = [max(display_width(row[at]) for row in rows) for at in range(len(rows[0]))]
+    excess = sum(sizes) + gap * (len(sizes) - 1) - width
+    for at in sorted(least, key=lambda at: -sizes[at]):
+        taken = max(min(excess, sizes[at] - least[at]), 0)
+        sizes[at] -= taken
+        excess -= taken
+    return [[shorten(cell, sizes[at]) if at in least else cell for at, cell in enumerate(row)] for row in rows]
 
 
 def columns(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), gap: str = "  ", indent: str = "  ") -> list[str]:
