@@ -35,7 +35,7 @@ def curve(moment: Moment, view: View) -> list[str]:
     if timeline.predicted:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _WORTH[timeline.precision]
-    legend = f"{human(timeline.baseline_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
+    legend = f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [f"  {drawn}", f"  {' ' * at}▲", f"  {legend}", *_phases(moment, start, span, width)]
 
 
