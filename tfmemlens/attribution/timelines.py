@@ -12,7 +12,7 @@ from tfmemlens.attribution.families import owner_like
 from tfmemlens.attribution.names import owner_of
 from tfmemlens.attribution.phases import phases
 from tfmemlens.errors import UsageError
-from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.allocation import BEFORE, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Balance, Moment
@@ -22,7 +22,6 @@ from tfmemlens.units import Size, round_up
 
 _ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
-BEFORE = "in use before the step"
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst")
 _THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch")
 

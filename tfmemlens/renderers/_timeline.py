@@ -38,7 +38,7 @@ def curve(moment: Moment, view: View) -> list[str]:
     if timeline.predicted:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _WORTH[timeline.precision]
-    legend = f"{human(timeline.baseline_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
+    legend = f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [f"  {drawn}", f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(), f"  {legend}", *_phases(moment, start, span, width)]
 
 

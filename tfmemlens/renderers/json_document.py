@@ -106,7 +106,7 @@ def _peak(moment: Moment) -> dict[str, Any]:
         "device": timeline.device,
         "allocator": timeline.allocator,
         "bytes": moment.attribution.table.total_bytes,
-        "baseline_bytes": timeline.baseline_bytes,
+        "baseline_bytes": timeline.before_bytes,
         "baseline_confidence": timeline.baseline_confidence,
         "baseline_source": str(timeline.baseline_source),
         "curve_source": "prediction" if timeline.predicted else str(timeline.curve_source),
