@@ -24,6 +24,7 @@ MAY_SHARE = {
     frozenset({"dump.WANT", "dump.BORING"}),
     frozenset({"sentence.OP_REQUIRES", "sentence.SENTENCE"}),
     frozenset({"disguises.COPY", "disguises.DST"}),
+    frozenset({"sentence.TAG", "sentence.CUT_TAG"}),
 }
 GENERAL = {
     "sentence.BORING",
@@ -31,6 +32,7 @@ GENERAL = {
     "sentence.OP_TAIL",
     "sentence.FUNCTION_NODE",
     "disguises.CUDA_ERROR",
+    "disguises.LIBRARY",
     "surroundings.STEP",
     "surroundings.BATCH",
     "disguises.BAD_ALLOC",

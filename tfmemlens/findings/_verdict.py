@@ -75,11 +75,11 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.COPY:
         return f"A copy to the device found no memory{at}"
     if failed.kind is RequestKind.WORKSPACE:
-        return f"cuDNN or cuBLAS found no memory for its workspace{at}"
+        return f"A call of cuDNN or cuBLAS failed{at}"
     if failed.kind is RequestKind.DRIVER:
         return f"The driver refused memory{at}"
     if failed.shape is None and failed.size is None:
-        return "Memory ran out"
+        return f"Memory ran out{at}"
     return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
 
 

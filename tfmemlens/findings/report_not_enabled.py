@@ -11,9 +11,15 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import _code
 from tfmemlens.findings._rows import attributed, failures
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+
+
+def _by_bfc(moment: Moment) -> bool:
+    """Whether a BFC allocator failed, as far as is known: others write no dump."""
+    failed = moment.request.failed if moment.request else None
+    return failed is None or failed.allocator is None or "bfc" in failed.allocator.lower()
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -25,13 +31,15 @@ def check(case: Case) -> Iterator[Finding]:
         if code:
             remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
         else:
+            why = "TensorFlow before 1.5 cannot" if case.api.newest < (1, 5) else "tf.function, eager mode and Keras cannot"
+            hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
             remedy = Remedy(
-                "this front end cannot print the list (TensorFlow's hint misleads); record the memory of one good step at a smaller batch instead",
+                f"{why} print the list of live tensors{hinted}; record the memory of one good step at a smaller batch instead",
                 _code.profile_memory(case.api),
             )
         more = (
             ()
-            if case.api.newest < (2, 1) or "memory-dump" in case.capture.source.formats
+            if case.api.newest < (2, 1) or case.api.front_end is FrontEnd.SESSION or "memory-dump" in case.capture.source.formats or not _by_bfc(moment)
             else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
         )
         yield Finding(

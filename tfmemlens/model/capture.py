@@ -63,6 +63,12 @@ class Surroundings:
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     ranks: tuple[str, ...] = ()
+    foreign: tuple[tuple[str, Line], ...] = ()
+    """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
+    crash: Line | None = None
+    """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
+    large_host_requests: tuple[tuple[Size, Line], ...] = ()
+    """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system memory`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class _Stream:
         self.surroundings = SurroundingsFamily()
         self.notes: list[ReadNote] = []
         self.unread = 0
-        self._families = (self.dumps, self.sentences, self.report, self.compiler, self.disguises, self.surroundings)
+        self._families = (self.dumps, self.compiler, self.disguises, self.sentences, self.report, self.surroundings)
 
     def take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
@@ -56,8 +56,12 @@ class _Stream:
         if not line.text:
             return
         self.sentences.origin = cleaned.origin
+        code = self.sentences.quotes_code
         for family in self._families:
-            if family.offer(line):
+            if not (code and family is self.disguises) and family.offer(line):
+                if family is self.disguises and not (told := self.disguises.finished[-1]).alone:
+                    self.sentences.begin(told)
+                    self.sentences.tags(line.text)
                 if family is self.sentences and self.report.block and "OOM when allocating" in line.text:
                     self.report.finish()
                 return
@@ -122,8 +126,11 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
 def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
     if any(found.request.kind is RequestKind.TENSOR or found.state.limit for found in incidents if found.compiler is None):
         return "tensorflow"
-    texts = " ".join(buffer.name or "" for stream in streams for program in stream.compiler.finished for buffer in program.buffers)
-    jax = any((program.name or "").startswith("jit_") for stream in streams for program in stream.compiler.finished)
+    programs = [program for stream in streams for program in stream.compiler.finished]
+    if any("ResourceExhaustedError" in line.text or "[Op:" in line.text for program in programs for line in program.tellings):
+        return "tensorflow"
+    texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
+    jax = any((program.name or "").startswith("jit_") for program in programs)
     if jax or "jit(" in texts or "pjit(" in texts:
         return "jax"
     if incidents:

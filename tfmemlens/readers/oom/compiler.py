@@ -140,6 +140,11 @@ class Executable:
         ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)
         return next((buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source)), None)
 
+    @property
+    def listed(self) -> bool:
+        """Whether more than the one sentence is known of it."""
+        return bool(self.buffers or self.sections or self.remat or self.capacity)
+
     def memory(self) -> CompilerMemory:
         """The compiler's figures as a value."""
         padded = tuple(
@@ -244,7 +249,8 @@ class CompilerFamily:
         host = "ut of host memory" in line.text
         program = self._new(line, RequestKind.HOST if host else RequestKind.XLA)
         program.size = Size.exactly(int(text)) if text.isdigit() else parse_size(text)
-        program.allocator, program.name = found["allocator"], found["executable"]
+        function = re.search(r"\[Op:(__\w+)\]", line.text)
+        program.allocator, program.name = found["allocator"], found["executable"] or (function[1] if function else None)
         program.device = f"/device:GPU:{found['device']}" if found["device"] else None
 
     def _request(self, found: dict[str, str | None], line: Line) -> None:

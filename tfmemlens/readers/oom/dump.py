@@ -66,7 +66,12 @@ STATS_VALUE = LineRule(
     "LargestFreeBlock:                0",
     needs=": ",
 )
-MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,100})\s*\Z", "*" * 88 + "_" * 12)
+MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z", "*" * 88 + "_" * 12)
+ENDED = LineRule(
+    rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
+    "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
+    needs="See logs for memory state",
+)
 EMPTY_MAP = LineRule(r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains")
 ASYNC = LineRule(
     r"(?:(?P<name>\S+) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
@@ -305,7 +310,10 @@ class DumpFamily:
             if found := STATS_VALUE.search(text):
                 self._open(line).stats[found["name"]] = (figure(found["value"]), line)
             return True
-        if self.dump and (MAP.search(text) or EMPTY_MAP.search(text)):
+        if found := ENDED.search(text):  # the last line of dumps up to 1.0
+            self._ended(parse_size(found["size"], ALIGNMENT), line)
+            return True
+        if MAP.search(text) or EMPTY_MAP.search(text):
             self.finish()
             return True
         if self.dump and COLLAPSED.search(text):
@@ -386,6 +394,14 @@ class DumpFamily:
             self._seen(((1, 14), (2, 11)))
         else:
             self._seen(((2, 12), (2, 20)) if "Total bytes" in line.text else ((2, 21), LAST))
+
+    def _ended(self, size: Size, line: Line) -> None:
+        self.finish()
+        if not self.finished or self.finished[-1].size is not None:
+            self._open(line)
+            self.finish()
+        self.finished[-1].size, self.finished[-1].start = size, self.finished[-1].start or line
+        self.finished[-1].era = narrow(self.finished[-1].era, (FIRST, (1, 1)))
 
     def _open(self, line: Line) -> Dump:
         if self.dump is None:

@@ -8,12 +8,15 @@ Python exception begins a new failure.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
+from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.disguises import Disguise
 from tfmemlens.readers.oom.dump import Dump
 from tfmemlens.readers.oom.report import Block
@@ -52,7 +55,11 @@ class Draft:
         if not self.tellings:
             return False
         for known in self.tellings:
-            if known.shape != telling.shape or not _agree(known.dtype, telling.dtype) or not _agree(known.allocator, telling.allocator):
+            if (
+                (known.shape != telling.shape and not (telling.cut and telling.shape is None))
+                or not _agree(known.dtype, telling.dtype)
+                or not _agree(known.allocator, telling.allocator)
+            ):
                 return False
             if not _agree(known.device, telling.device):
                 return False
@@ -60,7 +67,7 @@ class Draft:
         return telling.node is None or not nodes or telling.node in nodes
 
 
-def _agree(one: str | None, other: str | None) -> bool:
+def _agree(one: object, other: object) -> bool:
     return one is None or other is None or one == other
 
 
@@ -143,7 +150,7 @@ class Joiner:
 
     def _disguise(self, part: Disguise) -> None:
         last = self.drafts[-1] if self.drafts else None
-        if part.soft or (part.kind is RequestKind.DRIVER and part.what == "driver"):
+        if part.kind is RequestKind.DRIVER and part.what == "driver":
             if last and last.disguises and last.disguises[-1].kind is part.kind and part.size is None:
                 last.disguises.append(part)
             else:
@@ -151,11 +158,16 @@ class Joiner:
             return
         for draft in reversed(self.drafts):
             known = draft.disguises[-1] if draft.disguises else None
-            if known and known.kind is part.kind and known.what == part.what and _agree(known.op, part.op):
+            if (
+                known
+                and known.kind is part.kind
+                and known.what == part.what
+                and all(_agree(getattr(known, name), getattr(part, name)) for name in ("op", "node", "shape"))
+            ):
                 draft.disguises.append(part)
                 return
         draft = self._new(disguises=[part])
-        if self.waiting and part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER):
+        if self.waiting and part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
     def finish(self) -> list[Draft]:
@@ -174,9 +186,8 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
-        hard = [part for part in self.driver if not part.soft]
-        if hard and not self.drafts:
-            self._new(disguises=list(hard))
+        if self.driver and not self.drafts:
+            self._new(disguises=list(self.driver))
         return self.drafts
 
 
@@ -209,13 +220,17 @@ def incident(draft: Draft) -> Incident:
     dump = _best_dump(draft)
     program = _best_program(draft)
     request = _request(draft, dump, program)
+    if request.kind is RequestKind.DUMP:
+        program = None  # its one sentence says less than the dump
     state = dump.state() if dump else AllocatorState()
     if program and program.capacity and state.limit is None:
         state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
     blocks = tuple(block.holders() for block in _distinct(draft.blocks))
     return Incident(
         request=request,
-        occurrences=max(len(draft.tellings), len([part for part in draft.executables if part.tellings]), len(draft.disguises), 1),
+        occurrences=max(
+            len(draft.tellings), len([part for part in draft.executables if part.tellings]), len([part for part in draft.disguises if not part.echo]), 1
+        ),
         state=state,
         holders=(*blocks, *_buffers(program)),
         chunks=dump.chunk_map() if dump else None,
@@ -267,7 +282,7 @@ def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
 def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> FailedRequest:
     if draft.tellings:
         return _tensor_request(draft, dump)
-    if program:
+    if program and not (dump and dump.start and not program.listed):
         return FailedRequest(
             program.kind,
             device=program.device,
@@ -278,63 +293,81 @@ def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> Fai
             executable=program.name,
         )
     if draft.disguises:
-        part = draft.disguises[0]
-        size = part.size or (dump.size if dump else None)
-        op = next((other.op for other in draft.disguises if other.op), None)
-        device = next((other.device for other in draft.disguises if other.device), None)
-        node = next((other.node for other in draft.disguises if other.node), None)
-        return FailedRequest(
-            part.kind,
-            node=node,
-            op=op,
-            device=device,
-            allocator=dump.allocator if dump else None,
-            size=size,
-            line=part.line,
-        )
+        return _disguised_request(draft, dump)
     if dump:
         return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start)
     block = draft.blocks[0]
     return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
 
 
-def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
-    """The union of what all tellings say."""
-    known = draft.tellings
+def _first(known: Sequence[Context], name: str) -> Any:
+    """What the first telling that knows says; an empty shape is knowledge."""
+    return next((value for telling in known if (value := getattr(telling, name, None)) is not None and (value != () or name == "shape")), None)
 
-    def first(name: str) -> object:
-        return next((value for telling in known if (value := getattr(telling, name)) is not None and (value != () or name == "shape")), None)
 
+def _around(known: Sequence[Context]) -> dict[str, Any]:
+    """The context of a request: the union of what all tellings say."""
     ran_at = next((telling.ran_at for telling in known if telling.ran_at[0]), (None, None))
-    source = first("source")
-    node = first("node") or (dump.op if dump else None)
+    source = _first(known, "source")
+    return {
+        "op": _first(known, "op"),
+        "line": known[0].line,
+        "inputs": _first(known, "inputs") or (),
+        "attributes": _first(known, "attributes") or (),
+        "source": source or ran_at[0],
+        "source_text": _first(known, "source_text") if source else ran_at[1],
+        "forward_node": _first(known, "forward_node"),
+        "keras_layer": _first(known, "keras_layer"),
+        "function": _first(known, "function"),
+        "caller": _first(known, "caller"),
+        "updating": any(telling.updating for telling in known),
+    }
+
+
+def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+    known = draft.tellings
+    around = _around(known)
     return FailedRequest(
         RequestKind.TENSOR,
-        node=node,  # type: ignore[arg-type]
-        op=first("op"),  # type: ignore[arg-type]
-        shape=first("shape"),  # type: ignore[arg-type]
-        dtype=first("dtype"),  # type: ignore[arg-type]
-        device=first("device"),  # type: ignore[arg-type]
-        allocator=first("allocator") or (dump.allocator if dump else None),  # type: ignore[arg-type]
+        node=_first(known, "node") or (dump.op if dump else None),
+        shape=_first(known, "shape"),
+        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]),
+        device=_first(known, "device"),
+        allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
         temporary=any(telling.temporary for telling in known),
-        line=known[0].line,
-        inputs=first("inputs") or (),  # type: ignore[arg-type]
-        attributes=first("attributes") or (),  # type: ignore[arg-type]
-        source=source or ran_at[0],  # type: ignore[arg-type]
-        source_text=first("source_text") if source else ran_at[1],  # type: ignore[arg-type]
-        forward_node=first("forward_node"),  # type: ignore[arg-type]
-        keras_layer=first("keras_layer"),  # type: ignore[arg-type]
-        function=first("function"),  # type: ignore[arg-type]
-        kernel=first("kernel"),  # type: ignore[arg-type]
-        caller=first("caller"),  # type: ignore[arg-type]
-        updating=any(telling.updating for telling in known),
+        kernel=_first(known, "kernel"),
+        **around,
     )
+
+
+def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+    """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
+    known = draft.disguises
+    around = _around(known)
+    kind = known[0].kind
+    constant = constant_type(around["attributes"]) if kind is RequestKind.COPY else None
+    shape, dtype = constant or (_first(known, "shape"), _first(known, "dtype"))
+    return FailedRequest(
+        kind,
+        node=_first(known, "node") or (dump.op if dump and kind is RequestKind.TENSOR else None),
+        shape=shape,
+        dtype=dtype,
+        device=_first(known, "device") or _placed(around["attributes"]),
+        allocator=dump.allocator if dump else None,
+        size=_first(known, "size") or (dump.size if dump else None),
+        **around,
+    )
+
+
+def _placed(attributes: tuple[tuple[str, str], ...]) -> str | None:
+    """The device that a NodeDef names."""
+    return dict(attributes).get("_device", "").strip('"') or None
 
 
 def _era(draft: Draft) -> tuple[str, str] | None:
     era: Era = (FIRST, LAST)
-    for seen in (*(telling.era for telling in draft.tellings), *(dump.era for dump in draft.dumps)):
+    for seen in (*(telling.era for telling in draft.tellings), *(part.era for part in draft.disguises), *(dump.era for dump in draft.dumps)):
         era = narrow(era, seen)
     return None if era == (FIRST, LAST) else (version_text(era[0]), version_text(era[1]))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tfmemlens.model.line import Line
-from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
+from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 
 SENTENCE = LineRule(
@@ -33,6 +34,12 @@ TAG = LineRule(
     "[[loss/mul]]",
     needs="[[",
 )
+CUT_TAG = LineRule(
+    r"\[\[ ?(?:\{\{node (?P<braced>[^}\s]+)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+) ?\[(?P<attrs>.*)\Z",
+    '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi',
+    needs="[[",
+)
+_NO_TAG = dict.fromkeys(("function", "bare", "defined", "source", "inputs"))
 FUNCTION_NODE = LineRule(
     r"\{\{function_node (?P<function>[^}]+)\}\}",
     "{{function_node __wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when",
@@ -66,8 +73,9 @@ KERAS3_LAYER = LineRule(
     needs="Exception encountered when calling",
 )
 ROOT = LineRule(
-    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL): ",
+    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not found|NOT_FOUND): ",
     "  (0) Resource exhausted: OOM when allocating",
+    "  (1) Unknown: Failed to get convolution algorithm.",
     needs=") ",
     era=((1, 14), LAST),
 )
@@ -93,50 +101,21 @@ BORING = LineRule(
     "0 successful operations.",
     "Graph execution error:",
 )
-_CALL = re.compile(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
 _OPTIMIZER_FRAME = re.compile(r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py")
 
 
 @dataclass
-class Telling:
-    """One time that the log tells a failure, as it is read."""
+class Telling(Context):
+    """One sentence that names the tensor, with its context."""
 
-    line: Line
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
     device: str | None = None
     allocator: str | None = None
     temporary: bool = False
     kernel: str | None = None
-    node: str | None = None
-    op: str | None = None
-    attributes: tuple[tuple[str, str], ...] = ()
-    inputs: tuple[str, ...] = ()
-    function: str | None = None
-    source: str | None = None
-    source_text: str | None = None
-    ran_at: tuple[str | None, str | None] = (None, None)
-    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created the op."""
-    forward_node: str | None = None
-    keras_layer: tuple[str, str] | None = None
-    hint: Line | None = None
-    in_python: bool = False
-    root: int | None = None
-    era: Era = (FIRST, LAST)
-    also: list[str] = field(default_factory=list)
-    """Nodes named in later brackets: the fetch side, or the calls that led to the failing op."""
-    updating: bool = False
-    """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
-
-    @property
-    def caller(self) -> str | None:
-        """The outermost call of a function that the failing op ran in: `reader/lstm_a/PartitionedCall`."""
-        return next((node for node in reversed(self.also) if _CALL.search(node)), None)
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two tellings speak of the same request."""
-        return (self.shape, self.dtype, self.device, self.allocator)
+    cut: bool = False
+    """Whether the text stops inside the sentence, so that the last word of it cannot be trusted."""
 
 
 class SentenceFamily:
@@ -144,6 +123,7 @@ class SentenceFamily:
 
     def __init__(self) -> None:
         self.finished: list[Telling] = []
+        self._told: Context | None = None
         self._node_before: str | None = None
         self._layer_before: tuple[str, str] | None = None
         self._frames: list[tuple[str, str]] | None = None
@@ -158,9 +138,14 @@ class SentenceFamily:
         """What node tags outside any sentence say of the version: a list may be pasted without its error."""
 
     @property
-    def current(self) -> Telling | None:
-        """The telling that following lines still belong to."""
-        return self.finished[-1] if self.finished and self._age < 400 else None
+    def current(self) -> Context | None:
+        """The message that following lines still belong to."""
+        return self._told if self._age < 400 else None
+
+    @property
+    def quotes_code(self) -> bool:
+        """Whether the next line is the code that a traceback's frame quotes."""
+        return self._at_frame
 
     def offer(self, line: Line) -> bool:
         """Take the line if it is a sentence or belongs to one."""
@@ -168,45 +153,48 @@ class SentenceFamily:
         self._after_frame, self._at_frame = self._at_frame, False
         text = line.text
         if found := SENTENCE.search(text):
-            self._sentence(found.groupdict(), line)
-            self._tags(text[found.end() :])
+            self._sentence(found.groupdict(), line, text[found.end() :])
+            self.tags(text[found.end() :])
             return True
         return self._context(text, line)
 
-    def _sentence(self, found: dict[str, str | None], line: Line) -> None:
+    def _sentence(self, found: dict[str, str | None], line: Line, rest: str) -> None:
         telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
+        if telling.dtype and not telling.device and telling.dtype not in ITEM_BYTES and telling.dtype not in ("string", "resource", "variant"):
+            telling.dtype, telling.cut = None, True
+        telling.cut = telling.cut or (rest.lstrip().startswith("[") and "]" not in rest)
         kernel = OP_REQUIRES.search(line.text)
         telling.kernel = f"{kernel['file']}:{kernel['line']}" if kernel else None
         telling.in_python = not self.origin and not kernel
-        telling.node, telling.keras_layer = self._node_before, self._layer_before
-        if found["dims"]:
-            telling.era = narrow(telling.era, (FIRST, (0, 7)))
-        elif not found["dtype"] and not found["device"] and line.text.rstrip().endswith("]"):
-            telling.era = narrow(telling.era, ((0, 8), (1, 4)))
-        elif found["dtype"] and found["device"]:
-            telling.era = narrow(telling.era, ((1, 5), LAST))
-        if root := ROOT.search(line.text):
-            telling.root = int(root["index"])
-            telling.era = narrow(telling.era, ROOT.era)
-        if wrapped := FUNCTION_NODE.search(line.text):
-            telling.function = wrapped["function"]
+        telling.era = narrow(telling.era, _sentence_era(found, line.text))
+        self.finished.append(telling)
+        self.begin(telling)
+
+    def begin(self, told: Context) -> None:
+        """A message of a failure, recognised here or by another family: what stands before it and what follows belong to it."""
+        text = told.line.text
+        told.node, told.keras_layer = told.node or self._node_before, self._layer_before
+        if root := ROOT.search(text):
+            told.root = int(root["index"])
+            told.era = narrow(told.era, ROOT.era)
+        if wrapped := FUNCTION_NODE.search(text):
+            told.function = wrapped["function"]
             eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])
-            telling.op = eager[1] if eager else telling.op
+            told.op = eager[1] if eager else told.op
             if eager:
-                telling.era = narrow(telling.era, ((2, 9), LAST))
+                told.era = narrow(told.era, ((2, 9), LAST))
         if self._frames and self._frame_owner == "before":
             place = _deepest_user_frame(self._frames)
             if self._running:
-                telling.ran_at = place
+                told.ran_at = place
             else:
-                telling.source, telling.source_text = place
-            telling.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+                told.source, told.source_text = place
+            told.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
         self._frames, self._frame_owner = None, "after"
-        self.finished.append(telling)
-        self._age = 0
+        self._told, self._age = told, 0
 
     def _context(self, text: str, line: Line) -> bool:
         if found := DETECTED.search(text):
@@ -224,7 +212,7 @@ class SentenceFamily:
             self._layer_before = (parts.get("name") or "", parts["type"])
             return True
         if "[[" in text or "[Op:" in text:
-            self._tags(text)
+            self.tags(text)
             return True
         return self._trace(text, line)
 
@@ -256,13 +244,14 @@ class SentenceFamily:
             return True
         return bool(BORING.search(text) or ROOTS.search(text))
 
-    def _keep_frame(self, telling: Telling | None) -> None:
+    def _keep_frame(self, telling: Context | None) -> None:
         if telling and self._frames and self._frame_owner in ("after", "forward") and (telling.source is None or self._frame_owner == "forward"):
             source, text = _deepest_user_frame(self._frames)
             if source:
                 telling.source, telling.source_text = source, text
 
-    def _tags(self, text: str) -> None:
+    def tags(self, text: str) -> None:
+        """Take the nodes and ops that the text names in brackets."""
         telling = self.current
         if telling is None:
             for found in re.finditer(TAG.pattern, text):
@@ -270,6 +259,8 @@ class SentenceFamily:
             return
         for found in re.finditer(TAG.pattern, text):
             self._tag(telling, found.groupdict())
+        if telling.node is None and (cut := CUT_TAG.search(text)):
+            self._tag(telling, {**_NO_TAG, **cut.groupdict()})
         if tail := OP_TAIL.search(text):
             if tail["op"].startswith("__"):
                 telling.function = telling.function or tail["op"]
@@ -278,7 +269,7 @@ class SentenceFamily:
             if tail["name"] and telling.node is None:
                 telling.node = tail["name"].rstrip("/")
 
-    def _tag(self, telling: Telling, found: dict[str, str | None]) -> None:
+    def _tag(self, telling: Context, found: dict[str, str | None]) -> None:
         node = found["braced"] or found["plain"] or found["bare"]
         if not node or (telling.node is not None and telling.node != node):
             if node:
@@ -287,12 +278,20 @@ class SentenceFamily:
         telling.node = node
         telling.op = telling.op or found["op"]
         if found["attrs"]:
-            telling.attributes = tuple((name, value) for name, value in re.findall(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|[^,\[\]]+)", found["attrs"]))
+            telling.attributes = attributes_of(found["attrs"])
         if found["inputs"]:
             telling.inputs = tuple(part.strip() for part in found["inputs"].split(","))
         if found["source"] and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"])) and user_frame(source["file"]):
             telling.source = telling.source or source[0]
         telling.era = narrow(telling.era, _tag_era(found))
+
+
+def _sentence_era(found: dict[str, str | None], text: str) -> Era | None:
+    if found["dims"]:
+        return (FIRST, (0, 7))
+    if not found["dtype"] and not found["device"] and text.rstrip().endswith("]"):
+        return ((0, 8), (1, 4))
+    return ((1, 5), LAST) if found["dtype"] and found["device"] else None
 
 
 def _tag_era(found: dict[str, str | None]) -> Era | None:

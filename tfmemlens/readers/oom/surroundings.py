@@ -58,6 +58,24 @@ HARMLESS = {
     ),
 }
 
+LARGE = LineRule(
+    r"Allocation of (?P<bytes>\d+) exceeds (?P<percent>\d+)% of (?:free )?system memory",
+    "Allocation of 3221225472 exceeds 10% of free system memory.",
+    needs="system memory",
+)
+FOREIGN = {
+    "PyTorch": LineRule(
+        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity; 643.57 MiB already allocated)",
+        needs="emory",
+    ),
+    "CuPy": LineRule(r"cupy\.\S*OutOfMemoryError", "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes", needs="cupy"),
+    "MXNet": LineRule(r"MXNetError.*(?:out of memory|cudaMalloc)", "mxnet.base.MXNetError: cudaMalloc failed: out of memory", needs="MXNetError"),
+}
+CRASH = LineRule(
+    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
+)
+
 _KEEP = 4000
 
 
@@ -71,6 +89,9 @@ class SurroundingsFamily:
         self.parameters: tuple[int, Line] | None = None
         self.settings: list[tuple[str, str, Line]] = []
         self.harmless: dict[str, tuple[int, Line]] = {}
+        self.foreign: dict[str, Line] = {}
+        self.crash: Line | None = None
+        self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
         self._total: Size | None = None
 
@@ -82,7 +103,20 @@ class SurroundingsFamily:
                 count, first = self.harmless.get(what, (0, line))
                 self.harmless[what] = (count + 1, first)
                 return True
-        return self._device(text, line) or self._words(text, line)
+        return self._device(text, line) or self._elsewhere(text, line) or self._words(text, line)
+
+    def _elsewhere(self, text: str, line: Line) -> bool:
+        """Another framework's messages, crashes of another kind, and requests that were large and granted."""
+        if found := LARGE.search(text):
+            self.large.append((Size.exactly(int(found["bytes"])), line))
+            return True
+        if other := next((name for name, rule in FOREIGN.items() if rule.search(text)), None):
+            self.foreign.setdefault(other, line)
+            return True
+        if CRASH.search(text):
+            self.crash = self.crash or line
+            return True
+        return False
 
     def _device(self, text: str, line: Line) -> bool:
         if found := CREATED.search(text):
@@ -143,4 +177,7 @@ class SurroundingsFamily:
             parameters=self.parameters,
             settings=tuple(self.settings),
             ranks=ranks,
+            foreign=tuple(self.foreign.items()),
+            crash=self.crash,
+            large_host_requests=tuple(self.large[-_KEEP:]),
         )
