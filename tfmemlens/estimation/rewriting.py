@@ -24,6 +24,7 @@ _EFFECTS = frozenset(
     TensorArrayGradV3 TensorArrayWriteV3 TensorArrayScatterV3 ScatterUpdate ResourceScatterAdd ResourceScatterUpdate NoOp ControlTrigger Merge Switch Enter
     Exit NextIteration LoopCond VarHandleOp VariableV2 Variable ReadVariableOp _Arg _Retval Placeholder IteratorGetNext Const""".split()
 )
+_COMMUTATIVE = frozenset("Add AddV2 AddN Mul Maximum Minimum Equal NotEqual LogicalAnd LogicalOr SquaredDifference AccumulateNV2".split())
 _LOOPS = frozenset("Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split())
 _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
@@ -44,7 +45,7 @@ def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds, variant: int =
     fetched = {split_reference(name)[0] for name in fetches}
     nodes = _without_idle(_bypassed(dict(graph.nodes), fetched), fetches)
     graph = Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer)
-    nodes = fused(_pushed_down(dict(graph.nodes), graph), fetched)
+    nodes = _sorted_inputs(fused(_pushed_down(dict(graph.nodes), graph), fetched))
     return ordered(Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer), variant)
 
 
@@ -140,6 +141,17 @@ def _plain(node: Node, nodes: Mapping[str, Node]) -> bool:
     """Whether an Identity may go: not behind a Switch, where it marks the branch, nor behind a reference variable, whose read it is."""
     source = nodes.get(split_reference(node.inputs[0])[0]) if node.inputs else None
     return source is not None and source.op not in _LOOPS and source.op not in ("VariableV2", "Variable")
+
+
+def _sorted_inputs(nodes: dict[str, Node]) -> dict[str, Node]:
+    """Inputs of commutative ops in the order of their names, as ArithmeticOptimizer leaves them: the first that may be written over is."""
+    result = {}
+    for name, node in nodes.items():
+        if node.op in _COMMUTATIVE:
+            data = [each for each in node.inputs if not each.startswith("^")]
+            node = replace(node, inputs=(*sorted(data), *node.inputs[len(data) :]))
+        result[name] = node
+    return result
 
 
 def _control(reference: str) -> str:
