@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from tfmemlens import pipeline
 from tfmemlens.attribution.timelines import owners_of, standing_of
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.estimation import volumes
 from tfmemlens.estimation.fitting import Known, fit, predict
+from tfmemlens.estimation.graphs import has_open_batch
 from tfmemlens.estimation.remedies import remedies
 from tfmemlens.estimation.replay import Step
 from tfmemlens.estimation.scaling import batch_of, laws_of, partial_laws_of, standing_laws_of
@@ -17,7 +19,7 @@ from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
-from tfmemlens.model.fit import Fit, Prediction
+from tfmemlens.model.fit import Fit, FitRemedy, Prediction
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Timeline
@@ -40,9 +42,10 @@ def fit_report(
     captures = [_captured(source, hints, device, fetches, optimizer) for source in sources]
     found = [known_of(capture, hints if index == 0 else replace(hints, batch=None)) for index, capture in enumerate(captures)]
     best = max(range(len(found)), key=lambda index: (found[index].complete, found[index].step.batch))
-    known = found[best]
+    known = _asked_again(found[best], captures[best], sources[best], hints, optimizer, fetches)
     checks = tuple(_check(known, other) for index, other in enumerate(found) if index != best)
-    result = replace(fit(known), remedies=remedies(known), checks=checks)
+    result = fit(known)
+    result = replace(result, remedies=_remedies(known, result), checks=checks)
     report = pipeline.report(captures[best])
     return replace(report, fit=result, verdict=verdict(result, known))
 
@@ -60,6 +63,32 @@ def _captured(source: pipeline.Input, hints: Hints, device: str | None, fetches:
     if found.timelines or found.incidents or found.graph is None:
         return found if found.timelines or found.incidents else _of_model(source, settings) or found
     return pipeline.estimate_graph(source, settings, fetches)
+
+
+def _asked_again(known: Known, capture: Capture, source: pipeline.Input, hints: Hints, optimizer: str | None, fetches: Sequence[str]) -> Known:
+    """With a way to predict the step anew at any batch, where the source is a model, or a graph that leaves the batch open."""
+    if not known.step.timeline.predicted:
+        return known
+    is_model = capture.graph is None
+    if capture.graph is not None and not has_open_batch(capture.graph):
+        return known
+
+    @cache
+    def anew(batch: int) -> Known:
+        settings = Settings(batch, optimizer, limit_bytes=hints.limit_bytes)
+        found = pipeline.estimate(source, settings) if is_model else pipeline.estimate_graph(source, settings, fetches)
+        return known_of(found, replace(hints, batch=batch))
+
+    return replace(known, anew=anew)
+
+
+def _remedies(known: Known, result: Fit) -> tuple[FitRemedy, ...]:
+    """What each change saves at the fitted batch, and how far it then reaches: from the step at the largest batch where that can be asked for."""
+    found = remedies(known)
+    if known.anew is None or not result.largest_batch:
+        return found
+    far = {each.slug: each.largest_batch for each in remedies(known.anew(result.largest_batch))}
+    return tuple(replace(each, largest_batch=far.get(each.slug) or each.largest_batch) for each in found)
 
 
 def _of_model(source: pipeline.Input, settings: Settings) -> Capture | None:

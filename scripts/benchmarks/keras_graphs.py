@@ -1,7 +1,7 @@
 """`tfmemlens estimate MODEL --tensorflow` against real runs: keras_graphs.py [TF ...], TensorFlow 2.11 and 2.21 by default; --predict predicts anew.
 
 TensorFlow makes the training graph of a Keras model of estimate_run.py, and the peak predicted from its ops stands beside what the allocator told of the third
-and fourth step of a real run of the same tf.function, one op at a time (make_traces/keras_step_run.py). Results are kept in keras_graphs_results.json.
+and fourth step of real runs of the same tf.function, one op at a time (make_traces/keras_step_run.py): the median of three processes, and their range. Results are kept in keras_graphs_results.json.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ MODELS = {
     "lenet": 64, "perceptron": 256, "vgg": 16, "swish": 32, "unet": 4, "autoencoder": 16, "volume": 4, "lstm": 32, "gru": 32, "text": 64, "transformer": 16,
     "mobilenet": 8, "resnet": 8, "densenet": 8, "efficientnet": 8, "xception": 4,
 }  # fmt: skip
+RUNS = 3
+"""Real runs of each case: TensorFlow 2 visits the readers of a tensor in another order in each process, so their peaks differ."""
 RECORDER = HERE.parents[1] / "tfmemlens" / "recording" / "trace_training_graph.py"
 STEPS = HERE.parent / "make_traces" / "keras_step_run.py"
 
@@ -42,8 +44,8 @@ def measure(environment: str, model: str, batch: int, optimizer: str) -> dict[st
     settings = ["--inference"] if key["inference"] else ["--optimizer", optimizer]
     facts = _told("GRAPH", environment, RECORDER, f"estimate_run:{model}", graph_of(key), "--batch", batch, *settings)
     options = ["infer=1"] if key["inference"] else [f"optimizer={optimizer}"]
-    real = _told("FACTS", environment, STEPS, f"estimate_run:{model}", f"batch={batch}", *options)
-    return predicted({**key, "fetches": facts["fetches"], "max_in_use_bytes": real["max_in_use_bytes"]})
+    peaks = sorted(_told("FACTS", environment, STEPS, f"estimate_run:{model}", f"batch={batch}", *options)["max_in_use_bytes"] for _ in range(RUNS))
+    return predicted({**key, "fetches": facts["fetches"], "max_in_use_bytes": peaks[RUNS // 2], "peaks": peaks})
 
 
 def _told(word: str, environment: str, script: Path, *arguments: object) -> dict[str, Any]:
@@ -78,7 +80,10 @@ def predicted(result: dict[str, Any]) -> dict[str, Any]:
 def row(result: dict[str, Any]) -> str:
     real = result["max_in_use_bytes"]
     what = "inference" if result["inference"] else result["optimizer"]
-    return f"{result['tf']:8}{result['model']:16}{result['batch']:>6} {what:10}{real / 2**20:>9.2f} MiB  {100 * (result['predicted_bytes'] / real - 1):+6.1f} %"
+    return (
+        f"{result['tf']:8}{result['model']:16}{result['batch']:>6} {what:10}{real / 2**20:>9.2f} MiB  {100 * (result['predicted_bytes'] / real - 1):+6.1f} %"
+        + (f"   runs {100 * (min(result['peaks']) / real - 1):+.1f} to {100 * (max(result['peaks']) / real - 1):+.1f} %")
+    )
 
 
 def main(environments: list[str]) -> None:
@@ -90,6 +95,8 @@ def main(environments: list[str]) -> None:
     left = [each for each in wanted(environments) if each not in done]
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
         for result in pool.map(lambda each: measure(*each), left):
+            if result is None:
+                continue
             known.append(result)
             print(row(result), flush=True)
             RESULTS.write_text(json.dumps(known, indent=1) + "\n")

@@ -11,7 +11,7 @@ from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
 from tfmemlens.estimation.inlining import inlined
-from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -54,7 +54,8 @@ def of_graph(
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
+    ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
+    executor = Executor(ready, memory, names, feeds, variables, threads, notes)
     _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory

@@ -61,6 +61,16 @@ class Graph:
                     found.setdefault(producer, []).append((node.name, index, port))
         return {name: tuple(readers) for name, readers in found.items()}
 
+    @cached_property
+    def waiters(self) -> Mapping[str, tuple[str, ...]]:
+        """For each node those that only wait for it."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes.values():
+            for reference in node.inputs:
+                if reference.startswith("^"):
+                    found.setdefault(reference[1:], []).append(node.name)
+        return {name: tuple(readers) for name, readers in found.items()}
+
 
 def split_reference(reference: str) -> tuple[str, int]:
     """`name:port` as (name, port); the port is 0 when left out. Function bodies write `name:output:0`."""
