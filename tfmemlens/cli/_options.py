@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 
 from tfmemlens import progress
 from tfmemlens.errors import UsageError
@@ -38,11 +39,22 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
-    """How much to print, and as what."""
-    group = parser.add_argument_group("output")
-    group.add_argument("--top", type=int, default=8, metavar="N", help="rows per table (default 8)")
+    """How much to print, grouped by what, and in which form."""
+    group = parser.add_argument_group("tables")
+    add_top(group)
     group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
     group.add_argument("--all", action="store_true", help="show every failure, not only the fatal one")
+    add_form(parser)
+
+
+def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
+    """How many rows a table has."""
+    group.add_argument("--top", type=int, default=default, metavar="N", help=f"rows per table (default {default})")
+
+
+def add_form(parser: argparse.ArgumentParser) -> None:
+    """As what to print the report."""
+    group = parser.add_argument_group("output")
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)")
     form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")
@@ -78,7 +90,7 @@ def _render(report: Report, args: argparse.Namespace) -> str:
     if args.markdown:
         from tfmemlens.renderers import markdown
 
-        return markdown.render(report, View(top=args.top, by=args.by, all_moments=args.all))
+        return markdown.render(report, _asked(args))
     from tfmemlens.renderers import terminal
 
     return terminal.render(report, view(args))
@@ -89,7 +101,13 @@ def view(args: argparse.Namespace) -> View:
     tty = sys.stdout.isatty()
     color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get("FORCE_COLOR", "") not in ("", "0")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120) if tty else 80
-    return View(args.top, args.by, args.all, width, color, _can_draw())
+    return replace(_asked(args), width=width, color=color, unicode=_can_draw())
+
+
+def _asked(args: argparse.Namespace) -> View:
+    """What the command lets the user choose; a view's own defaults for the rest."""
+    chosen = {field: getattr(args, option) for option, field in (("top", "top"), ("by", "by"), ("all", "all_moments")) if hasattr(args, option)}
+    return View(**chosen)
 
 
 def _can_draw() -> bool:

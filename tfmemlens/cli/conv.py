@@ -47,6 +47,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(document(report))
     else:
-        args.top, args.by, args.all = 0, None, False
         sys.stdout.write(page(report, _options.view(args)))
     return 0

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", help="another one of the same model")
     parser.add_argument("--fail-above", metavar="5%|64MiB", help="exit with status 1 when the total grows by more than this share or size")
     parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this")
-    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
+    _options.add_top(parser, default=12)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
     form.add_argument("--html", action="store_true", help="write a page for a browser")
@@ -54,7 +54,6 @@ def _text(found: Difference, args: argparse.Namespace) -> str:
         return difference_json.render(found)
     from tfmemlens.renderers import difference_text
 
-    args.by, args.all = None, False
     return difference_text.render(found, _options.view(args))
 
 

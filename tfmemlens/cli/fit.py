@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
     parser.add_argument("--optimizer", metavar="NAME", help="of a model: the optimizer it is trained with (default: the model's own, else adam)")
     _options.add_hints(parser)
-    _options.add_view(parser)
+    _options.add_form(parser)
 
 
 def run(args: argparse.Namespace) -> int:
