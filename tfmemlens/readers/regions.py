@@ -119,13 +119,13 @@ def _window(opened: Opened, start: int, length: int) -> mmap.mmap:
 
 
 def _grow(opened: Opened, hit: int) -> tuple[int, int]:
-    """Around a hit, as long as the neighbourhood still speaks the allocator's language."""
+    """Around a hit, as long as the neighbourhood still speaks the allocator's language, and one piece more: a dump may begin within it."""
     start, end = max(hit - _PIECE, 0), min(hit + _PIECE, opened.size)
     while start > 0 and _noisy(opened, max(start - _PIECE, 0), start):
         start = max(start - _PIECE, 0)
     while end < opened.size and _noisy(opened, end, min(end + _PIECE, opened.size)):
         end = min(end + _PIECE, opened.size)
-    return start, end
+    return max(start - _PIECE, 0), min(end + _PIECE, opened.size)
 
 
 def _noisy(opened: Opened, start: int, end: int) -> bool:
