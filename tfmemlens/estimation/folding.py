@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tfmemlens.costs.bfc import Pool
 from tfmemlens.estimation.axes import topological
-from tfmemlens.estimation.executor import needed
+from tfmemlens.estimation.compiled import needed
 from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS, Call, run
 from tfmemlens.estimation.tokens import Memory, Token
 from tfmemlens.model.graph import Graph, Node, split_reference

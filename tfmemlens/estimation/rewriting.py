@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from tfmemlens.estimation.executor import needed
+from tfmemlens.estimation.compiled import needed
 from tfmemlens.estimation.folding import Feeds, folded
 from tfmemlens.estimation.fusing import fused
 from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS, broadcast

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.executor import Executor, needed
+from tfmemlens.estimation.compiled import needed
+from tfmemlens.estimation.executor import Executor
 from tfmemlens.estimation.folding import folded
 from tfmemlens.estimation.inlining import inlined
 from tfmemlens.estimation.rewriting import ordered, rewritten
@@ -172,7 +173,7 @@ def _complete(executor: Executor, memory: Memory) -> None:
     """Variables without an initial assignment get their buffer by their shape, as eager code makes them: random numbers by way of two more tensors."""
     nodes = [item.node for item in executor.items if item.node.op in _VARIABLES]
     for node in sorted(nodes, key=lambda node: int(str(node.attributes.get("_tfmemlens_made") or 0))):
-        variable = executor.variable(node).resource
+        variable = executor.resources.read(node).resource
         type_ = variable.token
         if variable.initialized or not type_.bytes:
             continue
