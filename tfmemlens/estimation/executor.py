@@ -97,7 +97,7 @@ class Executor:
         """ExecutorState::ScheduleReady."""
         current = None
         for tagged in ready:
-            if not self.items[tagged.number].expensive:
+            if not self.items[tagged.number].expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
                 inline.append(tagged)
                 continue
             if current is not None:

@@ -39,6 +39,10 @@ class Frame:
         self.pending.pop(key, None)
         return self.waiting.pop(key, {}), self.dead.pop(key, 0) != 0
 
+    def is_dead(self, number: int, iteration: int) -> bool:
+        """Whether a node runs only to pass on that it is not wanted."""
+        return self.dead.get((iteration, number), 0) != 0
+
     def ready(self, number: int, iteration: int) -> Tagged:
         """A node that misses nothing more."""
         self.running[iteration] = self.running.get(iteration, 0) + 1
