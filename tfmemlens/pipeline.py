@@ -132,7 +132,7 @@ def difference(before: Input | Iterable[Input], after: Input | Iterable[Input], 
         found = _seen(source, hints, device)
         case = attribution.attribute(found)
         if not case.moments:
-            raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", "; ".join(note.text for note in found.notes))
+            raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", found.reasons())
         cases.append(case)
     return compare(*cases)
 
@@ -182,7 +182,7 @@ def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
 
     found = capture(graph_file.saved_model_file(str(source)) or source, hints)
     if found.graph is None:
-        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2]) or graph_file.HINT)
+        raise UnreadableInput(f"{source} holds no graph", found.reasons(graph_file.HINT))
     return found
 
 

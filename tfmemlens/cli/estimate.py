@@ -10,7 +10,7 @@ from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.settings import Settings
+from tfmemlens.model.settings import DEVICES, DTYPES, MODES, Settings
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.units import parse_limit
 
@@ -23,8 +23,6 @@ EXAMPLES = """examples:
   tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python       # TensorFlow makes the training graph, without weights
   tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
 exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit; 2 unreadable or usage"""
-
-_DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sequence", type=int, metavar="N", help="length of the sequence, where the model leaves it open")
     parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
-    parser.add_argument("--dtype", choices=_DTYPES, help="dtype policy of all layers (default: the model's own)")
-    parser.add_argument("--mode", choices=("training", "inference"), default="training", help="what is run (default training)")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where (default cpu)")
+    parser.add_argument("--dtype", choices=DTYPES, help="dtype policy of all layers (default: the model's own)")
+    parser.add_argument("--mode", choices=MODES, default="training", help="what is run (default training)")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where (default cpu)")
     parser.add_argument("--limit", metavar="8GiB", help="memory of the device")
     parser.add_argument("--python", metavar="PATH", help="for module:function and --tensorflow: the Python that has TensorFlow (default: this one)")
     parser.add_argument("--tensorflow", action="store_true", help="let TensorFlow make the training graph of a Keras model, and predict from its ops")
@@ -84,10 +82,6 @@ def _captured(args: argparse.Namespace) -> Capture:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    if args.batch < 1:
-        raise UsageError(f"a batch of {args.batch} is no batch", "give --batch 1 or more")
-    if args.sequence is not None and args.sequence < 1:
-        raise UsageError(f"a sequence of {args.sequence} is none", "give --sequence 1 or more")
     try:
         inputs = dict(map(_sizes, args.input_shape))
         limit = parse_limit(args.limit) if args.limit else None

@@ -26,6 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if not captured.timelines:
-        raise UnreadableInput("there is no memory timeline to draw", "; ".join(note.text for note in captured.notes) or "record a step with FULL_TRACE")
+        raise UnreadableInput("there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE"))
     _output.draw(pipeline.plot(captured, by=args.by, at=args.at), args.output)
     return 0

@@ -106,3 +106,7 @@ class Capture:
     hints: Hints = Hints()
     layers: tuple[LayerSummary, ...] = ()
     """The model's own layers, where its description was read."""
+
+    def reasons(self, otherwise: str = "") -> str:
+        """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where there is none."""
+        return "; ".join(list(dict.fromkeys(note.text for note in self.notes))[:2]) or otherwise
