@@ -14,7 +14,9 @@ from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerFamily
 from tfmemlens.readers.oom.disguises import DisguiseFamily
 from tfmemlens.readers.oom.dump import DumpFamily
-from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line, incident, merge_ranks, order, version_text
+from tfmemlens.readers.oom.incidents import incident, version_text
+from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line
+from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportFamily
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import SentenceFamily
