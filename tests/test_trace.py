@@ -22,6 +22,7 @@ def test_the_tables_agree_with_each_other() -> None:
     curve, rows = trace.timeline(), trace.allocations
     assert curve["bytes"].max() == trace.peak_bytes == 103974656
     assert trace.by("layer")["bytes"].sum() == trace.by("kind")["bytes"].sum() == trace.peak_bytes
+    assert trace.by("kind", 0.0)["bytes"].sum() < trace.by("kind", "1ms")["bytes"].sum() < trace.peak_bytes
     assert rows["size_bytes"].dtype == "int64"
     assert set(rows["kind"]) >= {"activation", "gradient", "workspace"}
     assert trace.at(0.0)["total_bytes"].sum() == curve["bytes"].iloc[0]

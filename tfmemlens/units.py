@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ALIGNMENT = 256
 """BFC hands out multiples of this many bytes (`BFCAllocator::kMinAllocationSize`)."""
 
@@ -79,17 +79,6 @@ def _interval(figure: float, decimals: int, power: int, multiple_of: int) -> Siz
     if low > high:  # another printer than TensorFlow's: keep the figure as it stands
         low = high = nearest
     return Size(min(max(nearest, low), high), low, high)
-
-
-def parse_decimal_size(text: str) -> Size:
-    """A size as tf.profiler prints it, in powers of 1000: `51.38MB` is about 51,380,000 bytes. Raises ValueError."""
-    found = _FIGURE.match(text.strip())
-    if not found or found[4]:
-        raise ValueError(f"not a decimal size: {text!r}")
-    scale = 1000 ** (_LETTERS.find(found[3]) + 1 if found[3] else 0)
-    half = 0.5 * 10.0 ** -len(found[2] or "") * scale if scale > 1 else 0
-    middle = float(found[1]) * scale
-    return Size(round(middle), math.ceil(middle - half), math.floor(middle + half))
 
 
 def parse_limit(text: str) -> int:

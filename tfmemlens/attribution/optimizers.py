@@ -15,7 +15,6 @@ _KERAS3 = re.compile(
     rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
 _UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+?)/(?P<op>[^/]+(?:/.*)?)\Z")
-_SCALARS = re.compile(r"(?:.*/)?(?:beta[12]_power|learning_rate|global_step|iterations?|iter|decay|beta_[12]|rho|current_learning_rate\w*)(?:_\d+)?(?:/.*)?\Z")
 _UNDER_OPTIMIZER = re.compile(rf"(?:\w+/)?{_OPTIMIZER}/(?!gradients|gradient_tape)(?P<x>.+)\Z")
 _IS_TRAINING = re.compile(r"training(?:_\d+)?/")
 

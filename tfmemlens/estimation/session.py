@@ -34,9 +34,7 @@ def of_graph(
     shapes: Mapping[str, Shape] | None = None,
     device: str = "cpu",
     limit_bytes: int | None = None,
-    first_region_bytes: int | None = None,
     threads: int = 1,
-    initializers: Graph | None = None,
     optimized: bool = False,
     held_inputs: bool = False,
     variant: int = 0,
@@ -44,30 +42,28 @@ def of_graph(
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
-    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
-    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
-    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
-    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. An `optimized` graph has been
+    through Grappler already. `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
+    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to.
+    Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
-    memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
+    memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
-    _initialize(initializers or graph, graph, names, memory, variables, threads)
+    _initialize(graph, memory, variables, threads)
     ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
     executor = Executor(ready, memory, names, feeds, variables, threads, notes)
     _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory
     begun = row = baseline = 0
-    order: list[tuple[str, int]] = []
     for _ in range(steps):
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
         executor.step()
-        order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, executor.order)
 
 
 def _first_region(version: str | None) -> int:
@@ -153,14 +149,13 @@ def candidates(graph: Graph) -> list[str]:
     return [name for count, name in sorted(counted, key=lambda pair: (-pair[0], pair[1])) if count]
 
 
-def _initialize(source: Graph, graph: Graph, names: Sequence[str], memory: Memory, variables: dict[str, Variable], threads: int) -> None:
+def _initialize(graph: Graph, memory: Memory, variables: dict[str, Variable], threads: int) -> None:
     """Run the variables' initial assignments, as `global_variables_initializer` does: its constants stay in memory, too."""
-    assignments = [node.name for node in source if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, source)]
+    assignments = [node.name for node in graph if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, graph)]
     if not assignments:
         return
-    del graph, names
     feeds = _Feeds(1, {})
-    Executor(folded(source, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads).step()
+    Executor(folded(graph, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads).step()
 
 
 def _is_first(node: Node, graph: Graph) -> bool:
