@@ -131,7 +131,7 @@ class Walk:
                 return "unknown-rank"
         if node.op == "StridedSlice" and any(node.attributes.get(f"{mask}_mask") for mask in ("ellipsis", "new_axis", "shrink_axis")):
             return "slice-drops-axes"
-        if node.op in ("Squeeze",):
+        if node.op == "Squeeze":
             return "reshape-boundary"
         if node.op in ops.BINARY and not self._ranks_fit(node):
             return "unsupported-shapes"
