@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -49,6 +50,14 @@ def test_the_limit_is_the_one_that_was_set(truth: Path) -> None:
     stated = [moment.balance.limit for moment in moments_of(truth) if moment.balance.limit]
     if "limit_bytes" in known and stated:
         assert all(limit.may_be(known["limit_bytes"]) for limit in stated)
+
+
+def test_every_limit_that_a_log_states_is_found() -> None:
+    """`Limit:` of the statistics, or `memory_limit_:` of the pool: nearly all of these logs have one."""
+    texts = {truth: gzip.decompress(log_of(truth).read_bytes()).decode() if log_of(truth).suffix == ".gz" else log_of(truth).read_text() for truth in TRUTHS}
+    stating = [truth for truth, text in texts.items() if re.search(r"(?m)\bLimit: +\d|memory_limit_: [1-9]", text)]
+    assert len(stating) > len(TRUTHS) // 2
+    assert not [truth.name for truth in stating if not any(moment.balance.limit for moment in moments_of(truth))]
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))

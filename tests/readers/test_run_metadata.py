@@ -54,6 +54,7 @@ def test_the_peak_is_the_allocators_own_to_the_byte(trace: Path) -> None:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_rows_of_the_peak_add_up_to_it(trace: Path) -> None:
     report = pipeline.explain(trace)
+    assert report.case.moments
     for moment in report.case.moments:
         assert moment.timeline
         assert moment.attribution.table.total_bytes == moment.timeline.peak_bytes
