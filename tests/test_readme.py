@@ -37,3 +37,17 @@ def test_a_command_that_is_shown_exists(command: str) -> None:
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:tests|scripts|sample_traces|tfmemlens)/[\w/.-]*[\w/])(?: [^`]*)?`", "\n".join(README)))))
 def test_a_file_that_is_named_exists(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+ORIGINS = (SAMPLES / "README.md").read_text(encoding="utf-8")
+KINDS = set(re.findall(r"^\| `(\w+)/[\w.-]+` \|", ORIGINS, re.MULTILINE))
+LISTED = {name for name in re.findall(r"`(\w+/[\w.-]+)`", ORIGINS) if name.split("/")[0] in KINDS}
+HELD = {f"{kind}/{path.name}" for kind in KINDS for path in (SAMPLES / kind).iterdir() if ".truth." not in path.name}
+
+
+def test_every_sample_tells_its_origin() -> None:
+    assert {name for name in HELD if not any(name == listed or name.startswith(f"{listed}.") for listed in LISTED)} == set()
+
+
+def test_every_origin_has_its_sample() -> None:
+    assert {listed for listed in LISTED if not any(name == listed or name.startswith(f"{listed}.") for name in HELD)} == set()
