@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfmemlens.estimation.kernels import Call, run
+from tfmemlens.estimation.kernels import Call, guessed, run
 from tfmemlens.estimation.tokens import DEAD, Buffer, Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -127,6 +127,9 @@ class Executor:
         for token in self.fetched:
             self.memory.release(token.buffer)
         self._drop_state()
+        left = {split_reference(name)[0] for name in self.fetches}.difference(self.order)
+        if left:
+            self._note(f"the step could not be followed to its end: {sorted(left)[0]} was never reached")
 
     def _drop_state(self) -> None:
         """Stacks and arrays end with the step."""
@@ -208,11 +211,23 @@ class Executor:
         if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
             self._own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
-        outputs = run(call)
+        outputs = self._kernel(call)
         for token in outputs:
             if isinstance(token.resource, (list, dict)):
                 self.state.setdefault("things", []).append(token.resource)
         return outputs
+
+    def _kernel(self, call: Call) -> list[Token]:
+        """What the kernel makes; where it cannot be told, what the graph states, or something like the first input."""
+        try:
+            return run(call)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            self._note(f"what {call.node.op} makes in {call.node.name} is not known, something like its input is taken for it")
+            return guessed(call)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _predicate(self, call: Call) -> int:
         """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another one is taken to be true."""
@@ -221,8 +236,8 @@ class Executor:
             return int(bool(known[0]))
         name = call.node.name
         self.iterations[name] = self.iterations.get(name, 0) + 1
-        if self.iterations[name] == 1:
-            self.notes.append(f"the condition of {name} is not known")
+        if not any(note.startswith("the condition of") for note in self.notes):
+            self._note(f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a branch to be taken")
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
     def variable(self, node: Node) -> Token:
