@@ -23,7 +23,11 @@ CHEAP = frozenset(
     BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
     VarIsInitializedOp IsVariableInitialized""".split()
 )
-"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate that outlives many steps."""
+"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run replaces by what it took."""
+_RUNS_TO_CHEAP = 95
+"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop what is quick counts as cheap from then on."""
+_QUICK_BYTES = 4096
+"""What a kernel may read and write in so few cycles."""
 _ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration"))
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _FED = frozenset("Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg _Recv _HostRecv".split())
@@ -50,6 +54,14 @@ class Item:
     controls: int
     edges: list[Edge] = field(default_factory=list)
     expensive: bool = True
+    runs: int = 0
+    bytes: int = 0
+    """Read and written by the last run."""
+
+    @property
+    def is_expensive(self) -> bool:
+        """Whether the executor takes it for expensive by now."""
+        return self.expensive and (self.runs < _RUNS_TO_CHEAP or self.bytes > _QUICK_BYTES)
 
 
 @dataclass(slots=True)
@@ -150,7 +162,7 @@ class Executor:
         """ExecutorState::ScheduleReady."""
         current = None
         for tagged in ready:
-            if not self.items[tagged[0]].expensive or tagged[1].dead.get((tagged[2], tagged[0]), 0) < 0:
+            if not self.items[tagged[0]].is_expensive or tagged[1].dead.get((tagged[2], tagged[0]), 0) < 0:
                 inline.append(tagged)
                 continue
             if current is not None:
@@ -178,6 +190,8 @@ class Executor:
         inputs = [slots[slot] for slot in sorted(slots)] if op in _MERGE else [slots.get(slot, DEAD) for slot in range(item.inputs)]
         call = Call(item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, [])
         outputs = self._execute(call, slots)
+        item.runs += 1
+        item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
         for token in outputs:
             self.memory.hold(token.buffer)
         for buffer in call.scratch:
