@@ -10,7 +10,7 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.inlining import inlined
+from tfmemlens.estimation.inlining import inlined, unchained
 from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
@@ -53,6 +53,7 @@ def of_graph(
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
+    graph = unchained(graph) if optimized else graph
     memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
