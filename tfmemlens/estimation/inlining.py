@@ -70,7 +70,8 @@ def inlined(graph: Graph, fetches: Sequence[str] = (), calls_stay: bool = False)
 
 def unchained(graph: Graph) -> Graph:
     """A recorded graph whose loops may run ahead of themselves: where Grappler lowers a loop, its condition and body wait for all values that go round; where
-    TensorFlow lowers it before a step, what reads nothing waits for the counter alone."""
+    TensorFlow lowers it before a step, what reads nothing waits for the counter alone.
+    """
     changed = {}
     for node in graph:
         if node.op == "NoOp" and _WAITING.search(node.name):
