@@ -31,16 +31,22 @@ HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or 
 
 
 def fit_report(
-    sources: Sequence[pipeline.Input], hints: Hints = Hints(), device: str | None = None, fetches: Sequence[str] = (), optimizer: str | None = None
+    sources: Sequence[pipeline.Input],
+    hints: Hints = Hints(),
+    device: str | None = None,
+    fetches: Sequence[str] = (),
+    optimizer: str | None = None,
+    l3_bytes: int | None = None,
 ) -> Report:
     """The report on the first source, with its fit; the other sources are steps at other batches that check it.
 
     A model or a graph instead of a measured step is predicted at `hints.batch` first, with the optimizer or the fetches given.
+    `l3_bytes` is the L3 cache of the processor that is asked about, which Conv3D's buffers follow; None: what the trace tells, else this machine's.
 
     Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known.
     """
     captures = [_captured(source, hints, device, fetches, optimizer) for source in sources]
-    found = [known_of(capture, hints if index == 0 else replace(hints, batch=None)) for index, capture in enumerate(captures)]
+    found = [known_of(capture, hints if index == 0 else replace(hints, batch=None), l3_bytes) for index, capture in enumerate(captures)]
     best = max(range(len(found)), key=lambda index: (found[index].complete, found[index].step.batch))
     known = _asked_again(found[best], captures[best], sources[best], hints, optimizer, fetches)
     checks = tuple(_check(known, other) for index, other in enumerate(found) if index != best)
@@ -99,25 +105,28 @@ def _of_model(source: pipeline.Input, settings: Settings) -> Capture | None:
         return None
 
 
-def known_of(capture: Capture, hints: Hints) -> Known:
+def known_of(capture: Capture, hints: Hints, l3_bytes: int | None = None) -> Known:
     """What a capture knows of one step: a traced one, else the failure that matters most."""
     if capture.timelines:
-        return _of_timeline(capture, max(capture.timelines, key=lambda each: each.peak_bytes), hints)
+        return _of_timeline(capture, max(capture.timelines, key=lambda each: each.peak_bytes), hints, l3_bytes)
     moments = [moment for moment in pipeline.report(capture).case.moments if len(moment.attribution.table)]
     if not moments:
         raise UnreadableInput(f"{capture.source.path} holds no measured step", HOW)
     return _of_failure(moments[0], hints)
 
 
-def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
+def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints, l3_bytes: int | None = None) -> Known:
     standing = standing_of(timeline, capture.graph)
     named = volumes.with_places(replace(timeline, standing=AllocationTable.of([row for row, _ in standing])), capture.graph)
     batch, source = (capture.hints.batch or hints.batch or 32, "--batch") if timeline.predicted else _batch(named, capture, hints)
     owners = owners_of(named)
-    cache = volumes.cache_of(named, capture.graph, volumes.this_machines_cache_bytes()) if capture.graph else None
-    step = Step(named, laws_of(named, capture.graph, batch, cache), batch, standing_laws=standing_laws_of(named, capture.graph, batch))
+    likely = volumes.this_machines_cache_bytes()
+    volume_cache = volumes.cache_of(named, capture.graph, likely) if capture.graph else None
+    if volume_cache is not None and l3_bytes is not None:
+        volume_cache = volumes.Cache(l3_bytes, l3_bytes, (l3_bytes, l3_bytes))
+    step = Step(named, laws_of(named, capture.graph, batch, volume_cache), batch, standing_laws=standing_laws_of(named, capture.graph, batch))
     held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
-    limit, remark = hints.limit_bytes or timeline.limit_bytes, volumes.remark(named, capture.graph, cache)
+    limit, remark = hints.limit_bytes or timeline.limit_bytes, volumes.remark(named, capture.graph, volume_cache)
     return Known(step, source, owners, held, capture.graph, limit, _grows(timeline), remark=remark)
 
 

@@ -70,7 +70,8 @@ def _captured(args: argparse.Namespace) -> Capture:
     if args.fetch:
         return pipeline.estimate_graph(args.model, settings, args.fetch)
     try:
-        return pipeline.estimate(args.model, settings, args.python)
+        found = pipeline.estimate(args.model, settings, args.python)
+        return _of_signatures(args.model, settings, found) if found.source.formats == ("variables",) else found
     except UnreadableInput:
         if ":" in args.model or not os.path.exists(args.model):
             raise
@@ -79,6 +80,14 @@ def _captured(args: argparse.Namespace) -> Capture:
         except UnreadableInput:
             pass
         raise
+
+
+def _of_signatures(model: str, settings: Settings, found: Capture) -> Capture:
+    """A SavedModel that describes no layers may still hold the graphs of its signatures."""
+    try:
+        return pipeline.estimate_graph(model, settings)
+    except (UnreadableInput, UsageError):
+        return found
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -13,7 +13,11 @@ CHEAP = frozenset(
     BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
     VarIsInitializedOp IsVariableInitialized""".split()
 )
-"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate that outlives many steps."""
+"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run replaces by what it took."""
+_RUNS_TO_CHEAP = 95
+"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop what is quick counts as cheap from then on."""
+_QUICK_BYTES = 4096
+"""What a kernel may read and write in so few cycles."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,14 @@ class Item:
     controls: int
     edges: list[Edge] = field(default_factory=list)
     expensive: bool = True
+    runs: int = 0
+    bytes: int = 0
+    """Read and written by the last run."""
+
+    @property
+    def is_expensive(self) -> bool:
+        """Whether the executor takes it for expensive by now."""
+        return self.expensive and (self.runs < _RUNS_TO_CHEAP or self.bytes > _QUICK_BYTES)
 
     @property
     def ports(self) -> int:

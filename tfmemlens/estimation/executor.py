@@ -14,7 +14,7 @@ from typing import Any
 
 from tfmemlens.estimation.compiled import Edge, Item, compiled
 from tfmemlens.estimation.frames import Frame, Tagged
-from tfmemlens.estimation.kernels import Call, run
+from tfmemlens.estimation.kernels import Call, guessed, run
 from tfmemlens.estimation.resources import Variables
 from tfmemlens.estimation.tokens import DEAD, Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT
@@ -77,6 +77,9 @@ class Executor:
         for token in self.fetched:
             self.memory.release(token.buffer)
         self._drop_state()
+        left = {split_reference(name)[0] for name in self.fetches}.difference(self.order)
+        if left:
+            self._note(f"the step could not be followed to its end: {sorted(left)[0]} was never reached")
 
     def _drop_state(self) -> None:
         """Stacks and arrays end with the step."""
@@ -97,7 +100,7 @@ class Executor:
         """ExecutorState::ScheduleReady."""
         current = None
         for tagged in ready:
-            if not self.items[tagged.number].expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
+            if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
                 inline.append(tagged)
                 continue
             if current is not None:
@@ -121,6 +124,8 @@ class Executor:
         inputs = [slots[slot] for slot in sorted(slots)] if op in _MERGE else [slots.get(slot, DEAD) for slot in range(item.inputs)]
         call = Call(item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, [])
         outputs = self._execute(call, slots)
+        item.runs += 1
+        item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
         for token in outputs:
             self.memory.hold(token.buffer)
         for buffer in call.scratch:
@@ -154,11 +159,23 @@ class Executor:
         if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
             self.resources.own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
-        outputs = run(call)
+        outputs = self._kernel(call)
         for token in outputs:
             if isinstance(token.resource, (list, dict)):
                 self.state.setdefault("things", []).append(token.resource)
         return outputs
+
+    def _kernel(self, call: Call) -> list[Token]:
+        """What the kernel makes; where it cannot be told, what the graph states, or something like the first input."""
+        try:
+            return run(call)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            self._note(f"what {call.node.op} makes in {call.node.name} is not known, something like its input is taken for it")
+            return guessed(call)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _predicate(self, call: Call) -> int:
         """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another one is taken to be true."""
@@ -167,8 +184,8 @@ class Executor:
             return int(bool(known[0]))
         name = call.node.name
         self.iterations[name] = self.iterations.get(name, 0) + 1
-        if self.iterations[name] == 1:
-            self.notes.append(f"the condition of {name} is not known")
+        if not any(note.startswith("the condition of") for note in self.notes):
+            self._note(f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a branch to be taken")
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
     def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[Tagged]:

@@ -89,6 +89,8 @@ class _Static:
             outputs = run(self._call(node, inputs))
         except (IndexError, ValueError, TypeError, ZeroDivisionError):  # a shape that the step alone will know
             return
+        if not outputs or any(token.dtype in ("variant", "resource") for token in outputs):  # an effect, such as Assert, or a list that will be filled
+            return
         names = {name for name, _ in data}
         constant = names <= self.constant and (all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill")
         static = names <= self.static

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tfmemlens.errors import UsageError
+from tfmemlens.estimation.captures import check, effects, is_function, with_variables
 from tfmemlens.estimation.inlining import inlined
 from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS
 from tfmemlens.estimation.session import candidates, of_graph, reached, resolved
@@ -20,8 +21,12 @@ LEAST_ERROR, MANY_ERROR = 0.05, 0.15
 many nodes that one order must do, the second."""
 _ORDERS = 5
 _MANY_NODES = 20_000
+_MOST_REMARKS = 5
+_NO_END = frozenset("NoOp Const Placeholder Assert Assign VarHandleOp VariableV2 AssignVariableOp".split())
+_CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
+_DATASET_LOOPS = frozenset(("ReduceDataset", "ScanDataset"))
 _CONTROL = frozenset(
-    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp VariableV2 Variable Placeholder".split()
+    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp VariableV2 Variable Placeholder IteratorGetNext".split()
 )
 
 
@@ -30,18 +35,23 @@ def capture(graph: Graph, source: Source, settings: Settings, fetches: Sequence[
 
     `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the allocator. Raises UsageError.
     """
-    chosen = list(fetches) or _default(graph, settings)
-    graph, chosen = _plain(graph, chosen, recorded)
+    graph, chosen = _plain(graph, fetches, recorded)
+    held = recorded or is_function(graph)
+    graph = with_variables(graph)
+    chosen = chosen or (effects(graph) if held and settings.training else []) or _default(graph, settings)
     shapes = _shapes(graph, settings)
+    _check(graph, chosen)
+    remarks: list[str] = []
 
     def walked(variant: int) -> Timeline:
         return of_graph(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device, limit_bytes=settings.limit_bytes,
-            threads=settings.threads, optimized=recorded, held_inputs=recorded, variant=variant,
+            threads=settings.threads, optimized=recorded, held_inputs=held, variant=variant, notes=remarks,
         )  # fmt: skip
 
     timeline = walked(0)
-    notes = tuple(ReadNote(text) for text in _notes(graph, chosen, settings, bool(fetches)))
+    told = [*_notes(graph, chosen, settings, bool(fetches)), *remarks[:_MOST_REMARKS]]
+    notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,
         timelines=(replace(timeline, error_share=_error_share(timeline, walked)),),
@@ -65,11 +75,27 @@ def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float
     return max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others))
 
 
+def _check(graph: Graph, fetches: Sequence[str]) -> None:
+    """Raises UsageError where the step is inside an op that is not followed."""
+    names = reached(graph, fetches)
+    loops = [name for name in names if graph.nodes[name].op in _DATASET_LOOPS]
+    if loops:
+        raise UsageError(
+            f"the step runs inside {loops[0]}, a tf.data loop (`for batch in dataset:` in a tf.function), which is not followed",
+            "export the function of one step, without the loop round it",
+        )
+    check(graph, names)
+
+
 def _default(graph: Graph, settings: Settings) -> list[str]:
     updates = candidates(graph) if settings.training else []
     if updates:
         return updates[:1]
-    ends = [node.name for node in graph if not graph.consumers.get(node.name) and node.op not in ("NoOp", "Const", "Placeholder", "Assert", "SaveV2", "Assign")]
+    ends = [node.name for node in graph if not graph.consumers.get(node.name) and node.op not in _NO_END]
+    ends = [name for name in ends if not any(graph.nodes[each].op in _CHECKPOINTS for each in reached(graph, [name]))]
+    if not settings.training:
+        ends = [name for name in ends if not effects(Graph({each: graph.nodes[each] for each in reached(graph, [name])}))] or ends
+        ends = [name for name in ends if graph.nodes[name].op == "Identity"] or ends
     if not ends:
         raise UsageError("the graph has no node that looks like a step", "name what the step computes with --fetch")
     return ends

@@ -7,6 +7,7 @@ keeps them until the last of its nodes is done.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ ARGUMENTS, RESULTS = "_FunctionArguments", "_FunctionResults"
 """Our own ops at the ends of a call that is not inlined."""
 _DEEPEST = 30
 """Calls inside calls; recursion ends here."""
+_WAITING = re.compile(r"/(?:cond|body)/_\d+/input_control_node/_\d+\Z")
 _NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx")
 _OUTPUTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("Switch", "RefSwitch"), ("output_false", "output_true")),
@@ -64,6 +66,25 @@ def inlined(graph: Graph, fetches: Sequence[str] = (), calls_stay: bool = False)
         name, _ = split_reference(fetch)
         named.append(fetch if fetch.startswith("^") or (name, 0) not in found.moved else split_reference(found.behind(fetch))[0])
     return Graph(nodes, graph.functions, graph.producer), tuple(named)
+
+
+def unchained(graph: Graph) -> Graph:
+    """A recorded graph whose loops may run ahead of themselves: where Grappler lowers a loop, its condition and body wait for all values that go round; where
+    TensorFlow lowers it before a step, what reads nothing waits for the counter alone.
+    """
+    changed = {}
+    for node in graph:
+        if node.op == "NoOp" and _WAITING.search(node.name):
+            turning = [each for each in node.inputs if "/merge" in each or "loop_body_control" in each]
+            if turning:
+                changed[node.name] = replace(node, inputs=tuple(sorted(turning, key=_number)[:1]))
+    return Graph({**graph.nodes, **changed}, graph.functions, graph.producer) if changed else graph
+
+
+def _number(reference: str) -> int:
+    """`while/merge/_13` as 13."""
+    digits = reference.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else 0
 
 
 def _is_functional(node: Node, graph: Graph) -> bool:

@@ -11,7 +11,7 @@ from tfmemlens.errors import UsageError
 from tfmemlens.estimation.compiled import needed
 from tfmemlens.estimation.executor import Executor
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.inlining import inlined
+from tfmemlens.estimation.inlining import inlined, unchained
 from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
@@ -23,6 +23,8 @@ from tfmemlens.units import MIB
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+_KERAS_TARGET = re.compile(r"_targets?(?:_\d+)?\Z")
+"""Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of the allocator."""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -39,22 +41,24 @@ def of_graph(
     held_inputs: bool = False,
     variant: int = 0,
     steps: int = _STEPS,
+    notes: list[str] | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. An `optimized` graph has been
     through Grappler already. `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
+    `notes` takes what could not be followed.
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
+    graph = unchained(graph) if optimized else graph
     memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
-    notes: list[str] = []
     _initialize(graph, memory, variables, threads)
     ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
-    executor = Executor(ready, memory, names, feeds, variables, threads, notes)
+    executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
     _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory
@@ -119,6 +123,8 @@ class _Feeds:
             if self.batch is None:
                 raise UsageError(f"the batch of the input {name} is not known", "give it with --batch")
             shape = (self.batch, *shape[1:])
+        if None in shape and _KERAS_TARGET.search(name):
+            shape = tuple(size if size is not None else 1 for size in shape)
         if None in shape:
             raise UsageError(f"the input {name} has dimensions that the graph leaves open: {list(shape)}", "give its whole shape with --input-shape")
         return Token(tuple(size or 0 for size in shape), known.dtype or "float32")
