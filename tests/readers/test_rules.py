@@ -25,6 +25,7 @@ MAY_SHARE = {
     frozenset({"sentence.OP_REQUIRES", "sentence.SENTENCE"}),
     frozenset({"disguises.COPY", "disguises.DST"}),
     frozenset({"sentence.TAG", "sentence.CUT_TAG"}),
+    frozenset({"sentence.KERAS_LAYER", "disguises.BARE"}),
 }
 GENERAL = {
     "sentence.BORING",
@@ -33,6 +34,7 @@ GENERAL = {
     "sentence.FUNCTION_NODE",
     "disguises.CUDA_ERROR",
     "disguises.LIBRARY",
+    "disguises.BARE",
     "surroundings.STEP",
     "surroundings.BATCH",
     "disguises.BAD_ALLOC",

@@ -72,7 +72,8 @@ def attribute_request(request: FailedRequest) -> Owner:
     if _is_workspace(request, owner):
         owner = replace(owner, kind=Kind.WORKSPACE)
     elif request.node is None and request.kind is RequestKind.TENSOR and request.op:
-        owner = replace(owner, kind=Kind.GRADIENT if "Grad" in request.op or "Backprop" in request.op else Kind.ACTIVATION)
+        backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
+        owner = replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT) if backward else replace(owner, kind=Kind.ACTIVATION)
     return owner
 
 

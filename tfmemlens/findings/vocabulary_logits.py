@@ -2,7 +2,8 @@
 
 What it means: the last layer of a language model makes [batch x length, vocabulary] numbers; the softmax, its logarithm and the gradient
 are each as large again. With 30,000 words this is often the largest tensor of the model.
-When it fires: the failing tensor's last dimension is at least 5,000 and no image dimension, in an op of an output layer or a loss.
+When it fires: the failing tensor's last dimension is at least 5,000 and no image dimension, in an op of an output layer or a loss; or one-hot
+vectors of tokens are made to look up an embedding.
 What to do: a sampled softmax or shorter batches of positions, the sparse loss instead of one-hot labels, a smaller vocabulary.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings._rows import failures, place, tensor_text
 from tfmemlens.model.attribution import Phase
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human
 
@@ -38,6 +39,9 @@ def check(case: Case) -> Iterator[Finding]:
         if sizes[-1] < _WORDS or positions >= 100 * sizes[-1] or not _NAMES.search(name) or weights or re.search(r"conv|col_buffer|Conv|patches", name):
             continue
         need = failed.tensor_bytes or 0
+        if owner.op == "OneHot" and "embedding" in name.lower():
+            yield _looked_up(index, moment, positions, sizes[-1], need)
+            continue
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{positions:,} positions x {sizes[-1]:,} classes = {human(need)} for one copy of the logits at {place(moment)}",
@@ -61,3 +65,25 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _looked_up(index: int, moment: Moment, tokens: int, words: int, need: int) -> Finding:
+    """An embedding that is looked up by multiplying one-hot vectors, as TPUs like it."""
+    line = moment.request.failed.line if moment.request else None
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"an embedding looked up with one-hot vectors: {tokens:,} tokens x {words:,} words = {human(need)} at {place(moment)}",
+        because=f"{tokens:,} tokens are looked up in the embedding as one-hot vectors of {words:,} numbers each",
+        bytes=need,
+        weight=0.7,
+        evidence=(Evidence(f"asked for: {tensor_text(moment)}", line),),
+        remedies=(
+            Remedy(
+                "look the embedding up by index: no one-hot vector is ever made (BERT: use_one_hot_embeddings=False, which is its setting off TPUs)",
+                "x = tf.gather(embedding_table, ids)",
+                need,
+                Certainty.EXACT,
+            ),
+        ),
+        moment=index,
+    )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings._rows import failures, place, tensor_text
-from tfmemlens.model.attribution import Phase
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human
@@ -34,6 +34,8 @@ def check(case: Case) -> Iterator[Finding]:
             and need >= 64 * MIB
             and (shape[1] or 0) > 1
             and owner.phase is not Phase.OPTIMIZER
+            and owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+            and "SpaceToBatch" not in f"{failed.node} {failed.op}"  # an atrous convolution deals one image out to many
         )
         if not images and not (copying and (need >= 256 * MIB or not shape)):
             continue

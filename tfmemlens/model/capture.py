@@ -64,6 +64,8 @@ class Surroundings:
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     ranks: tuple[str, ...] = ()
+    session: bool = False
+    """Whether a stack trace goes through `Session.run`."""
     foreign: tuple[tuple[str, Line], ...] = ()
     """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
     crash: Line | None = None

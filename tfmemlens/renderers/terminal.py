@@ -177,6 +177,9 @@ def _balance(moment: Moment, view: View) -> list[str]:
         for group in moment.attribution.by("kind")
         if group.total_bytes
     ]
+    if not rows and books.in_use and books.in_use.bytes and not (books.outside_report and books.outside_report.bytes):
+        parts.append((LETTERS[Kind.UNATTRIBUTED], books.in_use.bytes))
+        rows.append((LETTERS[Kind.UNATTRIBUTED], "in use, by whom is not in the input", human_size(books.in_use), ""))
     if books.outside_report and books.outside_report.bytes:
         parts.append(("o", books.outside_report.bytes))
         rows.append(("o", "outside the report", human_size(books.outside_report), ""))
@@ -219,6 +222,8 @@ def _where(moment: Moment, view: View) -> list[str]:
     compiled = moment.incident is not None and moment.incident.compiler is not None
     if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
         return _sizes(moment, view)
+    if not len(moment.attribution.table):
+        return []
     key = view.by or "layer"
     whole = moment.attribution.table.total_bytes
     lines = _heading(f"where it is, by {key}", view) + _groups(moment.attribution.by(key), whole, view)

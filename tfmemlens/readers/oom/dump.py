@@ -143,7 +143,7 @@ class Dump:
         lines: dict[str, Line] = {}
         values: dict[str, Size | None] = {}
         for name, fieldname in _STATE_FIELDS.items():
-            if name in self.stats:
+            if name in self.stats and not (name == "Limit" and not self.stats[name][0].bytes):  # 0 stands for none: cuda_malloc_async
                 values[fieldname], lines[fieldname] = self.stats[name]
         for name in ("limit", "pool"):
             if name in self.figures and (values.get(name) is None or not _known(values[name])):

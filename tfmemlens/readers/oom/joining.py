@@ -182,6 +182,8 @@ class Joiner:
             if not same and any(dump.size is not None and known.size == dump.size and known.op == dump.op for draft in self.drafts for known in draft.dumps):
                 same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][-1:]
             same = same or [draft for draft in self.drafts if draft.executables and not draft.dumps and all(one.size is None for one in draft.executables)][-1:]
+            if not same and dump.size is None and len(self.drafts) == 1 and not self.drafts[0].dumps:
+                same = self.drafts  # the head of the dump is missing, and there is but one failure
             if same:
                 same[0].dumps.append(dump)
             else:
@@ -332,7 +334,7 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         RequestKind.TENSOR,
         node=_first(known, "node") or (dump.op if dump else None),
         shape=_first(known, "shape"),
-        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]),
+        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]) or _dtype_by_size(_first(known, "shape"), dump),
         device=_first(known, "device"),
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
@@ -341,6 +343,14 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         kernel=_first(known, "kernel"),
         **around,
     )
+
+
+def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | None:
+    """What elements of four bytes are as a rule, where the dump asks for just that many; a sentence of TF <= 1.4 names no dtype."""
+    if shape is None or dump is None or dump.size is None:
+        return None
+    fitting = [dtype for dtype in ("float16", "float32", "float64") if dump.size.may_be(round_up(tensor_bytes(shape, dtype) or 0))]
+    return "float32" if fitting == ["float32"] else None
 
 
 def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:
