@@ -9,6 +9,7 @@ What to do: evaluate in batches; keep the data set on the host.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings._rows import failures, place, tensor_text
@@ -35,6 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
             and (shape[1] or 0) > 1
             and owner.phase is not Phase.OPTIMIZER
             and owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+            and math.prod(sorted(size or 1 for size in shape[1:])[:2]) > 32  # small maps in such numbers: an atrous convolution's pieces
             and "SpaceToBatch" not in f"{failed.node} {failed.op}"  # an atrous convolution deals one image out to many
         )
         if not images and not (copying and (need >= 256 * MIB or not shape)):

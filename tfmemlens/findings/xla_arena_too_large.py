@@ -46,6 +46,11 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
         space = _on_chip(moment)
         where = f" of {space}, memory on the chip," if space else ""
         return f"the compiled program needs {human_size(compiler.needed)}{where} of {human_size(compiler.capacity).removeprefix('about ')}: {_over(compiler)} too much"
+    if space := _on_chip(moment):
+        return f"a kernel{f' ({moment.request.failed.executable})' if moment.request.failed.executable else ''} does not fit {space}, memory on the chip"
+    if compiler.free and size:
+        what = f"loading {moment.request.failed.executable}" if moment.request.failed.executable else "a buffer"
+        return f"{what} asks for {human_size(size)}, and {human_size(compiler.free)} was free"
     of = f" on a device with {human_size(limit)}" if limit else ""
     return f"one XLA executable asks for {human_size(size) if size else 'its arena'} in one piece{of}"
 
@@ -71,6 +76,10 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
         if space := _on_chip(moment):
             return f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds the tiles that a kernel works on, {_over(compiler)} too little"
         return f"the device has {human_size(compiler.capacity)}, {_over(compiler)} too little"
+    if space := _on_chip(moment):
+        return f"the {space} of a TPU core, which holds the tiles that a kernel works on, is too small for it"
+    if compiler.free:
+        return f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept alive hold the rest"
     if size and size.bytes < 256 * MIB:
         return "so small a request fails only where the device is full already: arrays kept alive by earlier steps or by other code, or another process"
     return "XLA wants all temporaries of the program in one piece"
@@ -84,7 +93,7 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
         was = f" (from {human_size(compiler.reduced_from)})" if compiler.reduced_from else ""
         yield Evidence(f"the compiler already reduced it to {human_size(compiler.reduced_to)}{was}", compiler.reduced_line)
     for name, size, line in compiler.sections:
-        if name in ("preallocated temp", "HLO temp", "parameter", "arguments", "program", "total"):
+        if name in ("TensorCore", "SparseCore", "preallocated temp", "HLO temp", "parameter", "arguments", "program", "total"):
             yield Evidence(f"{name}: {human_size(size)}", line)
     for row in rows(moment)[:3]:
         yield quote(row)
@@ -98,6 +107,10 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
         if space == "vmem":
             yield Remedy("give kernels more of it, if the core has more", "export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=65536")
         return
+    if compiler.free:
+        yield Remedy(
+            "let go of arrays and programs of earlier steps: drop references to them, or give buffers back", "del x; jax.clear_caches()   # x.delete()"
+        )
     yield _levers.smaller_batch(moment)
     if again := _levers.recompute(moment, case.api):
         yield again

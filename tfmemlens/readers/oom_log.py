@@ -120,8 +120,9 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
     version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
+    framework = _framework(incidents, streams)
     return Capture(
-        source=Source(path, _formats(streams), _framework(incidents, streams), version),
+        source=Source(path, _formats(streams), framework, None if framework in ("jax", "xla") else version),
         incidents=incidents,
         surroundings=replace(surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)),
         notes=notes,
@@ -146,6 +147,8 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     programs = [program for stream in streams for program in stream.compiler.finished]
     if any("ResourceExhaustedError" in line.text or "[Op:" in line.text for program in programs for line in program.tellings):
         return "tensorflow"
+    if any("jaxlib" in line.text or "JaxRuntimeError" in line.text for program in programs for line in program.tellings):
+        return "jax"
     texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
     jax = any((program.name or "").startswith("jit_") for program in programs)
     if jax or "jit(" in texts or "pjit(" in texts:

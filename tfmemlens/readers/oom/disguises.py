@@ -62,7 +62,7 @@ LAUNCH = LineRule(
 LIBRARY = LineRule(
     r"No algorithm worked!?|Failed to get convolution algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
     r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
-    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found",
+    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error: .*Memory not available",
     "NotFoundError: No algorithm worked!",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
@@ -71,7 +71,7 @@ LIBRARY = LineRule(
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
 CUDA_ERROR = LineRule(
-    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|CUDA runtime implicit initialization .*out of memory",
+    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
 OUTPUT = LineRule(
