@@ -87,6 +87,7 @@ def balance(incident: Incident, table: AllocationTable, requested: int | None) -
         outside_report=_outside(incident, listed + unlisted),
         waste=_minus(state.in_use, state.requested_in_use) if state.in_use and state.requested_in_use else None,
         requested=requested,
+        room=available if free is None else None,
         missing=max(requested - available.bytes, 0) if requested is not None and available else None,
     )
 
