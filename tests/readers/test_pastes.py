@@ -30,6 +30,12 @@ E tensorflow/core/common_runtime/executor.cc:390] Executor failed to create kern
         'Mul[T=DT_FLOAT, _device="/job:localhost/replica:0/task:0/device:GPU:0"](Adam/beta_2/read, training_10/Adam/Variable_14/read)]]\n',
         {"node": "training_10/Adam/mul_23", "shape": [123008, 500], "dtype": "float32", "tensor_bytes": 246016000},
     ),
+    "a sum of gradients stands beside the op that they belong to": (
+        "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[1455878,256]\n"
+        "\t [[Node: training/gradients/AddN_96 = AddN[N=3, T=DT_FLOAT, "
+        '_class=["loc:@transformer/parallel_0_5/transformer/symbol_modality_1455878_256_2/shared/concat"]](training/gradients/a, training/gradients/b)]]\n',
+        {"layer": "transformer/parallel_0_5/transformer/symbol_modality_1455878_256_2/shared", "phase": "gradient", "tensor_bytes": 1455878 * 256 * 4},
+    ),
     "a comparison yields booleans": (
         "ResourceExhaustedError: OOM when allocating tensor with shape[64,1000]\n\t [[Node: acc/Equal = Equal[T=DT_INT64](acc/ArgMax, acc/ArgMax_1)]]\n",
         {"dtype": "bool", "tensor_bytes": 64000},
@@ -168,6 +174,17 @@ W tensorflow/core/framework/op_kernel.cc:993] Resource exhausted: OOM when alloc
         "mpirun noticed that process rank 7 with PID 0 on node HOSTNAME exited on signal 9 (Killed).\n",
         {"kind": "host memory"},
     ),
+    "a batch of the input pipeline": (
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext_output_types_1_device_/job:localhost/replica:0/"
+        "task:0/device:CPU:0}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]\n",
+        {"kind": "host memory", "op": "IteratorGetNext"},
+    ),
+    "a warning of a version to come": (
+        "This class is equivalent as tf.keras.layers.LSTMCell, and will be replaced by that in Tensorflow 2.0.\n"
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[120,1024] and type float on {GPU} by allocator GPU_0_bfc\n"
+        "\t [[node rnn/MatMul (defined at train.py:25) ]]\n",
+        {"version": ["1.13", "2.6"]},
+    ),
     "bad_alloc is told once": (
         "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\nAborted\n",
         {"kind": "host memory", "occurrences": 1},
@@ -185,7 +202,7 @@ def test_the_paste_is_understood(name: str) -> None:
     text, facts = CASES[name]
     document = explained(text)
     incident = document["incidents"][0]
-    found = {**incident["allocator"], **incident["request"], "occurrences": incident["occurrences"]}
+    found = {**incident["allocator"], **incident["request"], "occurrences": incident["occurrences"], "version": document["source"].get("version")}
     assert {key: found.get(key) for key in facts} == facts
     assert not [note for note in document["notes"] if "not understood" in note["text"]]
     assert len(document["incidents"]) == 1

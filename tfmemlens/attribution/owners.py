@@ -12,6 +12,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 
+_COLOCATED = re.compile(r"loc:@([^\"\]]+)")
 _LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")
 
 
@@ -65,6 +66,8 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)
+    if owner.layer is None and (beside := _COLOCATED.search(dict(request.attributes).get("_class", ""))):
+        owner = replace(owner, layer=owner_of(beside[1]).layer)  # sums of gradients and updates stand beside what they serve
     if request.keras_layer and owner.layer is None:
         owner = replace(owner, layer=request.keras_layer[0] or request.keras_layer[1], phase=Phase.FORWARD)
     if request.op:

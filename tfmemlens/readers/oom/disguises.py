@@ -43,6 +43,11 @@ FETCHED = LineRule(
     "InternalError: Could not allocate ndarray",
     needs="allocate n",
 )
+BATCH = LineRule(
+    r"Failed to allocate memory for the batch of component \d+",
+    "ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]",
+    needs="for the batch of component",
+)
 COPY = LineRule(
     rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run (?P<op>\w+)",
     "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized.",
@@ -151,6 +156,8 @@ class DisguiseFamily:
             return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
         if found := FETCHED.search(text):
             return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
+        if BATCH.search(text):
+            return Disguise(line, kind=RequestKind.HOST, what="batch")
         if found := COPY.search(text):
             return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
         return self._words(text, line)

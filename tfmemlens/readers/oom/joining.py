@@ -168,7 +168,7 @@ class Joiner:
                 draft.disguises.append(part)
                 return
         draft = self._new(disguises=[part])
-        if self.waiting and part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
+        if part.what == "batch" or part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
     def finish(self) -> list[Draft]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
@@ -84,6 +86,8 @@ CRASH = LineRule(
     r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
 )
 
+_TO_COME = re.compile(r"will be|deprecat|removed|replaced", re.IGNORECASE)
+"""Words beside the version of a warning: it is another TensorFlow's than the one that prints it."""
 _KEEP = 4000
 
 
@@ -157,7 +161,7 @@ class SurroundingsFamily:
             self._set("allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line)
         elif found := FRACTION.search(text):
             self._set("per_process_gpu_memory_fraction", found["value"], line)
-        elif found := VERSION.search(text):
+        elif (found := VERSION.search(text)) and not _TO_COME.search(text):
             version = (int(found["major"]), int(found["minor"]))
             self.era = (version, version)
         elif found := EPOCH.search(text) or STEP.search(text):
