@@ -174,6 +174,12 @@ W tensorflow/core/framework/op_kernel.cc:993] Resource exhausted: OOM when alloc
         "mpirun noticed that process rank 7 with PID 0 on node HOSTNAME exited on signal 9 (Killed).\n",
         {"kind": "host memory"},
     ),
+    "an eager update of a sparse embedding": (
+        "~/anaconda3/envs/tf2/lib/python3.6/site-packages/tensorflow/python/keras/optimizer_v2/adam.py in _resource_apply_sparse(self, grad, var, indices)\n"
+        "--> 226           var, coefficients['lr'] * m_t / (v_sqrt + coefficients['epsilon']),\n"
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[501153,768] and type float on {GPU} by allocator GPU_0_bfc [Op:Mul]\n",
+        {"op": "Mul", "phase": "optimizer", "tensor_bytes": 501153 * 768 * 4},
+    ),
     "a batch of the input pipeline": (
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext_output_types_1_device_/job:localhost/replica:0/"
         "task:0/device:CPU:0}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]\n",

@@ -62,7 +62,7 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, layer=None)  # an eager op has no name of its own
     if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
         owner = replace(owner, layer=owner_of(request.caller).layer)
-    if request.updating and owner.phase is Phase.FORWARD:
+    if request.updating and owner.phase in (Phase.FORWARD, Phase.NONE):
         owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)

@@ -200,7 +200,7 @@ class SentenceFamily:
                 told.ran_at = place
             else:
                 told.source, told.source_text = place
-            told.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+            told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
         self._frames, self._frame_owner = None, "after"
         self._told, self._age = told, 0
@@ -233,6 +233,10 @@ class SentenceFamily:
             return True
         if found := NOTEBOOK_FRAME.search(text):
             self._ran_through(found["file"])
+            if self._frames is None and self.current is None:
+                self._frames, self._frame_owner, self._running = [], "before", True
+            if self._frames is not None and not user_frame(found["file"]):
+                self._frames.append((found["file"], ""))  # a notebook's frames have no line number to quote
             return True
         if found := FRAME.search(text):
             self._at_frame = True
