@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,11 @@ def test_the_users_layer_is_named_where_a_report_lists_it(truth: Path) -> None:
         return
     layers = {owner.layer for moment in named for owner in moment.attribution.owners if owner.layer}
     assert any(name == layer or name.startswith(f"{layer}/") for name in layers)
+
+
+@pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
+def test_the_version_that_wrote_the_log_is_among_those_named(truth: Path) -> None:
+    """A warning that something `will be replaced by that in Tensorflow 2.0` states no version."""
+    wrote = re.match(r"(\d+)\.(\d+)", truth.name)
+    api = pipeline.explain(log_of(truth)).case.api
+    assert wrote and api.oldest <= (int(wrote[1]), int(wrote[2])) <= api.newest

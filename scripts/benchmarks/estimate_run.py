@@ -49,7 +49,7 @@ def vgg():
 def swish():
     layers = [keras.Input((64, 64, 3))]
     for width in (16, 32, 64):
-        layers += [L.Conv2D(width, 3, padding="same"), L.BatchNormalization(), L.Activation("swish"), L.AveragePooling2D()]
+        layers += [L.Conv2D(width, 3, padding="same"), L.BatchNormalization(), L.Activation("swish"), L.AveragePooling2D(2)]
     return keras.Sequential([*layers, L.GlobalAveragePooling2D(), L.Dense(10, activation="softmax")])
 
 

@@ -40,7 +40,7 @@ def test_the_peak_comes_within_4_percent_where_the_allocator_states_its_total(tr
         if "-layout" in trace.name:  # oneDNN's own buffers and a feed copied without a record: 10 % is what liveness alone can tell
             assert 0.9 * exact.peak_bytes < found.peak_bytes < 1.01 * exact.peak_bytes
             return
-        assert found.baseline_bytes - exact.baseline_bytes in (0, 256)
+        assert found.before_bytes - exact.before_bytes in (0, 256)
         assert 0.96 * exact.peak_bytes < found.peak_bytes < 1.01 * exact.peak_bytes
     else:
         assert 0.99 * exact.peak_bytes < found.peak_bytes <= exact.peak_bytes

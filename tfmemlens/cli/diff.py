@@ -7,8 +7,7 @@ import re
 import sys
 
 from tfmemlens import pipeline
-from tfmemlens.cli import _options
-from tfmemlens.cli.report import write
+from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.page import Page
@@ -38,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     allowed = _allowed(args.fail_above)
     found = pipeline.difference(args.before, args.after, _options.hints(args), args.device)
-    if args.html:
-        write(pipeline.html(Page((), (found,))), args.output)
-    else:
-        write(_text(found, args), args.output)
+    _output.write(_text(found, args), args.output)
     if not _exceeds(found, allowed):
         return 0
     grew = human(found.change_bytes)
@@ -50,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _text(found: Difference, args: argparse.Namespace) -> str:
+    if args.html:
+        return pipeline.html(Page((), (found,)))
     if args.json:
         from tfmemlens.renderers import difference_json
 

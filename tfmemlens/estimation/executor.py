@@ -200,7 +200,7 @@ class Executor:
         if op in _ENTER or op in _EXIT or op in _NEXT or op == "LoopCond":
             return [call.inputs[0]]
         if op in ("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"):
-            return [self._variable(node)]
+            return [self.variable(node)]
         if op == "IteratorGetNext" or (op in _FED and not call.inputs):
             return self.feed(node)
         if op in ("Assign", "AssignVariableOp"):
@@ -225,7 +225,7 @@ class Executor:
             self.notes.append(f"the condition of {name} is not known")
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
-    def _variable(self, node: Node) -> Token:
+    def variable(self, node: Node) -> Token:
         """The variable's tensor (VariableV2) or a handle to it."""
         name = node.name
         shared = node.attributes.get("shared_name")

@@ -46,7 +46,6 @@ _KNOWN = {
     "adafactor": Optimizer("adafactor", 1, 3, factored=True),
     "none": Optimizer("none", 0, 0, scalars=0),
 }
-NAMES = tuple(_KNOWN)
 
 
 def optimizer(name: str) -> Optimizer:

@@ -10,7 +10,8 @@ from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.executor import Executor, needed
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.inlining import inlined
+from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -47,14 +48,15 @@ def of_graph(
     `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
-    names = tuple(resolved(graph, fetches))
+    graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     notes: list[str] = []
     _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
-    _complete(variables, graph, executor, memory)
+    ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
+    executor = Executor(ready, memory, names, feeds, variables, threads, notes)
+    _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory
     begun = row = baseline = 0
@@ -157,7 +159,7 @@ def _initialize(source: Graph, graph: Graph, names: Sequence[str], memory: Memor
         return
     del graph, names
     feeds = _Feeds(1, {})
-    Executor(folded(source, assignments, feeds, merge=True), memory, tuple(assignments), feeds, variables, threads).step()
+    Executor(folded(source, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads).step()
 
 
 def _is_first(node: Node, graph: Graph) -> bool:
@@ -166,22 +168,22 @@ def _is_first(node: Node, graph: Graph) -> bool:
     return target is not None and target.op in _VARIABLES and node.name.startswith(target.name) and node.name[len(target.name) :].startswith("/Assign")
 
 
-def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, memory: Memory) -> None:
-    """Variables without an initial assignment get their buffer by their shape."""
-    del graph
-    for item in executor.items:
-        node = item.node
-        if node.op not in _VARIABLES:
+def _complete(executor: Executor, memory: Memory) -> None:
+    """Variables without an initial assignment get their buffer by their shape, as eager code makes them: random numbers by way of two more tensors."""
+    nodes = [item.node for item in executor.items if item.node.op in _VARIABLES]
+    for node in sorted(nodes, key=lambda node: int(str(node.attributes.get("_tfmemlens_made") or 0))):
+        variable = executor.variable(node).resource
+        type_ = variable.token
+        if variable.initialized or not type_.bytes:
             continue
-        token = executor._variable(node)
-        variable = token.resource
-        if not variable.initialized and variable.token.bytes:
-            variable.initialized = True
-            type_ = variable.token
-            lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
-            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
-            memory.hold(type_.buffer)
-    del variables
+        variable.initialized = True
+        is_random = node.attributes.get("_tfmemlens_filled") is False
+        drawn = [memory.temporary(node.name, node.op, type_.bytes, type_.shape, type_.dtype) for _ in range(2 if is_random else 0)]
+        lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
+        type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
+        memory.hold(type_.buffer)
+        for buffer in drawn:
+            memory.free(buffer)
 
 
 def _timeline(

@@ -55,6 +55,11 @@ def _what(moment: Moment) -> str:
     if request is None:
         timeline = moment.timeline
         bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""
+        if timeline and moment.below_peak and moment.peak_micros is not None:
+            since = moment.peak_micros - timeline.events[0][0]
+            when = f"line {moment.peak_micros:,.0f}" if timeline.ordinal else f"{since / 1000:,.1f} ms"
+            held = human(moment.attribution.table.total_bytes)
+            return f"At {when} this step holds {held} on {timeline.allocator}, below its peak of {human(timeline.peak_bytes)}"
         return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)

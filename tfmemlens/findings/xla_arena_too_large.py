@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import device_limit, failures, quote, rows
+from tfmemlens.findings._rows import device_limit, quote, requests, rows
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -19,9 +19,8 @@ from tfmemlens.units import MIB, Size, human, human_size
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
+    for index, moment, request in requests(case):
+        failed = request.failed
         compiler = moment.incident.compiler if moment.incident else None
         if failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
             continue

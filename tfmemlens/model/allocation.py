@@ -18,6 +18,10 @@ Shape = tuple["int | None", ...]
 
 OUTPUT, TEMPORARY, PERSISTENT = "output", "temp", "persist"
 """Values of `purpose`, in the words of TensorFlow's profiler (`region_type`)."""
+BEFORE = "in use before the step"
+"""`purpose` of a row that stood before the step, and of which no more is known than its size, its end or whose it was."""
+ELSEWHERE = "allocated elsewhere while the step ran"
+"""`purpose` of a row that the allocator's total tells of and no record of the step."""
 
 
 @dataclass(frozen=True, slots=True)

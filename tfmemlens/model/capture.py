@@ -60,7 +60,6 @@ class Surroundings:
     """Step or epoch counters before the failure."""
     parameters: tuple[int, Line] | None = None
     """`Total params` of a Keras summary."""
-    xla_flags: tuple[str, ...] = ()
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     ranks: tuple[str, ...] = ()

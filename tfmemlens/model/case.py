@@ -136,6 +136,11 @@ class Moment:
         return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0
 
     @property
+    def below_peak(self) -> bool:
+        """Whether this is another moment of a step than its peak, because the user asked for it."""
+        return self.timeline is not None and self.attribution.table.total_bytes < self.timeline.peak_bytes
+
+    @property
     def predicted(self) -> bool:
         """Whether this is a forecast rather than a measurement."""
         return bool(self.timeline and self.timeline.predicted)

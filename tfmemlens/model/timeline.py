@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.allocation import BEFORE, AllocationTable
 from tfmemlens.model.attribution import Owner
 
 
@@ -71,6 +71,7 @@ class Timeline:
     standing: AllocationTable = field(default_factory=AllocationTable)
     """What was there before, as far as the step touched it: variables, slots, constants."""
     baseline_bytes: int = 0
+    """What stood before the step and outlives it; what the step freed of it is in the table, with the purpose BEFORE."""
     baseline_confidence: float | None = None
     """Share of the samples that agree on the baseline (1.0 = all), None where there are no samples."""
     baseline_source: BaselineSource = BaselineSource.UNKNOWN
@@ -121,6 +122,12 @@ class Timeline:
     def curve(self) -> Sequence[int]:
         """Bytes in use after each event, baseline included."""
         return list(accumulate(self.events[1], initial=self.baseline_bytes))[1:]
+
+    @cached_property
+    def before_bytes(self) -> int:
+        """What was in use before the step: the baseline, and what the step freed of it."""
+        table = self.table
+        return self.baseline_bytes + sum(size for size, purpose in zip(table.size_bytes, table.purpose, strict=True) if purpose == BEFORE)
 
     @property
     def peak_bytes(self) -> int:

@@ -26,11 +26,6 @@ _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exh
 _MAX_NOTES = 20
 
 
-def sniff(head: str) -> bool:
-    """Any text may hold an OOM; binary files do not."""
-    return "\x00" not in head[:4096]
-
-
 def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
     """The failures that the lines tell of; `lines` are (number, text) as they stand in the file."""
     streams: dict[str, _Stream] = {}

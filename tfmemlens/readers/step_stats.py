@@ -9,22 +9,24 @@ Sizes and times are read at once, they make the curve; names, types and shapes o
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import sub
 from typing import Any
 
-from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
+from tfmemlens.model.allocation import BEFORE, ELSEWHERE, OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
 from tfmemlens.model.late import Derived, Late
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.readers import baseline
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _MANY = 20_000
 """Node executions beyond which only those are searched for standing buffers that can show one first."""
+_DEVICE = re.compile(r"/(?:device:)?[A-Za-z]+:\d+\Z")
+_HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
+_UPDATED = re.compile(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
 _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
@@ -34,45 +36,50 @@ def keeps_memory(device: str) -> bool:
 
 
 def timelines(step_stats: Any) -> Iterator[Timeline]:
-    """A timeline for each allocator of each device that has records, the busiest first."""
-    found: list[Timeline] = []
-    for device in step_stats.dev_stats:
-        if keeps_memory(device.device) or not any(keeps_memory(other.device) for other in step_stats.dev_stats):
-            found += _of_device(device.device, list(device.node_stats))
-    yield from sorted(found, key=lambda timeline: -timeline.peak_bytes)
+    """A timeline for each allocator that has records, the busiest first. The devices of one process share an allocator of one name: so do all its CPUs."""
+    kept = [device for device in step_stats.dev_stats if keeps_memory(device.device)] or list(step_stats.dev_stats)
+    lanes: dict[tuple[str, str], _Lane] = {}
+    for device in kept:
+        process = _DEVICE.sub("", device.device)
+        _record(device.device, list(device.node_stats), process, lanes)
+    yield from sorted((_timeline(lane) for lane in lanes.values() if lane.size_bytes), key=lambda timeline: -timeline.peak_bytes)
 
 
-def _of_device(device: str, nodes: list[Any]) -> Iterator[Timeline]:
-    lanes: dict[str, _Lane] = {}
+def _record(device: str, nodes: list[Any], process: str, lanes: dict[tuple[str, str], _Lane]) -> None:
     for node in nodes:
         memories = node.memory
         if memories:  # most nodes allocate nothing, and an iterator for each would cost more than the rest
             for memory in memories:
-                name = memory.allocator_name
-                if name not in lanes:
-                    lanes[name] = _Lane(device, name, nodes)
-                lanes[name].record(node, memory)
-    for lane in lanes.values():
-        if lane.size_bytes:
-            yield _timeline(lane)
+                key = process, memory.allocator_name
+                lane = lanes.get(key)
+                if lane is None:
+                    lane = lanes[key] = _Lane(memory.allocator_name)
+                if not lane.places or lane.places[-1].device != device:
+                    lane.places.append(_Place(device, nodes, len(lane.size_bytes)))
+                lane.record(node, memory)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A device that uses an allocator: its node executions, and where its rows begin."""
+
+    device: str
+    nodes: list[Any]
+    first_row: int
 
 
 @dataclass
 class _Lane:
-    """One allocator of one device: a row for each allocation, with the node execution that made it."""
+    """One allocator: a row for each allocation, with the node execution that made it."""
 
-    device: str
     allocator: str
-    nodes: list[Any]
-    """All node executions of the device."""
+    places: list[_Place] = field(default_factory=list)
     made_by: list[Any] = field(default_factory=list)
     size_bytes: list[int] = field(default_factory=list)
     start_micros: list[float | None] = field(default_factory=list)
     end_micros: list[float | None] = field(default_factory=list)
-    sampled: list[int] = field(default_factory=list)
-    """The allocator's bytes in use …"""
-    sampled_micros: list[int] = field(default_factory=list)
-    """… at these times."""
+    samples: list[baseline.Sample] = field(default_factory=list)
+    """The allocator's own bytes in use, and the time in which they were looked up."""
     _outputs: dict[int, Any] = field(default_factory=dict)
     """The output that describes a row, for the rows of the nodes that were looked at."""
     _matched: set[int] = field(default_factory=set)
@@ -80,8 +87,8 @@ class _Lane:
     def record(self, node: Any, memory: Any) -> None:
         """Take one execution's use of this allocator."""
         if in_use := memory.allocator_bytes_in_use:
-            self.sampled.append(in_use)
-            self.sampled_micros.append(node.all_start_micros + node.all_end_rel_micros)
+            start = node.all_start_micros
+            self.samples.append((start + node.op_end_rel_micros, start + node.all_end_rel_micros, in_use))
         records = [(record.alloc_bytes, record.alloc_micros) for record in memory.allocation_records]
         if len(records) == 2 and records[0][0] == -records[1][0] > 0:
             self._add(node, *records[0], records[1][1])
@@ -90,7 +97,7 @@ class _Lane:
         elif records:
             self._pair(node, records)
 
-    def _add(self, node: Any, size: int, start: int, end: int | None) -> None:
+    def _add(self, node: Any, size: int, start: float, end: float | None) -> None:
         self.made_by.append(node)
         self.size_bytes.append(size)
         self.start_micros.append(start)
@@ -139,7 +146,7 @@ class _Lane:
             Late(lambda: [node.node_name for node in self.made_by]),
             self.size_bytes,
             Derived(rows, lambda row: op_of(self.made_by[row].timeline_label)),
-            [self.device] * rows,
+            self._devices(rows),
             [self.allocator] * rows,
             Derived(rows, lambda row: found.allocation_description.requested_bytes if (found := self.output_of(row)) else None),
             self.start_micros,
@@ -152,7 +159,35 @@ class _Lane:
             [None] * rows,
         )
 
+    def _devices(self, rows: int) -> list[str | None]:
+        """The device of each row."""
+        found: list[str | None] = []
+        for place, after in zip(self.places, [*(place.first_row for place in self.places[1:]), rows], strict=True):
+            found += [place.device] * (after - place.first_row)
+        return found
+
+    @cached_property
+    def nodes(self) -> list[Any]:
+        """The node executions of all devices that use it."""
+        return self.places[0].nodes if len(self.places) == 1 else [node for place in self.places for node in place.nodes]
+
+    @property
+    def device(self) -> str:
+        """The devices' names. What a GPU's ops keep in the host's memory is told under the host's."""
+        names = [place.device for place in self.places]
+        return ", ".join([name for name in names if _HOST.search(name)] or names)
+
+    def change(self, change: baseline.Change) -> None:
+        """A row for a change of what stood before the step: for a buffer that the step freed, or one that somebody else allocated while it ran."""
+        if change.size_bytes > 0:
+            self._add(_Outside(None), change.size_bytes, change.before_micros, None)
+        else:
+            name, since = _replacement(self.nodes, change)
+            self._add(_Outside(name), -change.size_bytes, min(start for start in self.start_micros if start is not None), since)
+
     def _purpose(self, row: int) -> str | None:
+        if isinstance(self.made_by[row], _Outside):
+            return BEFORE if self.end_micros[row] is not None else ELSEWHERE
         if self.output_of(row):
             return OUTPUT
         end, node = self.end_micros[row], self.made_by[row]
@@ -221,7 +256,46 @@ def op_of(label: str) -> str | None:
     return label[at + 3 : end] if at >= 0 and end > at else None
 
 
+@dataclass(frozen=True)
+class _Outside:
+    """Stands for a node execution where a buffer is no node's of this step: it was born before, or somebody else made it."""
+
+    node_name: str | None
+    timeline_label: str = ""
+    output: tuple[Any, ...] = ()
+
+
+def _replacement(nodes: list[Any], change: baseline.Change) -> tuple[str | None, float]:
+    """The variable that got a new buffer when this one went, and since when it had both: `AssignVariableOp(w, new)`, `ResourceApplyAdam(w, w/m, …)`.
+
+    Without just one such op no name, and the first moment that the samples leave open.
+    """
+    freed = -change.size_bytes
+    found: dict[str, float] = {}
+    for node in nodes:
+        start = node.all_start_micros
+        if start <= change.after_micros and start + node.all_end_rel_micros >= change.before_micros and (target := _UPDATED.search(node.timeline_label)):
+            for memory in node.memory:
+                for record in memory.allocation_records:
+                    if freed < 2 * record.alloc_bytes < 4 * freed and record.alloc_micros <= change.after_micros:
+                        found[target[1]] = max(record.alloc_micros, change.before_micros)
+    return next(iter(found.items())) if len(found) == 1 else (None, change.before_micros)
+
+
 def _timeline(lane: _Lane) -> Timeline:
+    bare = _on_nothing(lane)
+    known = baseline.of_samples(bare, lane.samples)
+    if known is None:
+        return bare.standing_on(lane.standing.total_bytes, None, BaselineSource.STANDING)
+    if known.changes:
+        for change in known.changes:
+            lane.change(change)
+        bare = _on_nothing(lane)
+    return bare.standing_on(known.size_bytes + sum(min(change.size_bytes, 0) for change in known.changes), known.share, BaselineSource.ALLOCATOR)
+
+
+def _on_nothing(lane: _Lane) -> Timeline:
+    """The timeline with its baseline at 0."""
     ran = Executions(
         Late(lambda: [node.node_name for node in lane.nodes]),
         Late(lambda: [node.all_start_micros for node in lane.nodes]),
@@ -229,24 +303,8 @@ def _timeline(lane: _Lane) -> Timeline:
         Derived(len(lane.nodes), lambda index: lane.nodes[index].timeline_label),
     )
     standing = AllocationTable(**{name: _column(lane, name) for name in AllocationTable.__dataclass_fields__})
-    timeline = Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)
-    baseline, share = _baseline(timeline, lane.sampled_micros, lane.sampled)
-    if baseline is None:
-        return timeline.standing_on(lane.standing.total_bytes, None, BaselineSource.STANDING)
-    return timeline.standing_on(baseline, share, BaselineSource.ALLOCATOR)
+    return Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)
 
 
 def _column(lane: _Lane, name: str) -> Sequence[Any]:
     return Late(lambda: getattr(lane.standing, name))
-
-
-def _baseline(timeline: Timeline, micros: list[int], in_use: list[int]) -> tuple[int | None, float | None]:
-    """The most frequent difference between the allocator's figure and the step's own sum, and its share of the samples."""
-    if not in_use:
-        return None, None
-    times, curve = timeline.events[0], timeline.curve
-    start = timeline.baseline_bytes
-    after = [curve[index - 1] if (index := bisect_right(times, time)) else start for time in micros]
-    votes = Counter(map(sub, in_use, after))
-    baseline, count = votes.most_common(1)[0]
-    return baseline, count / len(in_use)

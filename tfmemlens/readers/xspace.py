@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.allocation import OUTPUT, TEMPORARY
+from tfmemlens.model.allocation import BEFORE, OUTPUT, TEMPORARY
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
@@ -138,9 +138,6 @@ def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Ev
         None if facts.get("bytes_allocated") is None else number("bytes_allocated"),
         number("bytes_available") + number("bytes_reserved"),
     )
-
-
-BEFORE = "born before the recording"
 
 
 def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:

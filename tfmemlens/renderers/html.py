@@ -18,9 +18,8 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
-from tfmemlens.renderers import _glossary
+from tfmemlens.renderers import _glossary, _request
 from tfmemlens.renderers._pack import packed
-from tfmemlens.renderers.terminal import request_facts
 from tfmemlens.units import human, human_size, percent
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def _environment() -> Environment:
     found.filters.update(human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut)
     found.globals.update(
         percent=percent,
-        facts=request_facts,
+        facts=_request.facts,
         saving=_saving,
         place=_place,
         largest=_largest,

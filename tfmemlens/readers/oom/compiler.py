@@ -227,7 +227,6 @@ class CompilerFamily:
             return True
         if BUFFER.search(text):
             self._buffer = None
-            self._awaiting = line
             return True
         if found := BUFFER_SIZE.search(text):
             self._open(line, parse_size(found["size"]))
@@ -238,8 +237,6 @@ class CompilerFamily:
             self._section(found.groupdict(), line)
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
-
-    _awaiting: Line | None = None
 
     def _detail(self, buffer: Buffer, text: str) -> bool:
         if found := OPERATOR.search(text):
@@ -340,7 +337,3 @@ class CompilerFamily:
         if found and self.finished:
             self.finished[-1].sections.append((found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line))
         return bool(found)
-
-    def leftover_remat(self) -> tuple[Size, Size, Size | None, Line] | None:
-        """A rematerialisation line that no failure followed."""
-        return self._remat

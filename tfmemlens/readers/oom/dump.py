@@ -110,7 +110,7 @@ COLLAPSED = LineRule(
     "...",
 )
 
-_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak", "MaxAllocSize": "largest_allocation"}
+_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak"}
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
 
 
@@ -135,7 +135,6 @@ class Dump:
     total: tuple[Size, Line] | None = None
     figures: dict[str, tuple[Size, Line]] = field(default_factory=dict)
     stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
-    map_line: Line | None = None
     ended_chunks: bool = False
     collapsed: Line | None = None
     era: Era = (FIRST, LAST)
@@ -185,7 +184,6 @@ class Dump:
             free_chunks=sum(1 for used in self.used if not used) if self.complete else None,
             requested_in_use=self._requested(in_use),
             allocations=allocations[0].bytes if allocations else None,
-            largest_allocation=values.get("largest_allocation"),
             lines=tuple(lines.items()),
         )
 
@@ -324,8 +322,6 @@ class DumpFamily:
             self._ended(parse_size(found["size"], ALIGNMENT), line)
             return True
         if MAP.search(text) or EMPTY_MAP.search(text):
-            if self.dump:
-                self.dump.map_line = line
             self.finish()
             return True
         if self.dump and COLLAPSED.search(text):

@@ -39,7 +39,6 @@ class Draft:
     driver: list[Disguise] = field(default_factory=list)
     rank: str = ""
     order: int = 0
-    retold_dump: bool = False
 
     @property
     def in_python(self) -> bool:
@@ -298,7 +297,7 @@ def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> Fai
     if draft.disguises:
         return _disguised_request(draft, dump)
     if dump:
-        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start, requested_by=dump.op)
+        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start)
     block = draft.blocks[0]
     return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
 
@@ -339,7 +338,6 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
         temporary=any(telling.temporary for telling in known),
-        requested_by=dump.op if dump else None,
         kernel=_first(known, "kernel"),
         **around,
     )
@@ -368,7 +366,6 @@ def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         device=_first(known, "device") or _placed(around["attributes"]),
         allocator=dump.allocator if dump else None,
         size=_first(known, "size") or (dump.size if dump else None),
-        requested_by=dump.op if dump else None,
         **around,
     )
 

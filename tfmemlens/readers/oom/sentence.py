@@ -82,10 +82,10 @@ ROOT = LineRule(
     r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not found|NOT_FOUND): ",
     "  (0) Resource exhausted: OOM when allocating",
     "  (1) Unknown: Failed to get convolution algorithm.",
-    needs=": ",
+    needs=") ",
     era=((1, 14), LAST),
 )
-ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)", era=((1, 14), LAST))
+ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)")
 OP_REQUIRES = LineRule(
     r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
@@ -188,6 +188,7 @@ class SentenceFamily:
         told.node, told.keras_layer = told.node or self._node_before, self._layer_before
         if root := ROOT.search(text):
             told.root = int(root["index"])
+            told.era = narrow(told.era, ROOT.era)
         if wrapped := FUNCTION_NODE.search(text):
             told.function = wrapped["function"]
             eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
@@ -26,7 +24,8 @@ STEP = LineRule(
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 BATCH = LineRule(r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b", "batch_size=32", "--batch_size=8", needs="atch")
 VERSION = LineRule(
-    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?: version| Version)?(?: is| installed from .*| \(use command below\))?[ :=v]{1,4}(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
     needs="low",
@@ -86,8 +85,6 @@ CRASH = LineRule(
     r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
 )
 
-_TO_COME = re.compile(r"will be|deprecat|removed|replaced", re.IGNORECASE)
-"""Words beside the version of a warning: it is another TensorFlow's than the one that prints it."""
 _KEEP = 4000
 
 
@@ -161,7 +158,7 @@ class SurroundingsFamily:
             self._set("allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line)
         elif found := FRACTION.search(text):
             self._set("per_process_gpu_memory_fraction", found["value"], line)
-        elif (found := VERSION.search(text)) and not _TO_COME.search(text):
+        elif found := VERSION.search(text):
             version = (int(found["major"]), int(found["minor"]))
             self.era = (version, version)
         elif found := EPOCH.search(text) or STEP.search(text):
