@@ -25,6 +25,8 @@ MAY_SHARE = {
     frozenset({"sentence.OP_REQUIRES", "sentence.SENTENCE"}),
     frozenset({"disguises.COPY", "disguises.DST"}),
     frozenset({"sentence.TAG", "sentence.CUT_TAG"}),
+    frozenset({"sentence.KERAS_LAYER", "disguises.BARE"}),
+    frozenset({"dump.STATS_VALUE", "dump.HEADLESS"}),
 }
 GENERAL = {
     "sentence.BORING",
@@ -33,6 +35,7 @@ GENERAL = {
     "sentence.FUNCTION_NODE",
     "disguises.CUDA_ERROR",
     "disguises.LIBRARY",
+    "disguises.BARE",
     "surroundings.STEP",
     "surroundings.BATCH",
     "disguises.BAD_ALLOC",

@@ -275,7 +275,11 @@ def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
     parts = _unloop([part for part in path.split("/") if part])
     if drop_last and len(parts) > 1 and parts.pop() in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
         parts.pop()  # the variable itself, whatever its name
+    inside = not drop_last
     while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]):
+        if not inside and _UNIQUE.sub("", parts[-1]) in words.VARIABLES:
+            break  # an op in the user's scope `embeddings`, nothing that TensorFlow made for a variable
+        inside = True
         parts.pop()
     return parts
 

@@ -134,6 +134,12 @@ def on_host(moment: Moment) -> bool:
     )
 
 
+def cut_list(moment: Moment) -> bool:
+    """Whether the largest buffers of a compiler's list are missing, so that no share of the whole can be told."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return compiler is not None and compiler.cut
+
+
 def held(moment: Moment) -> int:
     """The bytes that shares are measured against: all that is in use, listed or not."""
     listed = moment.attribution.table.total_bytes

@@ -7,7 +7,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
-from tfmemlens.units import human, percent
+from tfmemlens.units import human, human_size, percent
 
 _TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory", "memory-profile", "graph-def", "meta-graph", "saved-model"}
 
@@ -69,7 +69,10 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.PROGRAM:
         return f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
-        return f"A TPU program needs {tensor_text(moment)}"
+        if moment.incident and moment.incident.compiler and moment.incident.compiler.free and not failed.executable:
+            return f"A buffer of {tensor_text(moment)} found no room on the TPU"
+        name = f" {failed.executable}" if failed.executable else ""
+        return f"The TPU program{name} needs {tensor_text(moment)}" if failed.size else f"The TPU program{name} does not fit"
     if failed.kind is RequestKind.HOST:
         return f"Host memory (not the GPU's) ran out{at}"
     if failed.kind is RequestKind.COPY:
@@ -79,7 +82,9 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.DRIVER:
         return f"The driver refused memory{at}"
     if failed.shape is None and failed.size is None:
-        return f"Memory ran out{at}"
+        books = moment.balance
+        used = f", with {human_size(books.in_use)} of {human_size(books.limit)} in use" if books.in_use and books.limit and books.limit.bytes else ""
+        return f"Memory ran out{at}{used}"
     return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
 
 

@@ -1,7 +1,7 @@
-"""Memory ran out in another framework, or the process crashed for another reason.
+"""Memory ran out in another framework, or what ran out or crashed was no memory of TensorFlow's.
 
 What it means: PyTorch, CuPy and others have allocators of their own, whose messages hold other figures. A segmentation fault is a crash:
-TensorFlow reports a lack of memory as an error.
+TensorFlow reports a lack of memory as an error. `Resource exhausted` is also what TensorFlow says of a full disk or a message that is too large.
 When it fires: the log has such a line, and no failure of TensorFlow, JAX or XLA.
 What to do: look with that framework's own tools.
 """
@@ -26,6 +26,8 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the message", line),),
             remedies=(Remedy(f"ask {name} itself", _TOOLS[name]),) if name in _TOOLS else (),
         )
+    for what, line in case.capture.surroundings.elsewhere:
+        yield Finding(severity=Severity.NOTE, headline=f"no lack of memory: {what}", evidence=(Evidence("the message", line),))
     if case.capture.surroundings.crash:
         yield Finding(
             severity=Severity.NOTE,

@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
         if not shape or len(shape) != 2 or not all(shape) or (failed.tensor_bytes or 0) < MIB or not _NAMES.search(name):
             continue
         rows, width = (size or 1 for size in shape)
-        if rows < 5000 or rows <= width or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER):
+        if rows < 5000 or rows <= width or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER) or "Initializer" in name:
             continue
         need = failed.tensor_bytes or 0
         yield Finding(

@@ -19,7 +19,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         need = request.needed_bytes
         limit = device_limit(case, moment)
-        whole = held(moment) or (limit.bytes if limit else 0)
+        in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
+        whole = max(held(moment), in_use) or (limit.bytes if limit else 0)
         small_alone = not whole and need is not None and need <= MIB
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue

@@ -39,6 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
         because = f"this is {what}, not GPU memory"
         if _killed(moment):
             because = "the process was killed from outside, most likely because the machine or its container had no host memory (RAM) left"
+        elif "for the batch of component" in said:
+            because = "the input pipeline found no host memory (RAM) for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             because = f"Python asked for an array {tensor_text(moment)} in host memory (RAM), not in GPU memory"
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import held, of_kind, place, quote, requests, tensor_text, total
+from tfmemlens.findings._rows import cut_list, held, of_kind, place, quote, requests, tensor_text, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -25,7 +25,7 @@ _MAKING = re.compile(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-        if model and total(model) >= 0.4 * held(moment):
+        if model and total(model) >= 0.4 * held(moment) and not cut_list(moment):
             slots = total(of_kind(moment, Kind.OPTIMIZER_SLOT))
             yield Finding(
                 severity=Severity.CAUSE,

@@ -39,7 +39,10 @@ def check(case: Case) -> Iterator[Finding]:
             )
         more = (
             ()
-            if case.api.newest < (2, 1) or case.api.front_end is FrontEnd.SESSION or "memory-dump" in case.capture.source.formats or not _by_bfc(moment)
+            if case.api.newest < (2, 1)
+            or (case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0))
+            or "memory-dump" in case.capture.source.formats
+            or not _by_bfc(moment)
             else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
         )
         yield Finding(

@@ -9,10 +9,11 @@ What to do: evaluate in batches; keep the data set on the host.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings._rows import place, requests, tensor_text
-from tfmemlens.model.attribution import Phase
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
@@ -34,7 +35,15 @@ def _images(request: Request) -> bool:
     shape = request.failed.shape
     if not shape or len(shape) < 4 or not all(shape) or request.owner.phase is Phase.OPTIMIZER:
         return False
+    if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):
+        return False
     return (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
+
+
+def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
+    """Whether these are the pieces that an atrous convolution deals its images out to: small maps in great numbers."""
+    small = math.prod(sorted(size or 1 for size in shape[1:])[:2]) <= 32
+    return small or "SpaceToBatch" in f"{request.failed.node} {request.failed.op}"
 
 
 def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:

@@ -63,10 +63,14 @@ class Surroundings:
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     ranks: tuple[str, ...] = ()
+    session: bool = False
+    """Whether a stack trace goes through `Session.run`."""
     foreign: tuple[tuple[str, Line], ...] = ()
     """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
     crash: Line | None = None
     """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
+    elsewhere: tuple[tuple[str, Line], ...] = ()
+    """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was full`, line)."""
     large_host_requests: tuple[tuple[Size, Line], ...] = ()
     """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system memory`)."""
 

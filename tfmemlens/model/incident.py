@@ -162,6 +162,12 @@ class CompilerMemory:
     goal: Size | None = None
     reduced_line: Line | None = None
     padded: tuple[PaddedBuffer, ...] = ()
+    excess: Size | None = None
+    """By how much the need exceeds the capacity, where the compiler says so: finer than the difference of two printed figures."""
+    cut: bool = False
+    """Whether the first, largest buffers of the list are missing from the input."""
+    free: Size | None = None
+    """What the device had left when a loaded program or a buffer asked for its memory."""
 
     def section(self, name: str) -> Size | None:
         """The size stated for one purpose."""

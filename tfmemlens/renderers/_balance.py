@@ -56,7 +56,9 @@ def _parts(moment: Moment) -> list[_Part]:
         for group in moment.attribution.by("kind")
         if group.total_bytes
     ]
-    outside, unlisted = moment.balance.outside_report, moment.unlisted_buffer_bytes
+    outside, unlisted, in_use = moment.balance.outside_report, moment.unlisted_buffer_bytes, moment.balance.in_use
+    if not parts and in_use and in_use.bytes and not (outside and outside.bytes):
+        parts.append(_Part(LETTERS[Kind.UNATTRIBUTED], "in use, by whom is not in the input", in_use.bytes, human_size(in_use)))
     if outside and outside.bytes:
         parts.append(_Part("o", "outside the report", outside.bytes, human_size(outside)))
     if unlisted:

@@ -17,6 +17,8 @@ def page(moment: Moment, view: View) -> list[str]:
     compiled = moment.incident is not None and moment.incident.compiler is not None
     if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
         return _sizes(moment, view)
+    if not len(moment.attribution.table):
+        return []
     key = view.by or "layer"
     whole = moment.attribution.table.total_bytes
     lines = heading(f"where it is, by {key}", view) + _groups(moment.attribution.by(key), whole, view)

@@ -43,6 +43,11 @@ FETCHED = LineRule(
     "InternalError: Could not allocate ndarray",
     needs="allocate n",
 )
+BATCH = LineRule(
+    r"Failed to allocate memory for the batch of component \d+",
+    "ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]",
+    needs="for the batch of component",
+)
 COPY = LineRule(
     rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run (?P<op>\w+)",
     "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized.",
@@ -61,15 +66,17 @@ LAUNCH = LineRule(
 )
 LIBRARY = LineRule(
     r"No algorithm worked!?|Failed to get convolution algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
-    r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed",
+    r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
+    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error: .*Memory not available",
     "NotFoundError: No algorithm worked!",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
     "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
+    "No DNN in stream executor. [Op:Conv2D] name:",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
 CUDA_ERROR = LineRule(
-    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|CUDA runtime implicit initialization .*out of memory",
+    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
 OUTPUT = LineRule(
@@ -78,13 +85,17 @@ OUTPUT = LineRule(
     "RESOURCE_EXHAUSTED: failed to allocate memory",
     needs="failed to allocate memory",
 )
+BARE = LineRule(
+    r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED: |\bResource exhausted: ",
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
+)
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b|Cannot allocate memory",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
 )
 KILLED = LineRule(
-    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code |status )(?:137|-9)\b|OOMKilled|SIGKILL|terminated by signal 9\b"
+    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
     r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+ +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
@@ -93,6 +104,8 @@ KILLED = LineRule(
 )
 
 
+_NO_MEMORY = re.compile(r"larger than max|No space left|Too many open files|[Qq]uota|rate limit|grpc_message|^\s*(?:except|raise|import|from)\b", re.MULTILINE)
+_IN_OP = re.compile(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
 _PYTHON = re.compile(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
 
@@ -123,7 +136,7 @@ class DisguiseFamily:
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
-        if "OOM when allocating" in line.text:
+        if "OM when allocating" in line.text:
             return False
         found = self._recognise(line)
         if found is None:
@@ -143,6 +156,8 @@ class DisguiseFamily:
             return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
         if found := FETCHED.search(text):
             return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
+        if BATCH.search(text):
+            return Disguise(line, kind=RequestKind.HOST, what="batch")
         if found := COPY.search(text):
             return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
         return self._words(text, line)
@@ -161,8 +176,15 @@ class DisguiseFamily:
         if KILLED.search(text):
             return Disguise(line, kind=RequestKind.HOST, what="killed")
         if CUDA_ERROR.search(text):
-            return Disguise(line, kind=RequestKind.DRIVER, what="driver")
+            return Disguise(line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver")
         return None
+
+
+def bare_exception(line: Line) -> Disguise | None:
+    """The name of the exception alone: for pastes that hold nothing else. Other resources run out, too: disks, files, quotas, message sizes."""
+    if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
+        return None
+    return Disguise(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

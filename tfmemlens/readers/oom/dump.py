@@ -64,6 +64,11 @@ STATS_VALUE = LineRule(
     "LargestFreeBlock:                0",
     needs=": ",
 )
+HEADLESS = LineRule(
+    r"\A(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize): {2,}\d{4,}\s*\Z",
+    "Limit:                 22654317364",
+    needs=":  ",
+)
 MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z", "*" * 88 + "_" * 12)
 ENDED = LineRule(
     rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
@@ -122,6 +127,9 @@ class DumpFamily:
             return True
         if found := START.search(text):
             return self._start(found.groupdict(), line)
+        if not self._in_stats and HEADLESS.search(text):
+            self._open(line).ended_chunks = True
+            self._in_stats = True
         if self._in_stats and (found := STATS_VALUE.search(text)):
             assert self.dump
             self.dump.stats[found["name"]] = (figure(found["value"]), line)
@@ -266,8 +274,14 @@ class DumpFamily:
         if self.dump:
             self.dump.era = narrow(self.dump.era, era)
 
+    def _retold(self, dump: Dump) -> bool:
+        """Whether these are statistics of an earlier dump again, whose other lines a filter took away."""
+        alone = dump.start is None and not dump.sizes and not dump.classes and bool(dump.stats)
+        told = {name: size for name, (size, _) in dump.stats.items()}
+        return alone and any(told.items() <= {name: size for name, (size, _) in known.stats.items()}.items() for known in self.finished)
+
     def finish(self) -> None:
         """Close the dump that is being read."""
-        if self.dump:
+        if self.dump and not self._retold(self.dump):
             self.finished.append(self.dump)
         self.dump, self._in_stats, self._in_histogram, self._largest = None, False, False, 0

@@ -72,6 +72,8 @@ class Dump:
     def _stated(self) -> dict[str, _Figure]:
         """The figures that lines state, each with its line: exact ones before printed ones."""
         found: dict[str, _Figure] = {field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats}
+        if "limit" in found and not found["limit"][0].bytes:  # 0 stands for none: cuda_malloc_async
+            del found["limit"]
         for name in ("limit", "pool"):
             if name in self.figures and not (name in found and found[name][0].exact):
                 found[name] = self.figures[name]

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.joining import Draft
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
+from tfmemlens.units import round_up
 
 
 def incident(draft: Draft) -> Incident:
@@ -131,7 +133,7 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         RequestKind.TENSOR,
         node=_first(known, "node") or (dump.op if dump else None),
         shape=_first(known, "shape"),
-        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]),
+        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]) or _dtype_by_size(_first(known, "shape"), dump),
         device=_first(known, "device"),
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
@@ -139,6 +141,14 @@ def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
         kernel=_first(known, "kernel"),
         **around,
     )
+
+
+def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | None:
+    """What elements of four bytes are as a rule, where the dump asks for just that many; a sentence of TF <= 1.4 names no dtype."""
+    if shape is None or dump is None or dump.size is None:
+        return None
+    fitting = [dtype for dtype in ("float16", "float32", "float64") if dump.size.may_be(round_up(tensor_bytes(shape, dtype) or 0))]
+    return "float32" if fitting == ["float32"] else None
 
 
 def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:

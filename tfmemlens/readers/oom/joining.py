@@ -162,7 +162,7 @@ class Joiner:
                 draft.disguises.append(part)
                 return
         draft = self._new(disguises=[part])
-        if self.waiting and part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
+        if part.what == "batch" or part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
     def finish(self) -> list[Draft]:
@@ -176,6 +176,8 @@ class Joiner:
             if not same and any(dump.size is not None and known.size == dump.size and known.op == dump.op for draft in self.drafts for known in draft.dumps):
                 same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][-1:]
             same = same or [draft for draft in self.drafts if draft.executables and not draft.dumps and all(one.size is None for one in draft.executables)][-1:]
+            if not same and dump.size is None and len(self.drafts) == 1 and not self.drafts[0].dumps:
+                same = self.drafts  # the head of the dump is missing, and there is but one failure
             if same:
                 same[0].dumps.append(dump)
             else:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.readers.oom.context import Context, attributes_of
+from tfmemlens.readers.oom.eras import SESSION, era_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 
 SENTENCE = LineRule(
-    r"OOM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
+    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
     rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.-]+))?",
     "OOM when allocating tensor with shape[8,256,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
     "OOM when allocating tensor with shape[64,28,28,128]",
     "OOM when allocating tensor with shapedim { size: 4096 } dim { size: 1024 }",
     "OOM when allocating tensor with shape[] and type float on /device:GPU:0 by allocator Simple allocator",
-    needs="OOM when allocating",
+    needs="OM when allocating",
 )
 OP_TAIL = LineRule(
     r"\[Op:(?P<op>\w+)\](?: name: ?(?P<name>[^\s\"']+))?", "by allocator GPU_0_bfc [Op:Mul] name: mul/", "[Op:__inference_train_function_669]", needs="[Op:"
@@ -60,9 +61,14 @@ FORWARD = LineRule(
     needs="originally created as op",
 )
 FRAME = LineRule(r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?", 'File "train.py", line 31, in <module>', needs='File "')
+NOTEBOOK_FRAME = LineRule(
+    r"\A\s*(?P<file>(?:[~/]|[A-Za-z]:\\)\S*\.pyc?) in \S+\(",
+    "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
+    needs=" in ",
+)
 TRACEBACK = LineRule(r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback")
 KERAS_LAYER = LineRule(
-    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]? ?\(type (?P<type>\w+)\)",
+    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]?(?:[ '\"f]*)\(type (?P<type>\w+)\)",
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
     'Exception encountered when calling layer "dense" (type Dense).',
     needs="Exception encountered when calling",
@@ -86,9 +92,9 @@ OP_REQUIRES = LineRule(
     needs="OP_REQUIRES failed",
 )
 HINT = LineRule(
-    r"Hint: If you want to see a list of allocated tensors when OOM happens",
+    r"If you want to see a list of allocated tensors when OOM happens",
     "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
-    needs="Hint: If you want",
+    needs="If you want to see",
 )
 EXCEPTION = LineRule(
     r"(?:\A|[\s.:])(?P<name>ResourceExhaustedError|InternalError|UnknownError|XlaRuntimeError|JaxRuntimeError|NotFoundError|AbortedError)\b",
@@ -97,7 +103,7 @@ EXCEPTION = LineRule(
 )
 BORING = LineRule(
     r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input Source operations connected to node|"
-    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was",
+    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
 )
@@ -128,6 +134,8 @@ class SentenceFamily:
         self._layer_before: tuple[str, str] | None = None
         self._frames: list[tuple[str, str]] | None = None
         self._frame_owner = "before"
+        self._placed = False
+        """Whether the code is known already from the node's own tag."""
         self._running = False
         """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
@@ -135,7 +143,9 @@ class SentenceFamily:
         self._age = 0
         self._at_frame = self._after_frame = False
         self.era: Era = (FIRST, LAST)
-        """What node tags outside any sentence say of the version: a list may be pasted without its error."""
+        """What stack frames and node tags outside any sentence say of the version: a list may be pasted without its error."""
+        self.session = False
+        """Whether the stack goes through `Session.run`."""
 
     @property
     def current(self) -> Context | None:
@@ -191,7 +201,7 @@ class SentenceFamily:
                 told.ran_at = place
             else:
                 told.source, told.source_text = place
-            told.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+            told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
         self._frames, self._frame_owner = None, "after"
         self._told, self._age = told, 0
@@ -222,16 +232,27 @@ class SentenceFamily:
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
             return True
+        if found := NOTEBOOK_FRAME.search(text):
+            self._ran_through(found["file"])
+            if self._frames is None and self.current is None:
+                self._frames, self._frame_owner, self._running = [], "before", True
+            if self._frames is not None and not user_frame(found["file"]):
+                self._frames.append((found["file"], ""))  # a notebook's frames have no line number to quote
+            return True
         if found := FRAME.search(text):
             self._at_frame = True
+            self._ran_through(found["file"])
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
                 self._keep_frame(telling)
             return True
         if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
             self._frames, self._frame_owner = [], "after"
-            if telling and telling.node is None:
+            if telling is None:  # the sentence that it explains comes again after it
+                self._node_before, self._frame_owner, self._running = found["node"], "before", False
+            elif telling.node is None:
                 telling.node = found["node"]
+            self._placed = telling is not None and telling.source is not None
             return True
         if found := FORWARD.search(text):
             self._frames, self._frame_owner = [], "forward"
@@ -244,8 +265,13 @@ class SentenceFamily:
             return True
         return bool(BORING.search(text) or ROOTS.search(text))
 
+    def _ran_through(self, file: str) -> None:
+        """What a file on the stack tells of the version and the front end."""
+        self.era = narrow(self.era, era_of(file))
+        self.session = self.session or bool(SESSION.search(file))
+
     def _keep_frame(self, telling: Context | None) -> None:
-        if telling and self._frames and self._frame_owner in ("after", "forward") and (telling.source is None or self._frame_owner == "forward"):
+        if telling and self._frames and self._frame_owner in ("after", "forward") and (not self._placed or self._frame_owner == "forward"):
             source, text = _deepest_user_frame(self._frames)
             if source:
                 telling.source, telling.source_text = source, text

@@ -72,6 +72,15 @@ FOREIGN = {
     "CuPy": LineRule(r"cupy\.\S*OutOfMemoryError", "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes", needs="cupy"),
     "MXNet": LineRule(r"MXNetError.*(?:out of memory|cudaMalloc)", "mxnet.base.MXNetError: cudaMalloc failed: out of memory", needs="MXNetError"),
 }
+ELSEWHERE = {
+    "the disk was full": LineRule(
+        r"No space left on device", "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device", needs="No space"
+    ),
+    "a message between processes was larger than gRPC's limit": LineRule(
+        r"(?:Received|Sent) message larger than max", "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)", needs="larger than max"
+    ),
+    "too many files were open": LineRule(r"Too many open files", "ResourceExhaustedError: data.tfrecord; Too many open files", needs="Too many open"),
+}
 CRASH = LineRule(
     r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
 )
@@ -91,6 +100,7 @@ class SurroundingsFamily:
         self.harmless: dict[str, tuple[int, Line]] = {}
         self.foreign: dict[str, Line] = {}
         self.crash: Line | None = None
+        self.elsewhere: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
         self._total: Size | None = None
@@ -109,6 +119,9 @@ class SurroundingsFamily:
         """Another framework's messages, crashes of another kind, and requests that were large and granted."""
         if found := LARGE.search(text):
             self.large.append((Size.exactly(int(found["bytes"])), line))
+            return True
+        if other := next((name for name, rule in ELSEWHERE.items() if rule.search(text)), None):
+            self.elsewhere.setdefault(other, line)
             return True
         if other := next((name for name, rule in FOREIGN.items() if rule.search(text)), None):
             self.foreign.setdefault(other, line)
@@ -179,5 +192,6 @@ class SurroundingsFamily:
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
             crash=self.crash,
+            elsewhere=tuple(self.elsewhere.items()),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
