@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tfmemlens.estimation import work
-from tfmemlens.estimation.lowering._kit import Job, activated, biased, convolve, copied, reduce_mean
+from tfmemlens.estimation.lowering._kit import FIRST, LAST, Job, activated, biased, convolve, copied, reduce_mean
 from tfmemlens.estimation.tape import Value
 from tfmemlens.model.tensor import ITEM_BYTES
 
@@ -69,9 +69,9 @@ def depthwise(job: Job, x: Value, kernel: Value, shape: tuple[int, ...]) -> Valu
         weight = data = None
         if tape.needs(kernel):
             scratch = x.shape[0] * math.prod(kernel.shape) * item if job.device == "cpu" else 0
-            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops)
+            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops, rank=FIRST)
         if tape.needs(x):
-            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops)
+            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

@@ -47,7 +47,7 @@ def _fused(job: Job, x: Value, scale: Value | None, offset: Value | None) -> Val
     made = tape.op("FusedBatchNormV3", reads, x.shape)
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape, over=[grad])
+        data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape)
         return [data, *(tape.op("FusedBatchNormGradV3", [data], value.shape) for value in reads[1:])]
 
     tape.gradient(made, reads, back)
@@ -126,13 +126,13 @@ def dropout(tape: Tape, x: Value, training: bool) -> Value:
     """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the selection."""
     if not training:
         return x
-    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32")
+    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
     mask = tape.op("GreaterEqual", [noise], x.shape, "bool")
     larger = tape.op("Mul", [x])
-    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype)
+    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype, over=[larger])
 
     def back(grad: Value) -> list[Value]:
-        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype)
+        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad])
         return [tape.op("Mul", [chosen], over=[chosen])]
 
     tape.gradient(made, [x], back)
