@@ -47,9 +47,8 @@ def _transposed(job: Job) -> list[Value]:
     def back(grad: Value) -> list[Value | None]:
         weight = data = None
         if tape.needs(kernel):
-            weight = tape.op(
-                "Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=buffers.filter_gradient_bytes() if buffers else 0, work=work.FILTER * flops
-            )
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            weight = tape.op("Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=scratch, work=work.FILTER * flops, rank=LAST)
         if tape.needs(x):
             data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
         return [data, weight]
