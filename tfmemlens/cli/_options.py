@@ -17,12 +17,19 @@ from tfmemlens.renderers._view import View
 from tfmemlens.units import parse_limit
 
 
+def count(text: str) -> int:
+    """A whole number of 1 or more, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number of 1 or more")
+    return int(text)
+
+
 def add_hints(parser: argparse.ArgumentParser) -> None:
     """What the user knows and the log does not say."""
     group = parser.add_argument_group("what you know of the run")
     group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
-    group.add_argument("--batch", type=int, metavar="N", help="batch size")
-    group.add_argument("--limit", metavar="11GiB", help="memory of the device")
+    group.add_argument("--batch", type=count, metavar="N", help="batch size")
+    group.add_argument("--limit", metavar="11GiB", help="memory of the device; 11G and 11GB mean the same")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +50,13 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tables")
     add_top(group)
     group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
-    group.add_argument("--all", action="store_true", help="show every failure, not only the fatal one")
+    group.add_argument("--all", action="store_true", help="show every failure and every allocator, not only the one that matters most")
     add_form(parser)
 
 
 def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
     """How many rows a table has."""
-    group.add_argument("--top", type=int, default=default, metavar="N", help=f"rows per table (default {default})")
+    group.add_argument("--top", type=count, default=default, metavar="N", help=f"rows per table (default {default})")
 
 
 def add_form(parser: argparse.ArgumentParser) -> None:

@@ -64,7 +64,7 @@ def _allowed(text: str | None) -> float | int | None:
     if found := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
         return float(found[1]) / 100
     try:
-        return parse_limit(text)
+        return parse_limit(text) if text.strip() != "0" else 0
     except ValueError:
         raise UsageError(f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB") from None
 

@@ -27,7 +27,7 @@ exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit;
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a GraphDef or MetaGraph")
-    parser.add_argument("--batch", type=int, default=32, metavar="N", help="batch size (default 32)")
+    parser.add_argument("--batch", type=_options.count, default=32, metavar="N", help="batch size (default 32)")
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="224x224x3",
         help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
     )
-    parser.add_argument("--sequence", type=int, metavar="N", help="length of the sequence, where the model leaves it open")
+    parser.add_argument("--sequence", type=_options.count, metavar="N", help="length of the sequence, where the model leaves it open")
     parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
     parser.add_argument("--dtype", choices=DTYPES, help="dtype policy of all layers (default: the model's own)")
     parser.add_argument("--mode", choices=MODES, default="training", help="what is run (default training)")

@@ -103,4 +103,6 @@ def parse_shape(text: str) -> tuple[int | None, ...]:
     parts = [part.strip() for part in bare.split(",") if part.strip()]
     if wrong := [part for part in parts if part not in ("?", "none", "-1") and not part.isdecimal()]:
         raise ValueError(f"not a shape: {text!r} ({wrong[0]!r} is no size)")
+    if not parts:
+        raise ValueError(f"not a shape: {text!r}")
     return tuple(None if part in ("?", "none", "-1") else int(part) for part in parts)
