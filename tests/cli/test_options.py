@@ -40,7 +40,7 @@ def test_an_option_has_an_effect(command: str, option: str, capfdbinary: pytest.
     assert capfdbinary.readouterr() != without
 
 
-@pytest.mark.parametrize("words", ["fit x --by kind", "fit x --top 2", "layout x --by kind", "layout x --all", "diff x y --by kind", "conv --top 2"])
+@pytest.mark.parametrize("words", ["fit x --by kind", "fit x --top 2", "layout x --by kind", "layout x --all", "diff x y --by kind", f"{CONV} --top 2"])
 def test_an_option_that_would_do_nothing_is_not_offered(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words.split()) == 2
     assert "unrecognized arguments" in capsys.readouterr().err
