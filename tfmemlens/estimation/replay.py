@@ -53,6 +53,8 @@ class Step:
     """Of the rows that stood before the step; empty: nothing of them grows."""
     order: Sequence[tuple[int, bool]] | None = None
     """Another order of events than the measured one: (row, whether it is born)."""
+    is_bound: bool = False
+    """What is listed is not all: a batch fits unless the listed requests alone are more than the limit."""
 
     @cached_property
     def events(self) -> list[tuple[int, bool]]:
@@ -118,6 +120,8 @@ class Step:
 
     def peak_bytes(self, batch: int) -> int:
         """The peak that the allocator would reach without a limit."""
+        if self.is_bound:
+            return self.least_bytes(batch)
         return self._walk(self.history, batch, None, True) or 0
 
     def fits(self, batch: int, limit_bytes: int, grows: bool) -> bool:
@@ -126,6 +130,9 @@ class Step:
 
     def peak_under(self, batch: int, limit_bytes: int, grows: bool) -> int | None:
         """The peak of an allocator with this limit, None where a request finds no chunk."""
+        if self.is_bound:
+            least = self.least_bytes(batch)
+            return least if least <= limit_bytes else None
         return self._walk(self.history, batch, limit_bytes, grows)
 
     def changed(self, **changes: Any) -> Step:
