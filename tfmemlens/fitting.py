@@ -205,7 +205,7 @@ def _growing(law: Law, row: Allocation, owner: Owner, batch: int, sizes: Sequenc
     A chunk alone in its size may hold a smaller tensor, as BFC splits only what is twice as large: then the least is the least that another tensor needs
     of those that would get such a chunk.
     """
-    if row.purpose == TEMPORARY and "Conv3DBackprop" in (row.node or ""):  # it comes all at once at some batch, see estimation.volumes
+    if owner.kind is Kind.WORKSPACE and "Conv3DBackprop" in (row.node or ""):  # it comes all at once at some batch, see estimation.volumes
         return replace(law, least=lambda other: law.request(other) if other >= batch else 0)
     if law.scale is not Scale.FIXED or row.shape is not None or owner.kind in _STAYING or is_per_weight(row.node or ""):
         return law
