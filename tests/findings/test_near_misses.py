@@ -117,6 +117,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
     "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
+    "request-alone": (oom("64,8,8,3"), oom("64,8,8,3") + report(*FOUR_ROWS)),
     "request-larger-than-device": (dump(4096, 2000, 10) + oom("1024,1024,1024"), dump(1024, 2000, 1500) + oom("1024,1024,256")),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
