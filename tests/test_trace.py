@@ -86,3 +86,14 @@ def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
     page = capsys.readouterr().out
     assert "THE FAILED REQUEST" in page
     assert "WHEN" in page
+
+
+def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt"]) == 0
+    alone = capsys.readouterr().out
+    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt", "--trace", "sample_traces/run_metadata/1.15-while-rnn.pb.gz"]) == 0
+    beside = capsys.readouterr().out
+    assert "record one good step" in alone and "record one good step" not in beside
+    section = beside.partition("THE TRACED STEP BESIDE IT")[2]
+    assert "optimizer-slot" in section or "activation" in section
+    assert "rnn" in section

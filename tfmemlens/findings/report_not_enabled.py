@@ -1,7 +1,7 @@
 """The list of live tensors was not printed; with it, tfmemlens could name the layers.
 
 What it means: TensorFlow can append all live allocations of the step to the error, but only when asked to, and only in graph mode.
-When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is.
+When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is, and no traced step is beside it.
 What to do: switch it on where this TensorFlow can; in eager mode, tf.function and Keras 2.2+ record a profile instead.
 """
 
@@ -25,7 +25,13 @@ def _by_bfc(moment: Moment) -> bool:
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         incident = moment.incident
-        if incident is None or incident.holders or attributed(moment) or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP):
+        if (
+            case.capture.timelines
+            or incident is None
+            or incident.holders
+            or attributed(moment)
+            or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP)
+        ):
             continue
         code = _code.enable_report(case.api)
         if code:

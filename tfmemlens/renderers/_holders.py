@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Group, Kind
 from tfmemlens.model.case import Moment, Naming
@@ -21,6 +23,13 @@ def page(moment: Moment, view: View) -> list[str]:
     whole = moment.attribution.table.total_bytes
     lines = heading(f"where it is, by {key}", view) + _groups(moment.attribution.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
+
+
+def kinds_and_layers(moment: Moment, view: View) -> list[str]:
+    """The same in two short tables, for a step that stands beside a failure."""
+    whole, short = moment.attribution.table.total_bytes, replace(view, top=min(view.top, 6))
+    kinds = [(str(group.name), human(group.total_bytes), percent(group.total_bytes, whole)) for group in moment.attribution.by("kind") if group.total_bytes]
+    return [*columns(kinds[: short.top], frozenset({1, 2})), "", *_groups(moment.attribution.by(view.by or "layer"), whole, short)]
 
 
 def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:

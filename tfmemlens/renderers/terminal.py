@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from tfmemlens.model.case import Moment
@@ -101,9 +102,25 @@ def _left_out(moment: Moment, view: View) -> list[str]:
 
 
 def _others(report: Report, view: View) -> list[str]:
-    others = report.case.moments[1:]
+    others = list(report.case.moments[1:])
     if not others or view.all_moments:
         return []
+    if report.case.moments[0].request and (steps := [moment for moment in others if moment.timeline]):
+        others = [moment for moment in others if moment is not steps[0]]
+        return _beside(steps[0], view) + (_more(others, view) if others else [])
+    return _more(others, view)
+
+
+def _beside(moment: Moment, view: View) -> list[str]:
+    """A traced step of the same model, in short: it names what the failure's list leaves out."""
+    timeline = moment.timeline
+    assert timeline
+    held = human(moment.attribution.table.total_bytes)
+    told = f"Its peak is {held} on {timeline.allocator} (--all shows it whole). What the failure's list leaves out has a name here, at this step's batch."
+    return [*heading("the traced step beside it", view), *paragraph(told, view.width, "  "), "", *_holders.kinds_and_layers(moment, view)]
+
+
+def _more(others: Sequence[Moment], view: View) -> list[str]:
     what = "failure" if any(moment.request for moment in others) else "allocator"
     lines = heading(f"{len(others)} more {what}{'s' if len(others) > 1 else ''} (--all shows them whole)", view)
     return lines + [shorten(f"  {_in_short(moment)}", view.width) for moment in others[:5]]
