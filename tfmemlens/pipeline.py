@@ -50,8 +50,13 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
+    if readers.describes_a_model(chosen := inputs.resolve(source)):
+        raise UnreadableInput(f"{chosen[0].path} is a model, and no traced step", f"`tfmemlens estimate {chosen[0].path}` predicts a step of it")
     found = traced.read(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
+    if found.timelines and not kept:
+        names = ", ".join(dict.fromkeys(timeline.device or "one without a name" for timeline in found.timelines))
+        found = replace(found, notes=(ReadNote(f"no device's name contains {device!r}; the trace has {names}"), *found.notes))
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
 
 
@@ -182,7 +187,7 @@ def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
 
     found = capture(graph_file.saved_model_file(str(source)) or source, hints)
     if found.graph is None:
-        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2]) or graph_file.HINT)
+        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2] if not found.timelines) or graph_file.HINT)
     return found
 
 

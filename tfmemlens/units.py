@@ -93,10 +93,12 @@ def parse_decimal_size(text: str) -> Size:
 
 
 def parse_limit(text: str) -> int:
-    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes; all units binary. Raises ValueError."""
+    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes, all units binary; a lone `11` means no bytes. Raises ValueError."""
     found = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
     if not found:
         raise ValueError(f"not a size: {text!r} (write 8GiB, 512MiB or a number of bytes)")
+    if not found[2] and "b" not in text.lower() and 0 < float(found[1]) < KIB:
+        raise ValueError(f"{text.strip()} of what? write {text.strip()}GiB or {text.strip()}MiB")
     return int(float(found[1]) * 1024 ** ("KMGT".find(found[2].upper()) + 1 if found[2] else 0))
 
 

@@ -16,12 +16,19 @@ from tfmemlens.renderers._view import View
 from tfmemlens.units import parse_limit
 
 
+def count(text: str) -> int:
+    """A whole number of 1 or more, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number of 1 or more")
+    return int(text)
+
+
 def add_hints(parser: argparse.ArgumentParser) -> None:
     """What the user knows and the log does not say."""
     group = parser.add_argument_group("what you know of the run")
     group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
-    group.add_argument("--batch", type=int, metavar="N", help="batch size")
-    group.add_argument("--limit", metavar="11GiB", help="memory of the device")
+    group.add_argument("--batch", type=count, metavar="N", help="batch size")
+    group.add_argument("--limit", metavar="11GiB", help="memory of the device; 11G and 11GB mean the same")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +47,9 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 def add_view(parser: argparse.ArgumentParser) -> None:
     """How much to print, and as what."""
     group = parser.add_argument_group("output")
-    group.add_argument("--top", type=int, default=8, metavar="N", help="rows per table (default 8)")
+    group.add_argument("--top", type=count, default=8, metavar="N", help="rows per table (default 8)")
     group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
-    group.add_argument("--all", action="store_true", help="show every failure, not only the fatal one")
+    group.add_argument("--all", action="store_true", help="show every failure and every allocator, not only the one that matters most")
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)")
     form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")

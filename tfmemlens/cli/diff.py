@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", help="another one of the same model")
     parser.add_argument("--fail-above", metavar="5%|64MiB", help="exit with status 1 when the total grows by more than this share or size")
     parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this")
-    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
+    parser.add_argument("--top", type=_options.count, default=12, metavar="N", help="rows per table (default 12)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
     form.add_argument("--html", action="store_true", help="write a page for a browser")
@@ -65,7 +65,7 @@ def _allowed(text: str | None) -> float | int | None:
     if found := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
         return float(found[1]) / 100
     try:
-        return parse_limit(text)
+        return parse_limit(text) if text.strip() != "0" else 0
     except ValueError:
         raise UsageError(f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB") from None
 

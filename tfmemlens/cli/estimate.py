@@ -29,7 +29,7 @@ _DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a GraphDef or MetaGraph")
-    parser.add_argument("--batch", type=int, default=32, metavar="N", help="batch size (default 32)")
+    parser.add_argument("--batch", type=_options.count, default=32, metavar="N", help="batch size (default 32)")
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="224x224x3",
         help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
     )
-    parser.add_argument("--sequence", type=int, metavar="N", help="length of the sequence, where the model leaves it open")
+    parser.add_argument("--sequence", type=_options.count, metavar="N", help="length of the sequence, where the model leaves it open")
     parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
     parser.add_argument("--dtype", choices=_DTYPES, help="dtype policy of all layers (default: the model's own)")
     parser.add_argument("--mode", choices=("training", "inference"), default="training", help="what is run (default training)")
@@ -84,10 +84,6 @@ def _captured(args: argparse.Namespace) -> Capture:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    if args.batch < 1:
-        raise UsageError(f"a batch of {args.batch} is no batch", "give --batch 1 or more")
-    if args.sequence is not None and args.sequence < 1:
-        raise UsageError(f"a sequence of {args.sequence} is none", "give --sequence 1 or more")
     try:
         inputs = dict(map(_sizes, args.input_shape))
         limit = parse_limit(args.limit) if args.limit else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options, _output
@@ -30,4 +31,7 @@ def run(args: argparse.Namespace) -> int:
     groups = [args.input] if args.together else [[each] for each in args.input]
     page = pipeline.page(groups, _options.hints(args), device=args.device)
     _output.write(pipeline.html(page), args.output)
-    return 0 if any(tab.report.case.moments or tab.report.findings for tab in page.tabs) else 1
+    if any(tab.report.case.moments or tab.report.findings for tab in page.tabs):
+        return 0
+    print(f"tfmemlens: no memory figures were found in {', '.join(args.input)}; the page says so", file=sys.stderr)
+    return 1

@@ -71,12 +71,39 @@ def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | Non
     for name in settings.inputs:
         if name and name not in names:
             raise UsageError(f"the model has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'not known'}")
-    sizes = dict(settings.inputs)
-    for ref in network.inputs if settings.sequence is not None else ():
-        own = network[ref.layer].config.get("batch_shape") or network[ref.layer].config.get("batch_input_shape")
-        shape = list(sizes.get(ref.layer, sizes.get("", own[1:] if isinstance(own, list | tuple) else [None])))
-        sizes[ref.layer] = [settings.sequence if size is None else size for size in shape[:1]] + shape[1:]
-    return sizes
+    own = {ref.layer: _own_sizes(network, ref.layer) for ref in network.inputs}
+    sizes: dict[str, Sequence[int | None]] = {name: _without_batch(name, given, own, settings.batch) for name, given in settings.inputs.items()}
+    if settings.sequence is None:
+        return sizes
+    shapes = {name: list(sizes.get(name, sizes.get("", [None] if known is None else known))) for name, known in own.items()}
+    if shapes and all(shape[:1] != [None] for shape in shapes.values()):
+        fixed = ", ".join(f"{name} at {shape[0]}" for name, shape in shapes.items() if shape)
+        raise UsageError(f"the model leaves no length open for --sequence: it fixes {fixed}", "--input-shape gives all sizes of an input anew")
+    return sizes | {name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]] for name, shape in shapes.items()}
+
+
+def _own_sizes(network: Network, name: str) -> list[int | None] | None:
+    """What the model says of its input, without the batch."""
+    config = network[name].config
+    found = config.get("batch_shape") or config.get("batch_input_shape")
+    return list(found[1:]) if isinstance(found, list | tuple) else None
+
+
+def _without_batch(name: str, given: Sequence[int | None], own: Mapping[str, list[int | None] | None], batch: int) -> Sequence[int | None]:
+    """The sizes as they are asked for; elsewhere `--input-shape` has the batch in front, so one too many may be that. Raises UsageError."""
+    known = {each: sizes for each, sizes in own.items() if sizes is not None and name in ("", each)}
+    if not known or any(len(sizes) == len(given) for sizes in known.values()):
+        return given
+    where, sizes = next(iter(known.items()))
+    if len(given) != len(sizes) + 1:
+        example = "x".join(str(size or "N") for size in sizes)
+        raise UsageError(
+            f"the input {where} takes {len(sizes)} sizes, and --input-shape gives {len(given)}", f"leave the batch out, as in --input-shape {example}"
+        )
+    if given[0] not in (None, batch):
+        rest = "x".join(str(size) for size in given[1:])
+        raise UsageError(f"--input-shape leaves the batch out here, and the batch is {batch}", f"write --input-shape {rest} --batch {given[0]}")
+    return given[1:]
 
 
 def _timeline(step: steps.Step, settled: tuple[Mapping[int, int], Run], settings: Settings) -> Timeline:

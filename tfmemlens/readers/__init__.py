@@ -73,7 +73,8 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
 def _nothing_in(source: inputs.Input) -> UnreadableInput:
     if source.path != "-" and source.text is None and Path(source.path).stat().st_size:
         return UnreadableInput(f"{source.path} is damaged: nothing of it can be unzipped", "copy the file again, in binary mode")
-    return UnreadableInput(f"{source.path} is empty", "was the log flushed before the process died?")
+    name = "standard input" if source.path == "-" else source.path
+    return UnreadableInput(f"{name} is empty", "was the log flushed before the process died?")
 
 
 def _control_share(head: bytes) -> float:
