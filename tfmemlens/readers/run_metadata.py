@@ -9,7 +9,7 @@ from typing import Any
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph, pieces, step_liveness, step_stats
+from tfmemlens.readers import graph, graph_join, pieces, step_liveness, step_stats
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.wire import varint
 
@@ -180,4 +180,6 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         from tfmemlens.readers.typed_graph import graph_with_types
 
         known = graph_with_types(metadata.step_stats, known)
+    if known is not None:
+        found = tuple(graph_join.with_variables(timeline, known) for timeline in found)
     return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes))

@@ -14,14 +14,19 @@ from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import liveness
 from tfmemlens.readers.step_stats import keeps_memory, op_of
 
+_HANDLES = {"VarHandleOp", "VariableV2", "Variable"}
+"""A device that allocates nothing in the step, such as a parameter server's, is worth a word for its variables."""
+
 
 def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timeline]:
     """A timeline for each allocator of each device of which no record is `known`, the busiest first."""
-    told = {timeline.device for timeline in known}
+    told = {device for timeline in known for device in timeline.device.split(", ")}
     lanes = {device.device: list(map(_run, device.node_stats)) for device in step_stats.dev_stats if keeps_memory(device.device) and device.device not in told}
     everywhere = [run for runs in lanes.values() for run in runs]
     found = [timeline for device, runs in lanes.items() for timeline in liveness.timelines(device, runs, everywhere)]
-    yield from sorted((timeline for timeline in found if timeline.table.node), key=lambda timeline: -timeline.peak_bytes)
+    yield from sorted(
+        (timeline for timeline in found if timeline.table.node or _HANDLES & set(timeline.standing.op)), key=lambda timeline: -timeline.peak_bytes
+    )
 
 
 def _run(node: Any) -> liveness.Run:

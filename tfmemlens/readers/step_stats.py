@@ -27,6 +27,8 @@ _MANY = 20_000
 _DEVICE = re.compile(r"/(?:device:)?[A-Za-z]+:\d+\Z")
 _HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
 _UPDATED = re.compile(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
+_TAKEN = re.compile(r" = (?:TensorArray|TensorList|Stack)\w*\(")
+"""Ops that hand out what the step itself has put away, under another's name."""
 _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
@@ -174,7 +176,7 @@ class _Lane:
     @property
     def device(self) -> str:
         """The devices' names. What a GPU's ops keep in the host's memory is told under the host's."""
-        names = [place.device for place in self.places]
+        names = sorted(place.device for place in self.places)
         return ", ".join([name for name in names if _HOST.search(name)] or names)
 
     def change(self, change: baseline.Change) -> None:
@@ -204,7 +206,7 @@ class _Lane:
             while row < rows and self.made_by[row] is node:
                 sizes.append(self.size_bytes[row])
                 row += 1
-            outputs = node.output
+            outputs = () if _TAKEN.search(node.timeline_label) else node.output
             for description in [output.tensor_description for output in outputs] if outputs else ():
                 where = description.allocation_description
                 key = where.ptr or where.allocation_id  # ids of plain malloc count anew in every wrapper
