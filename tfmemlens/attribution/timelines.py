@@ -21,6 +21,10 @@ from tfmemlens.units import Size, round_up
 
 _UPDATE = re.compile(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
 _BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
+_AHEAD = re.compile(
+    r"/(?:[fb]_acc|[fb]_count|Stack\w*|zeros\w*|ones\w*|Shape\w*|Size|Rank|Const|Fill|Enter|BroadcastGradientArgs|grad_ys_\d+|range|Prod|Maximum|floordiv)(?:_\d+)?\Z"
+)
+"""What the gradient graph computes before and within the forward pass: shapes, counters, the stacks of loops."""
 _NAMED = 2000
 
 
@@ -160,17 +164,23 @@ def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
     table = timeline.table
     noticeable = max(table.size_bytes, default=0) // 100
     found: dict[str, list[float]] = {}
+    updates: list[tuple[float, float]] = []
     for node, size, start, end in zip(table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True):
         if node is None or start is None:
             continue
         name = _phase(node)
         if not name or (name == "backward" and size < noticeable):
             continue  # shapes and counters of the gradient graph are made before the forward pass
+        if name == "update":
+            updates.append((start, start if end is None else end))
         span = found.setdefault(name, [start, start])
         if start < span[0]:
             span[0] = start
         if (start if end is None else end) > span[1]:
             span[1] = start if end is None else end
+    if "backward" in found and updates:
+        first = found["backward"][0]
+        found["update"] = [min((start for start, _ in updates if start >= first), default=updates[-1][0]), max(end for _, end in updates)]
     if "backward" in found and "forward" in found:
         found["forward"][1] = min(found["forward"][1], found["backward"][0])
     if "backward" in found and "update" in found:
@@ -182,7 +192,7 @@ def _phase(node: str) -> str:
     if ("pdate" in node or "Apply" in node or "Adam" in node) and _UPDATE.search(node):
         return "update"
     if "gradient" in node and _BACKWARD.search(node):
-        return "backward"
+        return "" if _AHEAD.search(node) else "backward"
     return "forward" if "/" in node else ""
 
 

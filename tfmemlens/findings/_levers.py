@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings import _code
-from tfmemlens.findings._rows import Row, of_kind, rows, total
+from tfmemlens.findings._rows import Row, is_forward_only, of_kind, rows, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Api, Moment
 from tfmemlens.model.finding import Certainty, Remedy
@@ -17,8 +17,9 @@ def smaller_batch(moment: Moment) -> Remedy:
     scaling = _growing_with_batch(moment)
     batch = _batch(moment)
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
+    training = "" if is_forward_only(moment) else "; accumulate gradients over two steps if you need the same effective batch"
     return Remedy(
-        f"halve the batch{example}; accumulate gradients over two steps if you need the same effective batch",
+        f"halve the batch{example}{training}",
         saves_bytes=scaling // 2 or None,
         certainty=Certainty.ESTIMATE if scaling else None,
     )

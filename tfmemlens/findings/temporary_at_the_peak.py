@@ -19,6 +19,10 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import human, percent
 
+_OF_CONVOLUTIONS = Remedy(
+    "on the CPU let oneDNN compute convolutions (TF_ENABLE_ONEDNN_OPTS=1); on a GPU cap cuDNN's scratch", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512"
+)
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
@@ -41,10 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
                     saves_bytes=moment.timeline.peak_bytes - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
                 ),
-                Remedy(
-                    "on the CPU let oneDNN compute convolutions (TF_ENABLE_ONEDNN_OPTS=1); on a GPU cap cuDNN's scratch",
-                    "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512",
-                ),
+                *([_OF_CONVOLUTIONS] if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}" else []),
             ),
             moment=index,
         )
