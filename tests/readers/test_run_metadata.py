@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,52 @@ def test_text_and_bare_step_stats_say_the_same(tmp_path: Path) -> None:
     bare_text.write_text(text_format.MessageToString(metadata.step_stats), encoding="utf-8")
     peaks = {pipeline.capture(path).timelines[0].peak_bytes for path in (text, bare, bare_text)}
     assert peaks == {capture_of(metadata, "memory").timelines[0].peak_bytes}
+
+
+TEXT = SAMPLES / "run_metadata_text" / "1.15-branches.pbtxt.gz"
+
+
+def test_tensorflows_own_text_says_what_the_bytes_say() -> None:
+    """TensorFlow spells data types by name, `dtype: DT_FLOAT`."""
+    text, binary = pipeline.capture(TEXT), pipeline.capture(SAMPLES / "run_metadata" / "1.15-branches.pb")
+    assert not text.notes
+    assert pipeline.allocations(text).equals(pipeline.allocations(binary))
+    assert text.timelines[0].peak_bytes == binary.timelines[0].peak_bytes
+    assert text.graph and binary.graph and set(text.graph.nodes) == set(binary.graph.nodes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: "# a step of the second run\n\n" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: " ".join(text.split("\n")),
+    ],
+    ids=["mark", "comment", "windows", "one-line"],
+)
+def test_text_may_be_written_otherwise(tmp_path: Path, change: Callable[[str], str]) -> None:
+    text = raw_of(TEXT).decode()
+    file = tmp_path / "otherwise.pbtxt"
+    file.write_bytes(change(text).encode())
+    assert pipeline.capture(file).timelines[0].peak_bytes == pipeline.capture(TEXT).timelines[0].peak_bytes
+
+
+def test_a_cut_text_of_tensorflows_keeps_what_stands_before(tmp_path: Path) -> None:
+    text = raw_of(TEXT).decode()
+    file = tmp_path / "cut.pbtxt"
+    file.write_text(text[: len(text) // 2], encoding="utf-8")
+    found = pipeline.capture(file)
+    assert found.timelines and any("cut" in note.text for note in found.notes)
+
+
+def test_protobufs_json_of_the_message_is_read_too(tmp_path: Path) -> None:
+    from google.protobuf import json_format
+
+    metadata = parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb"))
+    file = tmp_path / "metadata.json"
+    file.write_text(re.sub(r'"dtype": 1\b', '"dtype": "DT_FLOAT"', json_format.MessageToJson(metadata)), encoding="utf-8")
+    assert pipeline.capture(file).timelines[0].peak_bytes == capture_of(metadata, "memory").timelines[0].peak_bytes
 
 
 @pytest.mark.parametrize("share", [0.6, 0.9, 0.999])

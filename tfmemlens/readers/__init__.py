@@ -80,10 +80,18 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
             return log_memory.read_text(opened, name, hints)
         lines, whole = inputs.text_lines(opened)
         found = oom_log.read(lines, source.path, name)
+        if _is_page(head) and not found.incidents:
+            page = ReadNote(f"{opened.path} is a web page, not the file behind its link: download it with the site's button for raw files")
+            found = replace(found, notes=(page, *found.notes))
         if whole:
             return found
         note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")
         return replace(found, source=replace(found.source, by_bytes=True), notes=(*found.notes, note))
+
+
+def _is_page(head: bytes) -> bool:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].lower()
+    return start.startswith((b"<!doctype html", b"<html"))
 
 
 def _control_share(head: bytes) -> float:
