@@ -16,7 +16,6 @@ from tfmemlens.model.layout import LayoutTrial
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
-from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers import inputs
 from tfmemlens.readers import steps as traced
 
@@ -156,11 +155,11 @@ def html(content: Page) -> str:
     return html.render(content)
 
 
-def allocations(found: Iterable[Timeline]) -> pandas.DataFrame:
-    """Every allocation of these timelines, with its layer, kind and phase, as a DataFrame: bytes, and microseconds of the trace's clock."""
+def allocations(found: Capture) -> pandas.DataFrame:
+    """Every allocation of the timelines, with its layer, kind and phase, as a DataFrame: bytes, and microseconds of the trace's clock."""
     import pandas
 
-    frames = [attribution.frame(timeline) for timeline in found]
+    frames = [attribution.frame(timeline, found.graph) for timeline in found.timelines]
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 

@@ -44,7 +44,7 @@ class Trace:
     @property
     def allocations(self) -> pandas.DataFrame:
         """Every allocation of the step: node, op, device, allocator, size_bytes, requested_bytes, start_micros, end_micros (NaN: outlives the step), shape, dtype, layer, kind, phase."""
-        return pipeline.allocations(self.capture.timelines)
+        return pipeline.allocations(self.capture)
 
     def timeline(self) -> pandas.DataFrame:
         """The live curve of the main allocator: `micros` after the first allocation (float64), `bytes` in use after that event (int64), `node` that allocated or was freed."""

@@ -1,7 +1,8 @@
-"""Record the memory of one training step in a v1 Session: trace_session.py OUTPUT MODEL [--optimizer adam] [key=number ...].
+"""Record the memory of one training step in a v1 Session: trace_session.py OUTPUT MODEL [optimizer=adam] [steps=4] [key=number ...].
 
-Writes OUTPUT.pb (RunMetadata, FULL_TRACE, with partition graphs) and OUTPUT.truth.json. Every step is traced alike, so the allocator's
-own MaxInUse, which a last impossible request makes it print, is the peak of a traced step; TensorFlow 2.5 and later are asked directly.
+Writes OUTPUT.pb (RunMetadata, FULL_TRACE, with partition graphs) and OUTPUT.truth.json. Every step is traced alike, so the allocator's own MaxInUse,
+which a last impossible request makes it print, is the peak of one of them; with steps=1 it is that step's own. TensorFlow 2.5 and later are asked
+about the last step alone.
 """
 import json
 import os
@@ -48,12 +49,14 @@ def refused(session, huge):
 
 def main():
     output, model = sys.argv[1:3]
-    optimizer_name = "adam"
+    optimizer_name, steps = "adam", STEPS
     sizes = {}
     for argument in sys.argv[3:]:
         key, number = argument.split("=")
         if key == "optimizer":
             optimizer_name = number
+        elif key == "steps":
+            steps = int(number)
         else:
             sizes[key] = int(number)
     if tf.__version__.startswith("2"):
@@ -69,13 +72,15 @@ def main():
     with tf1.Session() as session:
         session.run(tf1.global_variables_initializer())
         before = None
-        for _ in range(STEPS):
+        for _ in range(steps):
+            if memory_info():
+                tf.config.experimental.reset_memory_stats("CPU:0")
             before = memory_info()
             metadata = tf1.RunMetadata()
             session.run([train_op, net.loss], net.feed, options=options, run_metadata=metadata)
         after = memory_info()
         if before and after and after["peak"]:
-            truth.update(in_use_before_bytes=before["current"], max_in_use_bytes=after["peak"], how="get_memory_info after %d equal traced steps" % STEPS)
+            truth.update(in_use_before_bytes=before["current"], max_in_use_bytes=after["peak"], how="reset_memory_stats and get_memory_info around the traced step alone")
         with open(output + ".pb", "wb") as out:
             out.write(metadata.SerializeToString())
         with open(output + ".truth.json", "w") as out:

@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import MIB, capture, row, timeline
+from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.graph import Graph, Node
+from tfmemlens.renderers import terminal
 
 FILTER = "gradients/net/conv_grad/Conv2DBackpropFilter"
 INPUT = "gradients/net/conv_grad/Conv2DBackpropInput"
@@ -31,7 +33,14 @@ def on_cpu(*rows: Allocation) -> Capture:
 
 UNROLLED = (shaped("net/conv", 8, 256, 256, 64), row("net/a/Relu", 500, 2, 9), row(FILTER, 144, 4, 5, scratch=True))
 
+UPDATES = ("Adam/update_words/table/mul_2", "Adam/update_words/table/ReadVariableOp_2")
+FUSED = ("Adam/update_words/table/ApplyAdam", "Adam/update_words/table/SparseApplyAdam")
+
 CASES: dict[str, tuple[Capture, Capture]] = {
+    "whole-table-updated": (
+        capture(timeline(*(replace(row(node, 20, 0, 9), shape=(80_000, 64)) for node in UPDATES))),
+        capture(timeline(*(replace(row(node, 20, 0, 9), shape=(80_000, 64)) for node in FUSED))),
+    ),
     "im2col-at-the-peak": (
         on_cpu(*UNROLLED, shaped(FILTER, 3, 3, 64, 64)),
         on_cpu(*UNROLLED, shaped(FILTER, 5, 5, 64, 64)),  # this kernel's buffer would take 400 MiB
@@ -107,3 +116,31 @@ def test_patches_are_named_by_the_graph() -> None:
     found = next(finding for finding in pipeline.report(replace(steps, graph=graph)).findings if finding.rule == "patch-extraction")
     assert "patches of 7 x 7 pixels of 4 channels for each of 4 images" in found.headline
     assert "the graph has the kernel: 7 x 7" in found.evidence[1].fact
+
+
+def test_a_forward_pass_alone_keeps_nothing_for_a_backward_pass() -> None:
+    report = pipeline.explain(SAMPLES / "run_metadata/2.21-inference.pb")
+    page = terminal.render(report)
+    assert "alive at once in the forward pass" in page
+    for word in ("backward", "accumulate gradients", "checkpointing"):
+        assert word not in page
+
+
+def test_the_update_of_a_whole_table_is_told_and_that_of_a_fused_op_is_not() -> None:
+    found = pipeline.explain(SAMPLES / "run_metadata/2.21-sparse-adam.pb").findings
+    assert "wide/table works on all 5,000 rows" in next(finding.headline for finding in found if finding.rule == "whole-table-updated")
+    for quiet in ("2.21-embedding.pb", "2.21-gan.pb", "1.15-keras-fit.pb"):
+        assert all(finding.rule != "whole-table-updated" for finding in pipeline.explain(SAMPLES / "run_metadata" / quiet).findings)
+
+
+def test_convolutions_are_advised_only_where_one_holds_the_scratch() -> None:
+    for finding in pipeline.explain(SAMPLES / "run_metadata/2.21-sparse-adam.pb").findings:
+        assert not any("convolutions" in remedy.text for remedy in finding.remedies)
+
+
+def test_phases_begin_with_their_first_real_work() -> None:
+    """Shapes of the gradient graph are made first of all, and Adam reads its slots before anything else."""
+    phases = {phase.name: phase.start_micros for phase in pipeline.explain(SAMPLES / "run_metadata/2.21-sparse-adam.pb").case.moments[0].phases}
+    assert phases["forward"] < phases["backward"] < phases["update"]
+    looped = {phase.name: phase.start_micros for phase in pipeline.explain(SAMPLES / "run_metadata/1.15-attention-loop.pb.gz").case.moments[0].phases}
+    assert looped["forward"] < looped["backward"] < looped["update"]

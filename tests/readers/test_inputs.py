@@ -154,3 +154,11 @@ def test_the_catalogue_and_a_page_of_it() -> None:
 def test_completion_and_version() -> None:
     assert b"tfmemlens" in run("completion", "bash").stdout
     assert run("--version").returncode == 0
+
+
+def test_a_web_page_in_place_of_a_trace_is_called_one(tmp_path: Path) -> None:
+    file = tmp_path / "run_metadata.pb"
+    file.write_text("<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>\n", encoding="utf-8")
+    assert any("is a web page" in note.text for note in pipeline.timelines(str(file)).notes)
+    file.write_text("<html><pre>OOM when allocating tensor with shape[8,8] and type float on GPU:0</pre></html>\n", encoding="utf-8")
+    assert not any("is a web page" in note.text for note in pipeline.explain(str(file)).case.capture.notes)

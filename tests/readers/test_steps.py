@@ -173,3 +173,13 @@ def test_what_the_profiler_made_of_a_run_is_the_same_step(tmp_path: Path) -> Non
     (run / "host.overview_page.pb").write_bytes(bytes(range(256)))
     assert [step.format for step in steps.find(tmp_path)] == ["xspace"]
     assert not pipeline.capture(tmp_path).notes
+
+
+def test_where_the_newest_step_is_cut_the_one_before_is_shown(tmp_path: Path) -> None:
+    shutil.copy(SAMPLES / "run_metadata" / "2.21-inference.pb", tmp_path / "a.pb")
+    whole = (SAMPLES / "xspace" / "2.21-function.xplane.pb").read_bytes()
+    (tmp_path / "b.xplane.pb").write_bytes(whole[:3000])
+    found = pipeline.timelines(str(tmp_path))
+    assert found.timelines[0].peak_bytes == pipeline.timelines(str(tmp_path / "a.pb")).timelines[0].peak_bytes
+    assert any("b.xplane.pb tells nothing of memory; this is a.pb" in note.text for note in found.notes)
+    assert any("cut off" in note.text for note in pipeline.timelines(str(tmp_path / "b.xplane.pb")).notes)

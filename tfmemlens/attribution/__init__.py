@@ -12,6 +12,7 @@ from tfmemlens.attribution.owners import attribute_request, attribute_table
 from tfmemlens.attribution.tensors import name_tensors
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     import pandas
 
 
-def frame(timeline: Timeline) -> pandas.DataFrame:
+def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
     """All allocations of a timeline with layer, kind and phase."""
+    from tfmemlens.attribution.consumers import graph_of
     from tfmemlens.attribution.timelines import owners_of
+    from tfmemlens.attribution.updates import owners_of_updates
 
     rows = timeline.table.to_frame()
-    owners = owners_of(timeline)
+    owners = owners_of(timeline.owned(owners_of_updates(graph or graph_of(timeline))))
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
     return rows
@@ -41,11 +44,14 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         from tfmemlens.attribution.consumers import graph_of
         from tfmemlens.attribution.layers import summaries
         from tfmemlens.attribution.timelines import index_of, moment_at
+        from tfmemlens.attribution.updates import owners_of_updates
 
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
+        owners = owners_of_updates(capture.graph)
+        capture = replace(capture, timelines=tuple(timeline.owned(owners) for timeline in capture.timelines))
         peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
-        layers = capture.layers or summaries(capture.timelines[0], peaks[0].attribution)
+        layers = capture.layers or summaries(capture.timelines, capture.graph)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfmemlens.attribution.names import owner_of
-from tfmemlens.model.attribution import Attribution, Kind, Phase
+from tfmemlens.attribution.timelines import handle_of, standing_of
+from tfmemlens.model.allocation import BEFORE, Allocation
+from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import TensorType, tensor_bytes
 from tfmemlens.model.timeline import Timeline
@@ -15,29 +18,43 @@ from tfmemlens.model.timeline import Timeline
 _MANY = 5_000
 
 
-def summaries(timeline: Timeline, peak: Attribution) -> tuple[LayerSummary, ...]:
-    """A line for each layer that has weights or outputs, in the order in which the step ran them."""
+def summaries(timelines: Sequence[Timeline], graph: Graph | None = None) -> tuple[LayerSummary, ...]:
+    """A line for each layer that has weights or outputs, in the order in which the step ran them; the devices' variables together."""
     shapes: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     weights: dict[str, int] = defaultdict(int)
     slots: dict[str, int] = defaultdict(int)
-    seen: set[str] = set()
-    for row, owner in zip(peak.table, peak.owners, strict=True):
+    for row, owner in _variables(timelines, graph):
         size = row.requested_bytes if row.requested_bytes is not None else tensor_bytes(row.shape, row.dtype)
-        if owner.layer is None or size is None or row.node in seen or row.start_micros is not None:
+        if owner.layer is None or size is None:
             continue
-        seen.add(row.node or "")
         if owner.kind is Kind.PARAMETER and row.shape is not None:
             shapes[owner.layer].append(tuple(part or 0 for part in row.shape))
             weights[owner.layer] += size
         elif owner.kind is Kind.OPTIMIZER_SLOT:
             slots[owner.layer] += size
-    outputs, order = _outputs(timeline)
+    outputs, order = _outputs(timelines)
     layers = [*order, *(layer for layer in weights if layer not in order)]
     return tuple(
         LayerSummary(layer, sum(map(math.prod, shapes[layer])), weights[layer], slots[layer], formula(shapes[layer]), tuple(outputs.get(layer, ())))
         for layer in layers
         if weights[layer] or outputs.get(layer)
     )
+
+
+def _variables(timelines: Sequence[Timeline], graph: Graph | None) -> Iterator[tuple[Allocation, Owner]]:
+    """What stood before the step on any device, each once: a device that reads another's variable has a copy of it."""
+    seen: set[str | None] = set()
+    for timeline in timelines:
+        gone = [handle_of(name, timeline, graph) for name in _replaced(timeline) if graph and name in graph.nodes]
+        for row, owner in [*standing_of(timeline, graph), *gone]:
+            if row.node not in seen:
+                seen.add(row.node)
+                yield row, owner
+
+
+def _replaced(timeline: Timeline) -> Iterator[str]:
+    """Variables that got a new buffer in the step."""
+    return (node for node, purpose in zip(timeline.table.node, timeline.table.purpose, strict=True) if node and purpose == BEFORE)
 
 
 def formula(shapes: list[tuple[int, ...]]) -> str:
@@ -51,19 +68,20 @@ def formula(shapes: list[tuple[int, ...]]) -> str:
     return "+".join(parts)
 
 
-def _outputs(timeline: Timeline) -> tuple[dict[str, list[TensorType]], list[str]]:
+def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]], list[str]]:
     """Distinct outputs of each layer's forward ops, largest first; layers in the order of their first op."""
     found: dict[str, dict[TensorType, int]] = defaultdict(dict)
     order: dict[str, None] = {}
-    table = timeline.table
-    for row in _representatives(timeline):
-        shape, dtype = table.shape[row], table.dtype[row]
-        if shape is None:
-            continue
-        owner = owner_of(table.node[row] or "", table.op[row])
-        if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
-            order.setdefault(owner.layer)
-            found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
+    for timeline in timelines:
+        table = timeline.table
+        for row in _representatives(timeline):
+            shape, dtype = table.shape[row], table.dtype[row]
+            if shape is None:
+                continue
+            owner = owner_of(table.node[row] or "", table.op[row])
+            if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
+                order.setdefault(owner.layer)
+                found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
     return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(order)
 
 

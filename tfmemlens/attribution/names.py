@@ -21,6 +21,11 @@ LAYOUT_BEFORE = rf"(?P<x>.+)-(?P<input>\d+)-{_LAYOUT}{_FORMATS}-LayoutOptimizer"
 LAYOUT_OLD = rf"LayoutOptimizer(?:{_LAYOUT}|PermVec)(?:{_FORMATS})?(?:-(?P<x>.+?)(?:-(?P<input>\d+)|-[\w./]+-\d+)?)?"
 _LAYOUT_OTHER = r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer|(?P<shared>PermConst\w+)-LayoutOptimizer"
 _UNIQUE = re.compile(r"_\d+\Z")
+_CONTROL = re.compile(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
+"""Scopes that TensorFlow opens for loops and branches."""
+_CLIPPING = re.compile(r"(?:.*/)?(?:clip_by_)?global_norm(?:_\d+)?/")
+_CELL = re.compile(r"(?:\A|_)(?:cell|rnn)(?:_\d+)?\Z")
+_PARTITION = re.compile(r"part_\d+\Z")
 _RULE = r"[A-Z][A-Za-z0-9]+"
 _WRAPPED = re.compile(
     r"ptimizer|ConstantFolding|AutoMixed|Recompute|swap_|scoped_allocator|AutoParallel|Call|Func/|replica_|cluster_|xla_run|__|\A_|edge_|/_|while|oop"
@@ -159,10 +164,17 @@ def _loops(reading: _Reading) -> None:
         inner = last["x"]
         if outer_gradient and not re.search(r"(?:\A|/)gradient(?:s|_tape)/", inner):
             reading.phase = Phase.GRADIENT
-        named = any(not _is_tensorflows(part) for part in inner.split("/")[:-1])
-        reading.rest = inner if named or not last["outer"] else f"{last['outer']}/{inner}"
+        reading.rest = _inside(last["outer"], inner)
     if re.search(r"(?:\A|/)while(?:_\d+)?(?:/|\Z)", reading.rest):
         reading.in_loop = True
+
+
+def _inside(outer: str, inner: str) -> str:
+    """The whole path of an op in a function body: some bodies repeat the scopes outside of them, others begin anew."""
+    scopes = [part for part in inner.split("/")[:-1] if not _is_tensorflows(part)]
+    outside = [part for part in re.sub(r".*(?:gradient_tape|gradients(?:_\d+)?)/", "", outer).split("/") if part and not _CONTROL.match(part)]
+    repeated = bool(scopes and outside and scopes[0] == outside[0]) or bool(re.search(r"(?:\A|/)gradient(?:s|_tape)/", inner))
+    return inner if repeated or not outer or (scopes and not outside) else f"{outer}/{inner}"
 
 
 def _gradients(reading: _Reading) -> None:
@@ -187,6 +199,9 @@ def _gradients(reading: _Reading) -> None:
         reading.rest = re.sub(r"\Areplica_\d+/(?=.)", "", reading.rest)
         if found := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{found['x']}")):
             reading.replica = int(found[1])
+    elif "global_norm" in reading.rest and _CLIPPING.match(reading.rest):
+        reading.phase = Phase.GRADIENT
+        _gradient_helper(reading, reading.rest)
 
 
 def _towers(reading: _Reading, before: str) -> None:
@@ -272,16 +287,22 @@ def layer_of(path: str, drop_last: bool = True) -> str | None:
 
 
 def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
-    parts = _unloop([part for part in path.split("/") if part])
-    if drop_last and len(parts) > 1 and parts.pop() in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
+    parts = [part for part in path.split("/") if part]
+    if "while" in path or "cond" in path:
+        parts = _unloop(parts)
+    if "/part_" in path:
+        parts = [part for part in parts if not _PARTITION.match(part)]
+    below = ""
+    if drop_last and len(parts) > 1 and (below := parts.pop()) in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
         parts.pop()  # the variable itself, whatever its name
-    inside = not drop_last
-    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]):
-        if not inside and _UNIQUE.sub("", parts[-1]) in words.VARIABLES:
-            break  # an op in the user's scope `embeddings`, nothing that TensorFlow made for a variable
-        inside = True
-        parts.pop()
+    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]) and not _is_scope(parts[-1], below):
+        below = parts.pop()
     return parts
+
+
+def _is_scope(part: str, below: str) -> bool:
+    """Whether a name that variables have is the user's scope here: `bert/embeddings/add` is, `tokens/embeddings/Initializer/mul` is not."""
+    return _UNIQUE.sub("", part) in words.VARIABLES and bool(below) and _UNIQUE.sub("", below) not in words.OF_VARIABLES
 
 
 def _is_tensorflows(part: str, before: str = "") -> bool:
@@ -293,15 +314,18 @@ def _is_tensorflows(part: str, before: str = "") -> bool:
 
 
 def _unloop(parts: list[str]) -> list[str]:
-    """`rnn/while/rnn/cell/MatMul` says `rnn` twice; `lstm/while/lstm_cell/MatMul` is inside the layer `lstm`."""
+    """Loops and branches are no layers: `rnn/while/rnn/cell/MatMul` says `rnn` twice; `lstm/while/lstm_cell/MatMul` is inside the layer `lstm`."""
     for index, part in enumerate(parts):
-        if _UNIQUE.sub("", part) != "while" or index == 0:
+        if not _CONTROL.match(part):
             continue
         outer, inner = parts[:index], parts[index + 1 :]
+        scopes = [scope for scope in inner[:-1] if not _is_tensorflows(scope)]
+        if not outer and not scopes:
+            continue  # nothing else names it
         for size in range(min(len(outer), len(inner)), 0, -1):
             if outer[-size:] == inner[:size]:
                 return _unloop(outer + inner[size:])
-        scopes = [scope for scope in inner[:-1] if not _is_tensorflows(scope)]
-        if all(re.search(r"(?:\A|_)(?:cell|rnn)(?:_\d+)?\Z", scope) for scope in scopes):
+        if outer and all(_CELL.search(scope) for scope in scopes):
             return [*outer, inner[-1]] if inner else outer
+        return _unloop(outer + inner)
     return parts

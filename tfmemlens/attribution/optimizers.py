@@ -14,7 +14,9 @@ _KERAS_NEW = re.compile(rf"{_OPTIMIZER}/(?:m|v|vhat|momentum|velocity|accumulato
 _KERAS3 = re.compile(
     rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
-_UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+?)/(?P<op>[^/]+(?:/.*)?)\Z")
+_UNIQUE = re.compile(r"_\d+\Z")
+_UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")
+_COUNTERS = re.compile(r"(?:.*/)?(?:beta[12]_power|global_step)(?:_\d+)?(?:/.*)?")
 _UNDER_OPTIMIZER = re.compile(rf"(?:\w+/)?{_OPTIMIZER}/(?!gradients|gradient_tape)(?P<x>.+)\Z")
 _IS_TRAINING = re.compile(r"training(?:_\d+)?/")
 
@@ -28,7 +30,7 @@ def slot_of(name: str) -> str | None:
     for pattern in (_KERAS_NEW, _KERAS, _KERAS3):
         if found := pattern.match(name):
             return _variable_path(found["x"]) if pattern is _KERAS3 else found["x"]
-    if re.fullmatch(r"(?:.*/)?beta[12]_power(?:_\d+)?(?:/.*)?", name):
+    if _COUNTERS.fullmatch(name):
         return name.split("/")[0] if "/" in name else name
     return None
 
@@ -39,10 +41,18 @@ def _variable_path(flat: str) -> str:
     return f"{found['layer']}/{found['variable']}" if found else flat
 
 
+def _without_ops(path: str) -> str:
+    """`w` of `w/ResourceApplyAdam`: what an update consists of stands under its variable."""
+    parts = path.split("/")
+    while len(parts) > 1 and _UNIQUE.sub("", parts[-1]) in words.OPS | words.FUNCTION_SCOPES:
+        parts.pop()
+    return "/".join(parts)
+
+
 def update_of(name: str) -> str | None:
     """What an update op works on (`Adam/update_conv/kernel/ApplyAdam`: `conv/kernel`), "" if on no single layer, None if it is no update op."""
     if found := _UPDATE.match(name):
-        return "" if found["x"].isdigit() else found["x"]
+        return "" if found["x"].isdigit() else _without_ops(found["x"])
     if _UNDER_OPTIMIZER.match(name) or (_IS_TRAINING.match(name) and "/" in name):
         return ""
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tfmemlens.attribution.consumers import kept_for
@@ -16,14 +16,12 @@ from tfmemlens.model.allocation import BEFORE, PERSISTENT, TEMPORARY, Allocation
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Balance, Moment
-from tfmemlens.model.graph import Graph, split_reference
+from tfmemlens.model.graph import Graph, source_of, variables_on
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import Size, round_up
 
 _ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
-_HANDLES = ("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst")
-_THROUGH = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch")
 
 
 def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
@@ -113,14 +111,11 @@ def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation,
 def standing_of(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, in the order of the trace; those that only the graph knows come last."""
     named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
-    known = [
-        (row, timeline.owners[row.node or ""]) if row.node in timeline.owners else _named(row, graph)
-        for row in named
-        if row.dtype != "resource"  # a handle of 64 bytes is not its variable
-    ]
+    known = [_named(row, graph, timeline.owners) for row in named if row.dtype != "resource"]  # a handle of 64 bytes is not its variable
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
-        known += [_handle(name, timeline, graph) for name in _handles(graph) if name not in names]
+        gone = {node for node, purpose in zip(timeline.table.node, timeline.table.purpose, strict=True) if purpose == BEFORE} - {None}
+        known += [handle_of(node.name, timeline, graph) for node in variables_on(graph, timeline.device) if node.name not in names | gone]
     return known
 
 
@@ -131,11 +126,13 @@ def _largest(sizes: Sequence[int]) -> Iterable[int]:
     return sorted(sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)[:_NAMED])
 
 
-def _named(row: Allocation, graph: Graph | None) -> tuple[Allocation, Owner]:
+def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) -> tuple[Allocation, Owner]:
     """The buffer under the name of the variable or constant that owns it rather than of its first reader."""
-    source = _source(row.node or "", graph)
+    if row.node in owners:
+        return row, owners[row.node or ""]
+    source = source_of(row.node or "", graph)
     op = graph.nodes[source].op if graph and source in graph.nodes else row.op
-    owner = owner_of(source, op)
+    owner = owners.get(source) or owner_of(source, op)
     if op in ("Const", "HostConst"):
         owner = replace(owner, kind=Kind.CONSTANT)
     elif owner.kind is Kind.ACTIVATION and _ELEMENT.search(f"{op or ''} {source}"):
@@ -145,28 +142,14 @@ def _named(row: Allocation, graph: Graph | None) -> tuple[Allocation, Owner]:
     return replace(row, node=source, op=op), owner
 
 
-def _source(name: str, graph: Graph | None) -> str:
-    """Where a value comes from, through the ops that only pass it on."""
-    for _ in range(8):
-        node = graph.nodes.get(name) if graph else None
-        if node is None or node.op in _HANDLES or node.op not in _THROUGH or not node.inputs:
-            return name
-        name = split_reference(node.inputs[0])[0]
-    return name
-
-
-def _handles(graph: Graph) -> Iterable[str]:
-    """Resource variables, slots among them: they appear in no output, but the graph has their shapes."""
-    return (node.name for node in graph if node.op == "VarHandleOp")
-
-
-def _handle(name: str, timeline: Timeline, graph: Graph) -> tuple[Allocation, Owner]:
+def handle_of(name: str, timeline: Timeline, graph: Graph) -> tuple[Allocation, Owner]:
+    """A variable as the graph describes it, of the size that it asks for."""
     from tfmemlens.model.tensor import tensor_bytes
 
     attributes = graph.nodes[name].attributes
     shape, dtype = attributes.get("shape"), attributes.get("dtype")
     size = tensor_bytes(shape if isinstance(shape, tuple) else None, str(dtype)) or 0
-    owner = owner_of(name, "VarHandleOp")
+    owner = timeline.owners.get(name) or owner_of(name, "VarHandleOp")
     row = Allocation(
         name, round_up(size) if size else 0, "VarHandleOp", timeline.device, timeline.allocator, size,
         shape=shape if isinstance(shape, tuple) else None, dtype=str(dtype) if dtype else None, purpose=PERSISTENT,

@@ -54,7 +54,7 @@ softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_sg SparseSof
 sigmoid_cross_entropy_loss logistic_loss weighted_loss broadcast_weights assert_broadcastable assert_equal clip_by_global_norm global_norm clip_by_norm
 clip_by_value l2_normalize zeros ones zeros_like ones_like strided_slice meshgrid norm_mul convolution conv_transpose conv2d_transpose depthwise
 separable_conv2d resize resize_images resize_bilinear resize_nearest_neighbor resize_image_with_pad map_while TensorArrayV2Stack
-TensorArrayUnstack TensorArrayStack split stack unstack concat transpose reshape mul add sub truediv floordiv div pow sequence_mask one_hot ones_initializer
+TensorArrayUnstack TensorArrayStack TensorArrayScatter TensorArrayGather TensorArrayV2 TensorArrayV2Read TensorArrayV2Write split stack unstack concat transpose reshape mul add sub truediv floordiv div pow sequence_mask one_hot ones_initializer
 ExtractImagePatches embedding_lookup_sparse in_top_k gradients_fn remove_squeezable_dimensions scatter_update case switch_case
 """.split()
 )
@@ -89,6 +89,14 @@ pointwise_kernel depthwise_weights pointwise_weights alpha recurrent_bias recurr
 """.split()
 )
 """Last parts of variable names: what precedes them is the layer."""
+
+OF_VARIABLES = frozenset(
+    """
+Initializer Regularizer Read read Assign AssignVariableOp ReadVariableOp IsInitialized VarIsInitializedOp VariableV2 VarHandleOp ExponentialMovingAverage
+Enter Switch L2Loss initial_value cond GatherV2 Gather ResourceGather embedding_lookup reduction_indices
+""".split()
+)
+"""What may stand below a variable's name in the names of the ops that serve it."""
 
 TF1_SLOTS = frozenset(
     """Adam Momentum RMSProp RMSprop Adagrad Adadelta AdaDelta Ftrl FTRL ProximalAdagrad AdaMax Adamax Nadam AMSGrad LARSOptimizer LAMB adam_m adam_v

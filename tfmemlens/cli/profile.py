@@ -7,7 +7,7 @@ import argparse
 from tfmemlens import pipeline, progress
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
-from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.capture import Capture
 
 EXAMPLES = """examples:
   tfmemlens profile run_metadata.pb
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     report = pipeline.report(captured, at=args.at)
     if args.csv or args.parquet:
-        _write(captured.timelines, args)
+        _write(captured, args)
     _options.show(report, args)
     return 0 if captured.timelines else 1
 
@@ -50,8 +50,8 @@ def _list(args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _write(timelines: tuple[Timeline, ...], args: argparse.Namespace) -> None:
-    frame = pipeline.allocations(timelines)
+def _write(captured: Capture, args: argparse.Namespace) -> None:
+    frame = pipeline.allocations(captured)
     try:
         if args.csv:
             with _output.writing(args.csv):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings import _code
-from tfmemlens.findings._rows import Row, of_kind, rows, total
+from tfmemlens.findings._rows import Row, is_forward_only, of_kind, rows, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Api, Moment
 from tfmemlens.model.finding import Certainty, Remedy
@@ -19,8 +19,9 @@ def smaller_batch(moment: Moment) -> Remedy:
     if batch == 1 and not scaling:
         return Remedy("the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten sequences), or the model")
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
+    training = "" if is_forward_only(moment) else "; accumulate gradients over two steps if you need the same effective batch"
     return Remedy(
-        f"halve the batch{example}; accumulate gradients over two steps if you need the same effective batch",
+        f"halve the batch{example}{training}",
         saves_bytes=scaling // 2 or None,
         certainty=Certainty.ESTIMATE if scaling else None,
     )

@@ -87,6 +87,14 @@ def has_backward(moment: Moment) -> bool:
     return in_rows or bool(request and request.owner.phase is Phase.GRADIENT)
 
 
+def is_forward_only(moment: Moment) -> bool:
+    """Whether a traced step is known to have no backward pass: all that ran is known, and none of it computes gradients."""
+    timeline = moment.timeline
+    if timeline is None or timeline.predicted or not len(timeline.executions.node) or any(phase.name == "backward" for phase in moment.phases):
+        return False
+    return not any("gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.executions.node)
+
+
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of the device."""
     if moment.balance.limit and moment.balance.limit.bytes:

@@ -1,7 +1,8 @@
 """Most of the memory is activations: outputs of the forward pass that wait for the backward pass.
 
 What it means: training keeps the output of nearly every op until its gradient has been computed. These bytes grow with the batch
-and with the image or sequence, not with the number of weights. Nothing is wrong by itself; it is the price of the batch.
+and with the image or sequence, not with the number of weights. Nothing is wrong by itself; it is the price of the batch. Without a backward pass only what later ops
+still read is alive.
 When it fires: at least half of the attributed bytes are activations.
 What to do: a smaller batch (with gradient accumulation), half precision, recomputation, a smaller input.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import attributed, held, of_kind, quote, total
+from tfmemlens.findings._rows import attributed, held, is_forward_only, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Remedy, Severity
@@ -26,23 +27,25 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(kept) / max(held(moment), 1)
         if share < 0.5 or not attributed(moment):
             continue
+        forward_only = is_forward_only(moment)
+        purpose = "alive at once in the forward pass" if forward_only else "kept for the backward pass"
         layers = [group for group in moment.attribution.by("layer") if group.name][:3]
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations kept for the backward pass, most in {layers[0].name if layers else 'unnamed layers'}",
+            headline=f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose}, most in {layers[0].name if layers else 'unnamed layers'}",
             because=f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward activations, most in {', '.join(str(group.name) for group in layers)}",
             bytes=total(kept),
             weight=0.3 * share,
             evidence=tuple(quote(row) for row in kept[:3]),
-            remedies=tuple(remedy for remedy in _remedies(case, moment) if remedy),
+            remedies=tuple(remedy for remedy in _remedies(case, moment, forward_only) if remedy),
             moment=index,
         )
 
 
-def _remedies(case: Case, moment: Moment) -> tuple[Remedy | None, ...]:
+def _remedies(case: Case, moment: Moment, forward_only: bool) -> tuple[Remedy | None, ...]:
     return (
         _levers.smaller_batch(moment),
         _levers.half_precision(moment, case.api),
-        _levers.recompute(moment, case.api),
+        None if forward_only else _levers.recompute(moment, case.api),
         Remedy("shrink the input: halving height and width quarters every feature map"),
     )

@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
                     saves_bytes=moment.timeline.peak_bytes - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
                 ),
-                *_other_kernels(case, moment.timeline),
+                *(_other_kernels(case, moment.timeline) if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}" else ()),
             ),
             moment=index,
         )

@@ -72,6 +72,28 @@ class Graph:
         return {name: tuple(readers) for name, readers in found.items()}
 
 
+_SOURCES = frozenset(("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst"))
+_PASSING = frozenset(
+    ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch", "Merge", "OptionalGetValue", "OptionalFromValue")
+)
+
+
+def source_of(name: str, graph: Graph | None) -> str:
+    """Where a value comes from, through the ops that only pass it on."""
+    for _ in range(16):
+        node = graph.nodes.get(name) if graph else None
+        if node is None or node.op in _SOURCES or node.op not in _PASSING or not node.inputs:
+            return name
+        name = split_reference(node.inputs[0])[0]
+    return name
+
+
+def variables_on(graph: Graph, devices: str) -> Iterator[Node]:
+    """The resource variables of these devices (`, ` between their names), slots among them: they are no op's output, but the graph has their shapes."""
+    places = devices.split(", ")
+    return (node for node in graph if node.op == "VarHandleOp" and (node.device in places or node.device.count(":") < 4))
+
+
 def split_reference(reference: str) -> tuple[str, int]:
     """`name:port` as (name, port); the port is 0 when left out. Function bodies write `name:output:0`."""
     name, _, rest = reference.removeprefix("^").partition(":")

@@ -118,6 +118,14 @@ class Timeline:
             found.__dict__["curve"] = [size + shift for size in self.curve]
         return found
 
+    def owned(self, owners: Mapping[str, Owner]) -> Timeline:
+        """The same with the owners of nodes that something other than their names tells; what was worked out stays."""
+        found = replace(self, owners={**owners, **self.owners})
+        for name in ("events", "curve", "peak_index", "before_bytes"):
+            if name in self.__dict__:
+                found.__dict__[name] = self.__dict__[name]
+        return found
+
     @cached_property
     def curve(self) -> Sequence[int]:
         """Bytes in use after each event, baseline included."""

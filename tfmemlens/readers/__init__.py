@@ -77,6 +77,11 @@ def _nothing_in(source: inputs.Input) -> UnreadableInput:
     return UnreadableInput(f"{name} is empty", "was the log flushed before the process died?")
 
 
+def _is_page(head: bytes) -> bool:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].lower()
+    return start.startswith((b"<!doctype html", b"<html"))
+
+
 def _control_share(head: bytes) -> float:
     """How much of a text's first bytes no text has; a log with holes (a full disk leaves zeros) still is one."""
     if texts.encoding_of(head).startswith("utf-16"):
@@ -104,6 +109,9 @@ def _read_text(opened: inputs.Opened, head: bytes, name: str, hints: Hints) -> C
         return log_memory.read_text(opened, name, hints)
     lines, whole = texts.text_lines(opened)
     told = oom_log.read(lines, opened.path, name)
+    if _is_page(head) and not told.incidents:
+        page = ReadNote(f"{opened.path} is a web page, not the file behind its link: download it with the site's button for raw files")
+        told = replace(told, notes=(page, *told.notes))
     if whole:
         return told
     note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfmemlens.model.allocation import TEMPORARY, AllocationTable
+from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.graph import Graph, Node, source_of, split_reference, variables_on
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import round_up
+
+_UPDATES = re.compile(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 
 
 def join(found: Capture, given: Graph) -> Capture:
@@ -21,11 +24,36 @@ def join(found: Capture, given: Graph) -> Capture:
     nodes = {**given.nodes, **{node.name: _richer(node, given.nodes.get(node.name)) for node in own}}
     graph = Graph(nodes, {**given.functions, **own.functions}, own.producer or given.producer)
     known = _by_name(given)
-    timelines = tuple(_joined(timeline, known) for timeline in found.timelines)
+    timelines = tuple(with_variables(_joined(timeline, known), graph) for timeline in found.timelines)
     notes = found.notes
     if found.timelines and not any(name in known for timeline in found.timelines for name in timeline.table.node):
         notes = (*notes, ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"))
     return replace(found, graph=graph, timelines=timelines, notes=notes)
+
+
+def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
+    """On a baseline that is the sum of known variables, those that the graph updates stand, too: a slot's value is no op's output."""
+    if timeline.baseline_source is not BaselineSource.STANDING:
+        return timeline
+    shown = zip(timeline.standing.node, timeline.standing.dtype, strict=True)
+    seen = {source_of(name, graph) for name, dtype in shown if name is not None and dtype != "resource"}  # a handle is not its variable
+    updated = {split_reference(reference)[0] for node in graph if _UPDATES.match(node.op) for reference in node.inputs} - seen
+    added = [row for node in variables_on(graph, timeline.device) if node.name in updated and (row := _row(node, timeline)).size_bytes]
+    if not added:
+        return timeline
+    standing = AllocationTable.of([*timeline.standing, *added])
+    found = replace(timeline, standing=standing)
+    if "events" in timeline.__dict__:
+        found.__dict__["events"] = timeline.events
+    return found.standing_on(timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING)
+
+
+def _row(node: Node, timeline: Timeline) -> Allocation:
+    shape, dtype = node.attributes.get("shape"), node.attributes.get("dtype")
+    kind = TensorType(shape if isinstance(shape, tuple) else None, str(dtype) if dtype else None)
+    return Allocation(
+        node.name, kind.bytes or 0, node.op, timeline.device, timeline.allocator, kind.bytes, shape=kind.shape, dtype=kind.dtype, purpose=PERSISTENT
+    )
 
 
 def _richer(node: Node, given: Node | None) -> Node:

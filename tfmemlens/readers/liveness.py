@@ -6,17 +6,23 @@ buffer count once. Scratch memory inside ops and frees that come late are not se
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Executions, Timeline
+from tfmemlens.readers import baseline
 from tfmemlens.readers.columns import Columns
 
 _STANDING = frozenset(("VariableV2", "Variable", "Const", "HostConst", "ReadVariableOp", "VarHandleOp"))
 """Ops whose output was there before the step began."""
+
+
+_JUST_AFTER = 0.5
+"""An output counts from the end of its op, and the allocator's total is looked up after that."""
 
 
 @dataclass(slots=True)
@@ -53,10 +59,18 @@ class Run:
     """(allocator, bytes) of temporaries, where the trace sums them up."""
     in_use: Sequence[tuple[str, int]] = ()
     """(allocator, bytes in use when the op returned), where the trace says so."""
+    device: str = ""
+    makes: bool = False
+    """Whether the trace says that it allocated: a variable that is copied to be read is no standing buffer."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether its output was there before the step began."""
+        return self.op in _STANDING and not self.makes
 
 
 def timelines(device: str, runs: Sequence[Run], everywhere: Iterable[Run] = ()) -> Iterator[Timeline]:
-    """A timeline for each allocator of a device; `everywhere` are the executions of all devices, since any may read an output."""
+    """A timeline for each allocator of a device, or of a process whose runs name their devices; any of the runs `everywhere` may read an output."""
     _extend_lives(list(everywhere) or runs)
     lanes: dict[str, list[tuple[Run, Output]]] = defaultdict(list)
     for run in runs:
@@ -72,19 +86,30 @@ def timelines(device: str, runs: Sequence[Run], everywhere: Iterable[Run] = ()) 
                 if name == allocator and size > 0:
                     table.end_micros[table.add(run.node, size, run.op, run.start, TEMPORARY)] = run.end
         if table.node or standing.node:
-            stands = standing.table(device, allocator)
-            found = Timeline(device, allocator, table.table(device, allocator), stands, executions=ran, curve_source=CurveSource.LIVENESS)
-            yield _on_baseline(found, [(run.released or run.end, size) for run in runs for name, size in run.in_use if name == allocator])
+            where = devices_of(run.device for run, _ in outputs) or device
+            stands = standing.table(where, allocator)
+            found = Timeline(where, allocator, table.table(where, allocator), stands, executions=ran, curve_source=CurveSource.LIVENESS)
+            yield _on_baseline(
+                found,
+                [(run.end + _JUST_AFTER, max(run.released, run.end + _JUST_AFTER), size) for run in runs for name, size in run.in_use if name == allocator],
+            )
 
 
-def _on_baseline(timeline: Timeline, samples: list[tuple[float, int]]) -> Timeline:
+def devices_of(names: Iterable[str]) -> str:
+    """The devices that share an allocator. What a GPU's ops keep in the host's memory is told under the host's."""
+    known = sorted(set(names) - {""})
+    return ", ".join([name for name in known if _HOST.search(name)] or known)
+
+
+_HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
+
+
+def _on_baseline(timeline: Timeline, samples: list[baseline.Sample]) -> Timeline:
     """On what the allocator's own totals say most often, else on what stands before the step as far as it is known."""
-    if not samples:
+    found = baseline.of_samples(timeline, samples)
+    if found is None:
         return timeline.standing_on(timeline.standing.total_bytes, None, BaselineSource.STANDING)
-    times, curve = timeline.events[0], timeline.curve
-    votes = Counter(in_use - (curve[index - 1] if (index := bisect_right(times, time)) else 0) for time, in_use in samples)
-    baseline, count = votes.most_common(1)[0]
-    return timeline.standing_on(baseline, count / len(samples), BaselineSource.ALLOCATOR)
+    return timeline.standing_on(found.size_bytes, found.share, BaselineSource.ALLOCATOR)
 
 
 def _extend_lives(runs: Sequence[Run]) -> None:
@@ -149,17 +174,17 @@ def _tenants(group: list[tuple[Run, Output]]) -> Iterator[list[tuple[Run, Output
 
 
 def _stands(group: list[tuple[Run, Output]]) -> bool:
-    return any(run.op in _STANDING for run, _ in group)
+    return any(run.stands for run, _ in group)
 
 
 def _row(group: list[tuple[Run, Output]], table: Columns, standing: Columns) -> None:
     """A row for a buffer: named after its first output, as large as its largest."""
-    owner = next((pair for pair in group if pair[0].op in _STANDING), group[0])
+    owner = next((pair for pair in group if pair[0].stands), group[0])
     run, output = owner
     size = max(each.size for _, each in group)
     if size <= 0:
         return
-    if run.op in _STANDING:
+    if run.stands:
         columns, row = standing, standing.add(run.node, size, run.op, None, PERSISTENT)
     else:
         columns, row = table, table.add(run.node, size, run.op, run.end, OUTPUT)

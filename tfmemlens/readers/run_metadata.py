@@ -9,11 +9,14 @@ from typing import Any
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import graph, pieces, step_liveness, step_stats
+from tfmemlens.readers import graph, graph_join, pieces, step_liveness, step_stats
 from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.wire import varint
 
 _DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
+_FIELD = rb"(?:step_stats|dev_stats|partition_graphs|cost_graph|function_graphs)"
+_TEXT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*" + _FIELD + rb"\s*:?\s*[{<]")
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:stepStats|devStats|partitionGraphs|functionGraphs|costGraph|' + _FIELD[3:-1] + rb')"\s*:')
 HOW_TO_TRACE = "trace one step with `tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)`, or record it with tf.profiler (TF2)"
 
 
@@ -47,8 +50,8 @@ def _starts_with_graphs(head: bytes) -> bool:
 
 
 def sniff_text(head: bytes) -> bool:
-    """Whether a text is a RunMetadata or StepStats in protobuf's text format."""
-    return bool(re.match(rb"\s*(?:step_stats|dev_stats|partition_graphs|cost_graph) ?\{", head))
+    """Whether a text is a RunMetadata or StepStats in protobuf's text format, or as protobuf writes JSON."""
+    return bool(_TEXT.match(head) or _JSON.match(head))
 
 
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
@@ -71,30 +74,47 @@ def _in_pieces(opened: Opened, bare: bool) -> Capture:
 
 
 def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
-    """The same from protobuf's text format. Raises UnreadableInput."""
+    """The same from protobuf's text format, or its JSON. Raises UnreadableInput."""
     del name, hints
     from google.protobuf import text_format
 
-    from tfmemlens.schema import message
+    from tfmemlens.schema import parse_text
 
-    text = opened.all().decode("utf-8", "replace")
-    kind = "StepStats" if re.match(r"\s*dev_stats", text) else "RunMetadata"
-    found, notes = message(kind)(), []
+    raw = opened.all()
+    text = raw.decode("utf-8-sig", "replace")
+    if _JSON.match(raw):
+        return _of_json(opened.path, text)
+    kind = "StepStats" if re.match(r"(?:\s|#[^\n]*\n)*dev_stats", text) else "RunMetadata"
+    notes = []
     try:
-        text_format.Parse(text, found, allow_unknown_field=True)
+        found = parse_text(kind, text)
     except text_format.ParseError as error:
-        found, kept = _parse_what_closes(text, kind)
+        found, kept = _parse_what_closes(text.replace("\r\n", "\n"), kind)
         if found is None:
-            raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {error}", "copy the file again") from None
-        notes.append(ReadNote(f"the text is cut or damaged ({error}); {kept} of its first entries are shown"))
+            raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {str(error)[:200]}", "copy the file again") from None
+        notes.append(ReadNote(f"the text is cut or damaged ({str(error)[:200]}); {kept} of its first entries are shown"))
     return capture_of(found if kind == "RunMetadata" else _wrapped(found), opened.path, notes)
+
+
+def _of_json(path: str, text: str) -> Capture:
+    """What `json_format.MessageToJson` or `MessageToDict` wrote. Raises UnreadableInput."""
+    from google.protobuf import json_format
+
+    from tfmemlens.schema import parse_json
+
+    kind = "StepStats" if re.match(r'\s*\{\s*"dev_?[sS]tats"', text) else "RunMetadata"
+    try:
+        found = parse_json(kind, text)
+    except json_format.ParseError as error:
+        raise UnreadableInput(f"{path} is a damaged {kind} in JSON: {str(error)[:200]}", "copy the file again, or save SerializeToString() instead") from None
+    return capture_of(found if kind == "RunMetadata" else _wrapped(found), path)
 
 
 def _parse_what_closes(text: str, kind: str) -> tuple[Any, int]:
     """The node_stats before the damage: entries end where their brace closes."""
     from google.protobuf import text_format
 
-    from tfmemlens.schema import message
+    from tfmemlens.schema import parse_text
 
     indent = "    " if kind == "RunMetadata" else "  "
     ends = [found.end() for found in re.finditer(rf"^{indent}\}}$", text, re.MULTILINE)]
@@ -102,10 +122,9 @@ def _parse_what_closes(text: str, kind: str) -> tuple[Any, int]:
     low, high, best = 0, len(ends), None
     while low < high:  # the damage is somewhere: what parses before it
         middle = (low + high + 1) // 2
-        candidate = message(kind)()
         try:
-            text_format.Parse(text[: ends[middle - 1]] + closing, candidate, allow_unknown_field=True)
-            low, best = middle, candidate
+            best = parse_text(kind, text[: ends[middle - 1]] + closing)
+            low = middle
         except text_format.ParseError:
             high = middle - 1
     return best, low
@@ -180,4 +199,6 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         from tfmemlens.readers.typed_graph import graph_with_types
 
         known = graph_with_types(metadata.step_stats, known)
+    if known is not None:
+        found = tuple(graph_join.with_variables(timeline, known) for timeline in found)
     return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes))

@@ -19,14 +19,15 @@ from tfmemlens.model.allocation import BEFORE, ELSEWHERE, OUTPUT, PERSISTENT, TE
 from tfmemlens.model.late import Derived, Late
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
-from tfmemlens.readers import baseline
+from tfmemlens.readers import baseline, liveness
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _MANY = 20_000
 """Node executions beyond which only those are searched for standing buffers that can show one first."""
 _DEVICE = re.compile(r"/(?:device:)?[A-Za-z]+:\d+\Z")
-_HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
 _UPDATED = re.compile(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
+_TAKEN = re.compile(r" = (?:TensorArray|TensorList|Stack)\w*\(")
+"""Ops that hand out what the step itself has put away, under another's name."""
 _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
@@ -40,9 +41,13 @@ def timelines(step_stats: Any) -> Iterator[Timeline]:
     kept = [device for device in step_stats.dev_stats if keeps_memory(device.device)] or list(step_stats.dev_stats)
     lanes: dict[tuple[str, str], _Lane] = {}
     for device in kept:
-        process = _DEVICE.sub("", device.device)
-        _record(device.device, list(device.node_stats), process, lanes)
+        _record(device.device, list(device.node_stats), process_of(device.device), lanes)
     yield from sorted((_timeline(lane) for lane in lanes.values() if lane.size_bytes), key=lambda timeline: -timeline.peak_bytes)
+
+
+def process_of(device: str) -> str:
+    """The job and the task of `/job:worker/replica:0/task:1/device:GPU:0`."""
+    return _DEVICE.sub("", device)
 
 
 def _record(device: str, nodes: list[Any], process: str, lanes: dict[tuple[str, str], _Lane]) -> None:
@@ -173,9 +178,8 @@ class _Lane:
 
     @property
     def device(self) -> str:
-        """The devices' names. What a GPU's ops keep in the host's memory is told under the host's."""
-        names = [place.device for place in self.places]
-        return ", ".join([name for name in names if _HOST.search(name)] or names)
+        """The devices' names."""
+        return liveness.devices_of(place.device for place in self.places)
 
     def change(self, change: baseline.Change) -> None:
         """A row for a change of what stood before the step: for a buffer that the step freed, or one that somebody else allocated while it ran."""
@@ -204,7 +208,7 @@ class _Lane:
             while row < rows and self.made_by[row] is node:
                 sizes.append(self.size_bytes[row])
                 row += 1
-            outputs = node.output
+            outputs = () if _TAKEN.search(node.timeline_label) else node.output
             for description in [output.tensor_description for output in outputs] if outputs else ():
                 where = description.allocation_description
                 key = where.ptr or where.allocation_id  # ids of plain malloc count anew in every wrapper

@@ -23,6 +23,8 @@ from tfmemlens.readers import inputs, log_memory
 
 RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
 """Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
+_ATTEMPTS = 8
+"""How many steps of a directory are read in search of one that tells of memory."""
 _GRAPHS = {"graph-def", "meta-graph", "saved-model"}
 _DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
@@ -131,11 +133,37 @@ def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
         chosen += files
         notes += said
     found = readers.read(chosen, hints)
+    if not found.timelines and hints.step is None and hints.tag is None:
+        found = _another(source, hints, chosen) or found
     if not logs and found.graph and not found.timelines and not found.incidents and set(found.source.formats) <= _GRAPHS:
         from tfmemlens.readers.run_metadata import HOW_TO_TRACE
 
         notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {HOW_TO_TRACE}"))
     return replace(found, notes=(*notes, *found.notes))
+
+
+def _another(source: Source, hints: Hints, chosen: list[inputs.Input]) -> Capture | None:
+    """Where the newest step of a directory tells nothing of memory (it is cut, or held none), the newest that does."""
+    from tfmemlens import readers
+
+    tried = {file.path for file in chosen}
+    for place in _places(source):
+        found = find(place) if os.path.isdir(place) else []
+        for _, step in sorted(enumerate(found), key=lambda pair: (-RANK[pair[1].format], -pair[0]))[:_ATTEMPTS]:
+            if not tried & set(step.paths):
+                try:
+                    read = readers.read(_files(step), hints)
+                except TfmemlensError:
+                    continue
+                if read.timelines:
+                    names = ", ".join(sorted(os.path.relpath(path, place) for path in tried if path.startswith(os.fspath(place))))
+                    return replace(read, notes=(ReadNote(f"{names} tells nothing of memory; this is {os.path.relpath(step.paths[0], place)}"), *read.notes))
+    return None
+
+
+def _files(step: TracedStep) -> list[inputs.Input]:
+    tag, number = (step.tag, step.step) if step.inside else (None, None)
+    return [inputs.Input(path, tag=tag if step.format == "tfevents" else None, step=number) for path in step.paths]
 
 
 def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[list[inputs.Input], list[ReadNote]]:
@@ -164,8 +192,7 @@ def choose(place: str, hints: Hints, steps: list[TracedStep]) -> tuple[list[inpu
         asked = " and ".join([f"step {hints.step}"] * (hints.step is not None) + [f"tag {hints.tag!r}"] * (hints.tag is not None))
         raise UsageError(f"{place} holds no traced step with {asked}", f"it holds: {_names(steps) or 'none'}")
     chosen = max(enumerate(wanted), key=lambda pair: (RANK[pair[1].format], pair[0]))[1]
-    tag, number = (chosen.tag, chosen.step) if chosen.inside else (None, None)
-    files = [inputs.Input(path, tag=tag if chosen.format == "tfevents" else None, step=number) for path in chosen.paths]
+    files = _files(chosen)
     if len(steps) == 1:
         return files, []
     where = os.path.relpath(chosen.paths[0], place)

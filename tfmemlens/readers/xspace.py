@@ -26,6 +26,8 @@ from tfmemlens.readers.inputs import Opened
 from tfmemlens.readers.run_metadata import parse_prefix
 from tfmemlens.readers.wire import varint
 
+NO_OP = "(null)"
+"""What TensorFlow writes where no op asked for the memory."""
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 HOW = "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with tf.profiler.experimental.start/stop around a few steps"
 
@@ -51,7 +53,12 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     found = tuple(timeline for plane in planes for timeline in _timelines(plane))
     if not found:
         names = ", ".join(plane.name for plane in planes if plane.name) or "no plane"
-        notes.append(ReadNote(f"{opened.path}: no memory events (planes: {names}); {HOW}"))
+        why = (
+            f"the tables that name its events stand at the end of a plane, and are cut off (planes: {names})"
+            if notes
+            else f"no memory events (planes: {names}); {HOW}"
+        )
+        notes.append(ReadNote(f"{opened.path}: {why}"))
     return Capture(
         Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")), timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)), notes=tuple(notes)
     )
@@ -131,7 +138,7 @@ def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Ev
         number("allocation_bytes"),
         number("addr"),
         number("requested_bytes"),
-        text("tf_op"),
+        text("tf_op") if facts.get("tf_op") != NO_OP else "",
         text("region_type"),
         text("shape"),
         number("data_type"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _TYPE_NAME = re.compile(r"(?<=[:\[,\s])DT_[A-Z0-9_]+\b")
 """Data types are spelled in the text format (`type: DT_FLOAT`); the table keeps them as numbers."""
+_QUOTED_TYPE = re.compile(r'"(DT_[A-Z0-9_]+)"')
 PACKAGE = "tfmemlens_schema"
 
 
@@ -86,6 +87,14 @@ def parse_text(name: str, text: str) -> Any:
 
     found: Message = message(name)()
     return text_format.Parse(_TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True)
+
+
+def parse_json(name: str, text: str) -> Any:
+    """The message as protobuf writes JSON; fields that the table leaves out are skipped. Raises google.protobuf.json_format.ParseError."""
+    from google.protobuf import json_format
+
+    found: Message = message(name)()
+    return json_format.Parse(_QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), found, ignore_unknown_fields=True)
 
 
 @cache
