@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,28 @@ def test_a_path_and_a_model_are_predicted() -> None:
     assert "conv1" in str(report)
 
 
-def test_usage_errors_are_ours() -> None:
-    with pytest.raises(UsageError):
-        tfmemlens.estimate(KERAS, batch=0)
-    with pytest.raises(UsageError):
-        tfmemlens.estimate(KERAS, optimizer="magic")
+@pytest.mark.parametrize(
+    "arguments", [{"batch": 0}, {"sequence": 0}, {"optimizer": "magic"}, {"dtype": "float31"}, {"device": "tpu"}, {"mode": "train"}], ids=str
+)
+def test_usage_errors_are_ours(arguments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as problem:
+        tfmemlens.estimate(KERAS, **arguments)
+    assert problem.value.hint
+
+
+def test_the_package_shows_what_it_offers() -> None:
+    assert set(tfmemlens.__all__) <= set(dir(tfmemlens))
+    assert all(getattr(tfmemlens, name).__doc__ for name in tfmemlens.__all__)
+    with pytest.raises(AttributeError):
+        tfmemlens.nothing  # noqa: B018
+
+
+def test_a_shape_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'2xbig'.*'big'"):
+        tfmemlens.explain("OOM when allocating tensor with shape[8]", input_shape="2xbig")
+
+
+def test_a_trace_without_a_timeline_says_why_once() -> None:
+    with pytest.raises(tfmemlens.TfmemlensError) as problem:
+        tfmemlens.read("README.md")
+    assert str(problem.value).count("not understood") <= 1

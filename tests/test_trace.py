@@ -22,6 +22,7 @@ def test_the_tables_agree_with_each_other() -> None:
     curve, rows = trace.timeline(), trace.allocations
     assert curve["bytes"].max() == trace.peak_bytes == 103974656
     assert trace.by("layer")["bytes"].sum() == trace.by("kind")["bytes"].sum() == trace.peak_bytes
+    assert trace.by("kind", 0.0)["bytes"].sum() < trace.by("kind", "1ms")["bytes"].sum() < trace.peak_bytes
     assert rows["size_bytes"].dtype == "int64"
     assert set(rows["kind"]) >= {"activation", "gradient", "workspace"}
     assert trace.at(0.0)["total_bytes"].sum() == curve["bytes"].iloc[0]
@@ -86,3 +87,14 @@ def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
     page = capsys.readouterr().out
     assert "THE FAILED REQUEST" in page
     assert "WHEN" in page
+
+
+def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt"]) == 0
+    alone = capsys.readouterr().out
+    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt", "--trace", "sample_traces/run_metadata/1.15-while-rnn.pb.gz"]) == 0
+    beside = capsys.readouterr().out
+    assert "record one good step" in alone and "record one good step" not in beside
+    section = beside.partition("THE TRACED STEP BESIDE IT")[2]
+    assert "optimizer-slot" in section or "activation" in section
+    assert "rnn" in section

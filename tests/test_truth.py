@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,14 @@ def test_the_limit_is_the_one_that_was_set(truth: Path) -> None:
         assert all(limit.may_be(known["limit_bytes"]) for limit in stated)
 
 
+def test_every_limit_that_a_log_states_is_found() -> None:
+    """`Limit:` of the statistics, or `memory_limit_:` of the pool: nearly all of these logs have one."""
+    texts = {truth: gzip.decompress(log_of(truth).read_bytes()).decode() if log_of(truth).suffix == ".gz" else log_of(truth).read_text() for truth in TRUTHS}
+    stating = [truth for truth, text in texts.items() if re.search(r"(?m)\bLimit: +\d|memory_limit_: [1-9]", text)]
+    assert len(stating) > len(TRUTHS) // 2
+    assert not [truth.name for truth in stating if not any(moment.balance.limit for moment in moments_of(truth))]
+
+
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
 def test_the_books_balance(truth: Path) -> None:
     for moment in moments_of(truth):
@@ -77,3 +87,11 @@ def test_the_users_layer_is_named_where_a_report_lists_it(truth: Path) -> None:
         return
     layers = {owner.layer for moment in named for owner in moment.attribution.owners if owner.layer}
     assert any(name == layer or name.startswith(f"{layer}/") for name in layers)
+
+
+@pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
+def test_the_version_that_wrote_the_log_is_among_those_named(truth: Path) -> None:
+    """A warning that something `will be replaced by that in Tensorflow 2.0` states no version."""
+    wrote = re.match(r"(\d+)\.(\d+)", truth.name)
+    api = pipeline.explain(log_of(truth)).case.api
+    assert wrote and api.oldest <= (int(wrote[1]), int(wrote[2])) <= api.newest

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmemlens.units import GIB, KIB, MIB, Size, human, parse_decimal_size, parse_limit, parse_size, percent, rough, round_up
+from tfmemlens.units import GIB, KIB, MIB, Size, human, parse_limit, parse_size, percent, rough, round_up
 
 
 def tensorflow_prints(count: int) -> str:
@@ -57,13 +57,6 @@ def test_figures_of_all_dialects(text: str, count: int) -> None:
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a size"):
         parse_size(text)
-
-
-def test_profiler_figures_are_decimal() -> None:
-    assert parse_decimal_size("51.38MB").may_be(51_380_224)
-    assert not parse_size("51.38MB").may_be(51_380_224)
-    with pytest.raises(ValueError, match="decimal"):
-        parse_decimal_size("51.38MiB")
 
 
 def test_limits_as_people_type_them() -> None:

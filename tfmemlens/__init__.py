@@ -1,11 +1,20 @@
-"""tfmemlens: why TensorFlow ran out of memory, which of your layers holds it, and what helps."""
+"""Why TensorFlow ran out of memory, which of your layers holds it, and what helps.
+
+    report = tfmemlens.explain("train.log")        # a log, a dump, or the pasted text: report.verdict, report.findings, report.to_frame()
+    trace = tfmemlens.read("run_metadata.pb")      # a traced step: trace.peak_bytes, trace.timeline(), trace.at("12.5ms"), trace.by("layer")
+    report = tfmemlens.estimate("model.keras")     # a step that never ran
+
+Sizes are bytes, times microseconds. What goes wrong is a TfmemlensError, with a hint.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tfmemlens.errors import TfmemlensError
+
 __version__ = "0.1.0"
-__all__ = ["__version__", "estimate", "explain", "read"]
+__all__ = ["TfmemlensError", "__version__", "estimate", "explain", "read"]
 
 if TYPE_CHECKING:
     from tfmemlens.api import estimate, explain
@@ -23,3 +32,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(api, name)
     raise AttributeError(f"module 'tfmemlens' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,9 +8,10 @@ from os import PathLike
 from typing import Any
 
 from tfmemlens import pipeline
+from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
-from tfmemlens.model.settings import Settings
+from tfmemlens.model.settings import MODES, Settings
 from tfmemlens.model.tensor import parse_shape
 
 
@@ -57,8 +58,12 @@ def estimate(
 ) -> Explanation:
     """Predict a step of a model: a path (.keras, architecture JSON, H5, SavedModel) or a Keras model object, built or not.
 
-    `input_shape` leaves the batch out: (224, 224, 3) or "224x224x3". Raises UnreadableInput or UsageError (both TfmemlensError).
+    `optimizer` and `dtype` (a policy such as "mixed_float16") are the model's own unless given, `mode` is "training" or "inference", `device` "cpu" or
+    "gpu". `input_shape` leaves the batch out: (224, 224, 3) or "224x224x3"; `sequence` is the length of sequences whose length the model leaves open;
+    `limit_bytes` the device's memory. Raises UnreadableInput or UsageError (both TfmemlensError), ValueError for a malformed shape.
     """
+    if mode not in MODES:
+        raise UsageError(f"the mode {mode} is not known", f"one of {', '.join(MODES)}")
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
     settings = Settings(batch, optimizer, dtype, mode == "training", device, limit_bytes, {"": shape} if shape else {}, sequence=sequence)
     described = model

@@ -12,14 +12,23 @@ def plugins(package: ModuleType, *functions: str, only: str | None = None) -> di
 
     With the slug of one of them, that one alone is imported.
     """
-    names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_") and not info.ispkg]
-    wanted = [name for name in names if slug(name) == only]
+    modules = _modules(package)
+    wanted = [name for name in modules if slug(name) == only]
     found = {}
-    for name in wanted or names:
+    for name in wanted or modules:
         module = importlib.import_module(f"{package.__name__}.{name}")
         if all(callable(getattr(module, function, None)) for function in functions):
             found[slug(name)] = module
     return dict(sorted(found.items()))
+
+
+def names(package: ModuleType) -> list[str]:
+    """The slugs of a folder in which every module without an underscore is a plug-in, or the front door `main`."""
+    return sorted(slug(name) for name in _modules(package) if name != "main")
+
+
+def _modules(package: ModuleType) -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_") and not info.ispkg]
 
 
 def slug(module_name: str) -> str:

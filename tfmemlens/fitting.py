@@ -4,42 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from tfmemlens import pipeline
 from tfmemlens.attribution.timelines import owners_of, standing_of
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.estimation import volumes
 from tfmemlens.estimation.fitting import Known, fit, predict
+from tfmemlens.estimation.graphs import has_open_batch
 from tfmemlens.estimation.remedies import remedies
 from tfmemlens.estimation.replay import Step
-from tfmemlens.estimation.scaling import batch_of, laws_of, standing_laws_of
+from tfmemlens.estimation.scaling import batch_of, laws_of, partial_laws_of, standing_laws_of
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
-from tfmemlens.model.fit import Fit, Prediction
+from tfmemlens.model.fit import Fit, FitRemedy, Prediction
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import human
 
+_MUCH = 0.1
+"""A share of the whole that is worth a sentence."""
 HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or give an OOM report with `--batch`"
 
 
 def fit_report(
-    sources: Sequence[pipeline.Input], hints: Hints = Hints(), device: str | None = None, fetches: Sequence[str] = (), optimizer: str | None = None
+    sources: Sequence[pipeline.Input],
+    hints: Hints = Hints(),
+    device: str | None = None,
+    fetches: Sequence[str] = (),
+    optimizer: str | None = None,
+    l3_bytes: int | None = None,
 ) -> Report:
     """The report on the first source, with its fit; the other sources are steps at other batches that check it.
 
     A model or a graph instead of a measured step is predicted at `hints.batch` first, with the optimizer or the fetches given.
+    `l3_bytes` is the L3 cache of the processor that is asked about, which Conv3D's buffers follow; None: what the trace tells, else this machine's.
 
     Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known.
     """
     captures = [_captured(source, hints, device, fetches, optimizer) for source in sources]
-    found = [known_of(capture, hints if index == 0 else replace(hints, batch=None)) for index, capture in enumerate(captures)]
+    found = [known_of(capture, hints if index == 0 else replace(hints, batch=None), l3_bytes) for index, capture in enumerate(captures)]
     best = max(range(len(found)), key=lambda index: (found[index].complete, found[index].step.batch))
-    known = found[best]
+    known = _asked_again(found[best], captures[best], sources[best], hints, optimizer, fetches)
     checks = tuple(_check(known, other) for index, other in enumerate(found) if index != best)
-    result = replace(fit(known), remedies=remedies(known), checks=checks)
+    result = fit(known)
+    result = replace(result, remedies=_remedies(known, result), checks=checks)
     report = pipeline.report(captures[best])
     return replace(report, fit=result, verdict=verdict(result, known))
 
@@ -59,6 +71,32 @@ def _captured(source: pipeline.Input, hints: Hints, device: str | None, fetches:
     return pipeline.estimate_graph(source, settings, fetches)
 
 
+def _asked_again(known: Known, capture: Capture, source: pipeline.Input, hints: Hints, optimizer: str | None, fetches: Sequence[str]) -> Known:
+    """With a way to predict the step anew at any batch, where the source is a model, or a graph that leaves the batch open."""
+    if not known.step.timeline.predicted:
+        return known
+    is_model = capture.graph is None
+    if capture.graph is not None and not has_open_batch(capture.graph):
+        return known
+
+    @cache
+    def anew(batch: int) -> Known:
+        settings = Settings(batch, optimizer, limit_bytes=hints.limit_bytes)
+        found = pipeline.estimate(source, settings) if is_model else pipeline.estimate_graph(source, settings, fetches)
+        return known_of(found, replace(hints, batch=batch))
+
+    return replace(known, anew=anew)
+
+
+def _remedies(known: Known, result: Fit) -> tuple[FitRemedy, ...]:
+    """What each change saves at the fitted batch, and how far it then reaches: from the step at the largest batch where that can be asked for."""
+    found = remedies(known)
+    if known.anew is None or not result.largest_batch:
+        return found
+    far = {each.slug: each.largest_batch for each in remedies(known.anew(result.largest_batch))}
+    return tuple(replace(each, largest_batch=far.get(each.slug) or each.largest_batch) for each in found)
+
+
 def _of_model(source: pipeline.Input, settings: Settings) -> Capture | None:
     """A model's description is text like a log, so it is asked for where a log says nothing."""
     try:
@@ -67,25 +105,28 @@ def _of_model(source: pipeline.Input, settings: Settings) -> Capture | None:
         return None
 
 
-def known_of(capture: Capture, hints: Hints) -> Known:
+def known_of(capture: Capture, hints: Hints, l3_bytes: int | None = None) -> Known:
     """What a capture knows of one step: a traced one, else the failure that matters most."""
     if capture.timelines:
-        return _of_timeline(capture, max(capture.timelines, key=lambda each: each.peak_bytes), hints)
+        return _of_timeline(capture, max(capture.timelines, key=lambda each: each.peak_bytes), hints, l3_bytes)
     moments = [moment for moment in pipeline.report(capture).case.moments if len(moment.attribution.table)]
     if not moments:
         raise UnreadableInput(f"{capture.source.path} holds no measured step", HOW)
     return _of_failure(moments[0], hints)
 
 
-def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints) -> Known:
+def _of_timeline(capture: Capture, timeline: Timeline, hints: Hints, l3_bytes: int | None = None) -> Known:
     standing = standing_of(timeline, capture.graph)
     named = volumes.with_places(replace(timeline, standing=AllocationTable.of([row for row, _ in standing])), capture.graph)
     batch, source = (capture.hints.batch or hints.batch or 32, "--batch") if timeline.predicted else _batch(named, capture, hints)
     owners = owners_of(named)
-    cache = volumes.cache_of(named, capture.graph, volumes.this_machines_cache_bytes()) if capture.graph else None
-    step = Step(named, laws_of(named, capture.graph, batch, cache), batch, standing_laws=standing_laws_of(named, capture.graph, batch))
+    likely = volumes.this_machines_cache_bytes()
+    volume_cache = volumes.cache_of(named, capture.graph, likely) if capture.graph else None
+    if volume_cache is not None and l3_bytes is not None:
+        volume_cache = volumes.Cache(l3_bytes, l3_bytes, (l3_bytes, l3_bytes))
+    step = Step(named, laws_of(named, capture.graph, batch, volume_cache), batch, standing_laws=standing_laws_of(named, capture.graph, batch))
     held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
-    limit, remark = hints.limit_bytes or timeline.limit_bytes, volumes.remark(named, capture.graph, cache)
+    limit, remark = hints.limit_bytes or timeline.limit_bytes, volumes.remark(named, capture.graph, volume_cache)
     return Known(step, source, owners, held, capture.graph, limit, _grows(timeline), remark=remark)
 
 
@@ -109,7 +150,6 @@ def _of_failure(moment: Moment, hints: Hints) -> Known:
     """The allocations of an OOM report as a step that was born at once, and the failing request after them."""
     books = moment.balance
     outside = books.outside_report.bytes if books.outside_report else 0
-    unlisted = books.unlisted.bytes
     namings = moment.namings or (None,) * len(moment.attribution.table)
     rows, owners = [], []
     for row, owner, naming in zip(moment.attribution.table, moment.attribution.owners, namings, strict=True):
@@ -133,14 +173,23 @@ def _of_failure(moment: Moment, hints: Hints) -> Known:
         allocator,
         AllocationTable.of([row for row in rows for _ in range(row.count)]),
         AllocationTable(),
-        outside + unlisted,
+        outside,
         None,
         BaselineSource.UNKNOWN,
     )
     spread = [owner for row, owner in zip(rows, owners, strict=True) for _ in range(row.count)]
     batch, source = _batch(timeline, Capture(Source("")), hints)
     limit = hints.limit_bytes or (books.limit.bytes if books.limit else None)
-    return Known(Step(timeline, laws_of(timeline, None, batch), batch), source, spread, (), None, limit, _grows(timeline), complete=False)
+    step = Step(timeline, partial_laws_of(timeline, [owner.kind for owner in spread], batch), batch, partial=True)
+    return Known(step, source, spread, (), None, limit, _grows(timeline), complete=False, remark=_nameless(step, spread))
+
+
+def _nameless(step: Step, owners: Sequence[Owner]) -> str | None:
+    """What is taken of rows that could be anything."""
+    unknown = sum(size for size, owner in zip(step.timeline.table.size_bytes, owners, strict=True) if owner.kind is Kind.UNATTRIBUTED)
+    if unknown < _MUCH * step.timeline.peak_bytes:
+        return None
+    return f"{human(unknown)} of it has no name and is taken to grow with the batch; a traced step at a smaller batch would tell how much really does"
 
 
 def _check(known: Known, other: Known) -> Prediction:
@@ -151,8 +200,8 @@ def _check(known: Known, other: Known) -> Prediction:
 def verdict(found: Fit, known: Known) -> str:
     """The answer in one sentence."""
     remark = f" {known.remark}." if known.remark else ""
-    measured = f"batch {found.batch} needs {human(found.peak_bytes)}"
-    grows = f"about {human(found.per_sample_bytes)} a sample and {human(found.fixed_bytes)} that stay"
+    measured = f"batch {found.batch} {'needs' if known.complete else 'wanted at least'} {human(found.peak_bytes)}"
+    grows = f"about {human(found.per_sample_bytes)} a sample" + (f" and {human(found.fixed_bytes)} that stay" if found.fixed_bytes else "")
     if found.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not found.largest_batch:

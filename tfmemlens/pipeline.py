@@ -49,8 +49,13 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
+    if readers.describes_a_model(chosen := inputs.resolve(source)):
+        raise UnreadableInput(f"{chosen[0].path} is a model, and no traced step", f"`tfmemlens estimate {chosen[0].path}` predicts a step of it")
     found = traced.read(source, hints)
     kept = tuple(timeline for timeline in found.timelines if device is None or device.lower() in timeline.device.lower())
+    if found.timelines and not kept:
+        names = ", ".join(dict.fromkeys(timeline.device or "one without a name" for timeline in found.timelines))
+        found = replace(found, notes=(ReadNote(f"no device's name contains {device!r}; the trace has {names}"), *found.notes))
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
 
 
@@ -131,7 +136,7 @@ def difference(before: Input | Iterable[Input], after: Input | Iterable[Input], 
         found = _seen(source, hints, device)
         case = attribution.attribute(found)
         if not case.moments:
-            raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", "; ".join(note.text for note in found.notes))
+            raise UnreadableInput(f"{found.source.path} holds no memory figures to compare", found.reasons())
         cases.append(case)
     return compare(*cases)
 
@@ -181,7 +186,7 @@ def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
 
     found = capture(graph_file.saved_model_file(str(source)) or source, hints)
     if found.graph is None:
-        raise UnreadableInput(f"{source} holds no graph", "; ".join(note.text for note in found.notes[:2]) or graph_file.HINT)
+        raise UnreadableInput(f"{source} holds no graph", graph_file.HINT if found.timelines else found.reasons(graph_file.HINT))
     return found
 
 

@@ -22,8 +22,8 @@ class Trace:
     def __init__(self, capture: Capture) -> None:
         """Raises UnreadableInput when the capture holds no timeline."""
         if not capture.timelines:
-            notes = "; ".join(note.text for note in capture.notes)
-            raise UnreadableInput(f"{capture.source.path} holds no memory timeline", notes or "record a step with FULL_TRACE or the TF2 profiler")
+            hint = capture.reasons("record a step with FULL_TRACE or the TF2 profiler")
+            raise UnreadableInput(f"{capture.source.path} holds no memory timeline", hint)
         self.capture = capture
 
     @property

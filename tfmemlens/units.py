@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 
-KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ALIGNMENT = 256
 """BFC hands out multiples of this many bytes (`BFCAllocator::kMinAllocationSize`)."""
 
@@ -81,22 +81,13 @@ def _interval(figure: float, decimals: int, power: int, multiple_of: int) -> Siz
     return Size(min(max(nearest, low), high), low, high)
 
 
-def parse_decimal_size(text: str) -> Size:
-    """A size as tf.profiler prints it, in powers of 1000: `51.38MB` is about 51,380,000 bytes. Raises ValueError."""
-    found = _FIGURE.match(text.strip())
-    if not found or found[4]:
-        raise ValueError(f"not a decimal size: {text!r}")
-    scale = 1000 ** (_LETTERS.find(found[3]) + 1 if found[3] else 0)
-    half = 0.5 * 10.0 ** -len(found[2] or "") * scale if scale > 1 else 0
-    middle = float(found[1]) * scale
-    return Size(round(middle), math.ceil(middle - half), math.floor(middle + half))
-
-
 def parse_limit(text: str) -> int:
-    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes; all units binary. Raises ValueError."""
+    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes, all units binary; a lone `11` means no bytes. Raises ValueError."""
     found = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
     if not found:
         raise ValueError(f"not a size: {text!r} (write 8GiB, 512MiB or a number of bytes)")
+    if not found[2] and "b" not in text.lower() and 0 < float(found[1]) < KIB:
+        raise ValueError(f"{text.strip()} of what? write {text.strip()}GiB or {text.strip()}MiB")
     return int(float(found[1]) * 1024 ** ("KMGT".find(found[2].upper()) + 1 if found[2] else 0))
 
 

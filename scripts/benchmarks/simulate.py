@@ -36,6 +36,8 @@ MODELS = (
     ("while_rnn length=40 units=256", (64, 256, 1024)),
     ("wide_dense units=2048", (64, 1024, 4096)),
     ("patches side=64 channels=8 window=7", (8, 16, 32)),
+    ("seq2seq length=20 units=128", (16, 64, 256)),
+    ("separable side=96", (8, 16, 32)),
     ("dynamic_lstm length=40 units=256", (64, 256, 512)),
 )
 LAYERS = frozenset("Conv2D Conv3D MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 MaxPool FusedBatchNormV3 FusedBatchNorm Relu ExtractImagePatches".split())
@@ -49,7 +51,7 @@ def wanted(environments: list[str]) -> list[tuple[str, str, int, str, int]]:
             if model.startswith("dynamic_lstm") and environment != "tf1.15":
                 continue
             runs += [(environment, model, batch, optimizer, 0) for batch in batches for optimizer in ("adam", "sgd")]
-            runs += [(environment, model, batches[1], "none", 1)]
+            runs += [(environment, model, batch, "none", 1) for batch in batches]
     middle = {model: batches[1] for model, batches in MODELS}
     return sorted(runs, key=lambda each: (each[2] != middle[each[1]], each[3] != "adam"))  # so that a cut run has seen every model
 
@@ -116,7 +118,7 @@ def row(result: dict[str, object]) -> str:
 def summary(known: list[dict[str, object]]) -> None:
     """The distribution of absolute errors, each way."""
     for key in ("predicted_bytes", "grappler_bytes", "formula_bytes"):
-        errors = sorted(abs(int(str(each[key])) / int(str(each["max_in_use_bytes"])) - 1) for each in known if each[key])
+        errors = sorted(abs(int(str(each[key])) / int(str(each["max_in_use_bytes"])) - 1) for each in known if each.get(key))
         if errors:
             ninety = errors[min(int(0.9 * len(errors)), len(errors) - 1)]
             print(

@@ -234,6 +234,31 @@ def ops():
     return keras.Model([x, y], [*outputs, x + y, x * 2.0, 1.0 - x, x[:, 1:3], x[..., 0], x / (y + 1.0), -x])
 
 
+def rearranging():
+    x, y, ids = keras.Input((8, 6, 4), name="x"), keras.Input((8, 6, 4), name="y"), keras.Input((9,), name="ids", dtype="int32")
+    both = [x[:, None], x[:, -3:], x[..., 0], x[:, 1:7:2, ::2]]
+    if KERAS_3:
+        o = keras.ops
+        turned = [o.swapaxes(x, 1, 2), o.moveaxis(x, 1, 3), o.moveaxis(x, (1, 2), (2, 3)), o.expand_dims(x, -1), o.expand_dims(x, (1, 2)), o.squeeze(o.expand_dims(x, 2), 2), o.ravel(x), o.flip(x, axis=1)]
+        made = [o.pad(x, [[0, 0], [1, 1], [2, 0], [0, 0]]), o.tile(x, [1, 2, 1, 3]), o.repeat(x, 3, axis=1), o.take(x, [0, 2], axis=1), o.one_hot(ids, 5), o.one_hot(ids, 7, axis=1), o.hstack([x, y])]
+        return keras.Model([x, y, ids], [*both, *turned, *made, *o.split(x, (3, 5), axis=1), *o.unstack(x, axis=3), o.broadcast_to(o.expand_dims(ids, 1), (2, 5, 9))])
+    turned = [tf.expand_dims(x, -1), tf.squeeze(tf.expand_dims(x, 2), 2), tf.reverse(x, axis=[1]), tf.reshape(x, (-1, 12, 16))]
+    made = [tf.pad(x, [[0, 0], [1, 1], [2, 0], [0, 0]]), tf.tile(x, [1, 2, 1, 3]), tf.repeat(x, 3, axis=1), tf.gather(x, [0, 2], axis=1), tf.one_hot(ids, 5), tf.one_hot(ids, 7, axis=1)]
+    return keras.Model([x, y, ids], [*both, *turned, *made, *tf.split(x, [3, 5], axis=1), *tf.unstack(x, axis=3)])
+
+
+def reducing():
+    x, y, m = keras.Input((8, 6, 4), name="x"), keras.Input((8, 6, 4), name="y"), keras.Input((6, 3), name="m")
+    if KERAS_3:
+        o = keras.ops
+        several = [o.mean(x, axis=(1, 2)), o.sum(x), o.max(x, axis=1), o.var(x, axis=-1), o.std(x, axis=1, keepdims=True), o.norm(x, axis=-1), o.logsumexp(x, axis=-1), o.all(x > 0, axis=1), o.any(x > 0, axis=2), o.median(x, axis=1)]
+        places = [o.argmax(x), o.argmin(x, axis=1), o.argsort(x), o.top_k(x, 3)[0], o.count_nonzero(x, axis=1), o.cumsum(x, axis=1)]
+        return keras.Model([x, y, m], [*several, *places, o.dot(x[:, 0], o.ones((4, 5))), o.where(x > y, x, y), o.logical_and(x > 0, y > 0), o.cast(x, "float16"), o.maximum(x, 0.0)])
+    several = [tf.reduce_mean(x, axis=(1, 2)), tf.reduce_sum(x), tf.reduce_max(x, axis=1), tf.math.reduce_variance(x, axis=-1), tf.norm(x, axis=-1), tf.reduce_logsumexp(x, axis=-1), tf.reduce_all(x > 0, axis=1)]
+    places = [tf.argmax(x), tf.argmin(x, axis=1), tf.argsort(x), tf.math.top_k(x, 3)[0], tf.math.count_nonzero(x, axis=1), tf.cumsum(x, axis=1)]
+    return keras.Model([x, y, m], [*several, *places, tf.matmul(m, m, transpose_a=True), tf.where(x > y, x, y), tf.logical_and(x > 0, y > 0), tf.cast(x, "float16"), tf.maximum(x, 0.0)])
+
+
 def mixed():
     policy = "mixed_float16"
     return chain((16, 16, 3), L.Conv2D(8, 3, dtype=policy), L.BatchNormalization(dtype=policy), L.Flatten(dtype=policy), L.Dense(4, dtype=policy), L.Activation("softmax", dtype="float32"))
@@ -247,7 +272,7 @@ def late_sequential():
 
 MODELS = [
     lenet, shared, nested, frozen, part_frozen, states, transformer, attentions, images_attention, grouped, merges, shapes, ones, volumes, transposed, depthwise, depthwise_1d, first_channels,
-    norms, rms, spectral, normalized, einsum, recurrent, both_ways, conv_lstm, conv_lstm_1d, video, open_length, open_images, two_types, encodings, ops, mixed, late_sequential,
+    norms, rms, spectral, normalized, einsum, recurrent, both_ways, conv_lstm, conv_lstm_1d, video, open_length, open_images, two_types, encodings, ops, rearranging, reducing, mixed, late_sequential,
 ]
 
 

@@ -287,3 +287,52 @@ def _not_inlined(python_function):
     if hasattr(eager_function, "defun_with_attributes"):  # up to 2.11
         return eager_function.defun_with_attributes(python_function, attributes={"_noinline": True})
     return tf.function(python_function, experimental_attributes={"_noinline": True})
+
+
+def seq2seq(batch=32, length=20, units=128, vocabulary=2000):
+    """An encoder and a decoder with attention, each a tf.while_loop over a TensorArray; the logits over the vocabulary are what is large."""
+    words = tf1.placeholder(tf.int32, [batch, length], "words")
+    with tf1.variable_scope("seq2seq"):
+        table = tf1.get_variable("embedding", [vocabulary, units])
+        inputs = tf1.transpose(tf1.nn.embedding_lookup(table, words), [1, 0, 2])
+        memory = tf1.transpose(_recurrent(inputs, "encoder", units), [1, 0, 2])
+        states = _recurrent(inputs, "decoder", units, memory)
+        logits = _dense(tf1.reshape(states, [-1, units]), "project", vocabulary, relu=False)
+    targets = tf1.reshape(tf1.transpose(words), [-1])
+    losses = tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits)
+    return Net(tf1.reduce_mean(losses), {words: np.random.randint(0, vocabulary, [batch, length])}, batch, "seq2seq/project",
+               "the logits of all time steps, [%d,%d] float32, take %d bytes a copy" % (batch * length, vocabulary, batch * length * vocabulary * 4))
+
+
+def _recurrent(inputs, name, units, memory=None):
+    """A recurrent layer over [time, batch, width], with attention over `memory` [batch, time, units] where there is one: all states."""
+    length, batch, width = inputs.shape.as_list()
+    with tf1.variable_scope(name):
+        kernel = tf1.get_variable("kernel", [width + units * (1 if memory is None else 2), units])
+        given = tf1.TensorArray(tf.float32, length).unstack(inputs)
+        made = tf1.TensorArray(tf.float32, length)
+
+        def cell(step, state, made):
+            parts = [given.read(step), state]
+            if memory is not None:
+                scores = tf1.nn.softmax(tf1.reduce_sum(memory * tf1.expand_dims(state, 1), -1))
+                parts.append(tf1.reduce_sum(memory * tf1.expand_dims(scores, -1), 1))
+            state = tf1.tanh(tf1.matmul(tf1.concat(parts, 1), kernel))
+            return step + 1, state, made.write(step, state)
+
+        _, _, made = tf1.while_loop(lambda step, *_: step < length, cell, [tf1.constant(0), tf1.zeros([batch, units]), made], parallel_iterations=1)
+        return tf1.reshape(made.stack(), [length, batch, units])
+
+
+def separable(batch=8, side=96, channels=32):
+    """Depthwise separable convolutions with residual connections and global pooling, as in small mobile nets."""
+    images, value = _image(batch, side, side, 3)
+    x = _conv(images, "stem", channels, stride=2)
+    for index in range(3):
+        with tf1.variable_scope("block_%d" % index):
+            depthwise = tf1.get_variable("depthwise", [3, 3, int(x.shape[-1]), 1])
+            y = tf1.nn.relu6(tf1.nn.depthwise_conv2d(x, depthwise, [1, 1, 1, 1], "SAME"))
+            x = x + _conv(y, "pointwise", channels, kernel=1, relu=False)
+    logits = _dense(tf1.reduce_mean(x, [1, 2]), "classify", 10, relu=False)
+    return Net(tf1.reduce_mean(tf1.square(logits)), {images: value}, batch, "stem", (
+        "each block keeps maps of [%d,%d,%d,%d] float32 for the backward pass" % (batch, side // 2, side // 2, channels)))

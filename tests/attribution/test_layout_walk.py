@@ -104,3 +104,17 @@ def test_copies_inside_a_function() -> None:
 
 def test_a_graph_without_the_pass_is_nothing() -> None:
     assert study(graph_of(feed(), Node("conv", "Conv2D", ("x", "w")))) is None
+
+
+def test_what_only_a_control_edge_waits_for_is_not_fetched() -> None:
+    """A Relu that nobody reads is what the user asked for; one that another node waits for is not."""
+    kernel = Node("w", "VariableV2", attributes={"shape": (3, 3, 3, 4), "dtype": "float32"})
+    copy = turn("conv-0-0-TransposeNCHWToNHWC-LayoutOptimizer", "conv")
+    conv = Node("conv", "Conv2D", ("x", "w"), attributes={"T": "float32", "data_format": "NCHW", "padding": "SAME", "strides": (1, 1, 1, 1)})
+    relu = Node("relu", "Relu", (copy.name,), attributes={"T": "float32"})
+    alone = study(graph_of(feed(), kernel, ORDER, conv, copy, relu))
+    waited = study(graph_of(feed(), kernel, ORDER, conv, copy, relu, Node("done", "NoOp", ("^relu",))))
+    assert alone
+    assert waited
+    assert alone.copies[0].cause == "fetched"
+    assert waited.copies[0].cause != "fetched"

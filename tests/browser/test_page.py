@@ -110,6 +110,75 @@ def test_dragging_and_keys_move_the_moment(show: Open) -> None:
     tab.quiet()
 
 
+def select(tab: Tab, start: float, end: float) -> None:
+    """Drag over a part of the curve with Shift held; shares of its width."""
+    box = place(tab)
+    tab.page.keyboard.down("Shift")
+    tab.page.mouse.move(box["x"] + start * box["width"], box["y"] + 60)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + end * box["width"], box["y"] + 70, steps=4)
+    tab.page.mouse.up()
+    tab.page.keyboard.up("Shift")
+
+
+@pytest.mark.parametrize("trace", [LENET, UNET, FUNCTION], ids=lambda path: path.name)
+def test_a_part_of_the_step_fills_the_picture_and_the_tables(trace: Path, show: Open) -> None:
+    tab = show(trace)
+    known = tfmemlens.read(trace)
+    span = tab.page.evaluate("tfmemlens.states[0].ledger.span")
+    select(tab, 0.3, 0.45)
+    start, end = tab.number(".span-said", "from"), tab.number(".span-said", "to")
+    assert abs(start - 0.3 * span) < 0.01 * span and abs(end - 0.45 * span) < 0.01 * span
+    timeline = known.main
+    times, held = timeline.events[0], timeline.curve
+    within = [at for at, time in enumerate(times) if start <= time - times[0] <= end]
+    assert tab.number(".moment-said") == tab.number(".table-said") == max(held[at] for at in (*within, max(within[0] - 1, 0)) if within)
+    tab.page.get_by_role("button", name="All that lived in this part").click()
+    rows = tab.number(".table-said", "rows")
+    box = place(tab)
+    tab.page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 60)
+    assert start <= tab.number(".moment-said", "micros") <= end
+    assert tab.number(".table-said", "rows") == rows, "what lived in the part does not follow the moment"
+    tab.page.get_by_role("button", name="Whole step").click()
+    assert tab.page.locator(".span-said").is_hidden()
+    assert tab.page.locator("[data-throughout]").is_hidden()
+    tab.quiet()
+
+
+def test_the_keyboard_zooms_and_the_part_follows_the_moment(show: Open) -> None:
+    tab = show(LENET)
+    span = tab.page.evaluate("tfmemlens.states[0].ledger.span")
+    assert tab.page.get_by_role("button", name="Zoom out").is_disabled()
+    tab.page.locator("canvas.cursor").focus()
+    for part in (0.5, 0.25, 0.125):
+        tab.page.keyboard.press("+")
+        start, end = tab.number(".span-said", "from"), tab.number(".span-said", "to")
+        assert abs((end - start) / span - part) < 1e-6
+        assert start <= tab.number(".moment-said", "micros") <= end
+    assert tab.number(".table-said") == tfmemlens.read(LENET).peak_bytes
+    tab.page.keyboard.press("End")
+    assert tab.number(".span-said", "to") == span
+    tab.page.keyboard.press("Home")
+    assert tab.number(".span-said", "from") == 0
+    tab.page.keyboard.press("-")
+    assert abs(tab.number(".span-said", "to") - 0.25 * span) < 1e-6 * span
+    tab.page.keyboard.press("0")
+    assert tab.page.locator(".span-said").is_hidden()
+    tab.quiet()
+
+
+def test_columns_of_nothing_are_not_shown(show: Open) -> None:
+    heads = show(SAMPLES / "oom_log" / "2.11-unet-hint.txt").page.locator("section.table th:visible").all_inner_texts()
+    assert [head.strip().lower() for head in heads] == ["bytes", "share", "count", "kind"]
+    heads = show(LENET).page.locator("section.table th:visible").all_inner_texts()
+    assert "node" in [head.strip().lower() for head in heads]
+
+
+def test_a_prediction_has_an_order_and_no_clock(show: Open) -> None:
+    tab = show("sample_models/files-2.21/small.keras")
+    assert re.match(r"(?:<?\d+ %|100 %) of the step: ", tab.page.locator(".moment-said").inner_text())
+
+
 def test_hovering_tells_what_was_born_and_freed(show: Open) -> None:
     tab = show(LENET)
     box = place(tab)

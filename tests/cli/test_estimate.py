@@ -158,3 +158,24 @@ def test_a_function_is_asked_in_another_python(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     for spec in ("my_models:build", "my_models.py:build"):
         assert told(capsys, spec)["layers"][1]["params"] == 832
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--input-shape", "4x28x28x1"], "leaves the batch out here, and the batch is 32\n  hint: write --input-shape 28x28x1 --batch 4"),
+        (["--input-shape", "28x28"], "takes 3 sizes, and --input-shape gives 2"),
+        (["--sequence", "64"], "leaves no length open for --sequence"),
+    ],
+)
+def test_sizes_that_do_not_fit_the_model(arguments: list[str], said: str, lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", lenet, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_batch_may_stand_in_front_of_the_input(lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = []
+    for shape in ("28x28x1", "8x28x28x1"):
+        assert main(["estimate", lenet, "--batch", "8", "--input-shape", shape]) == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]

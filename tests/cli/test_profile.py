@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.builders import row, timeline
 from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.attribution.timelines import standing_of
 from tfmemlens.cli.main import main
+from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.attribution import Kind
+from tfmemlens.units import human
 
 FOLDERS = ("run_metadata", "xspace", "chrome_trace", "memory_profile", "tfprof", "log_memory")
 TRACES = sorted(path for folder in FOLDERS for path in (SAMPLES / folder).iterdir() if not path.name.endswith(".truth.json"))
@@ -56,3 +63,33 @@ def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureF
 def test_a_device_that_is_not_there_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", LENET, "--device", "GPU:7"]) == 1
     assert capsys.readouterr().out
+
+
+def test_another_moment_is_not_called_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", LENET, "--at", "1ms"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    peak = pipeline.timelines(LENET).timelines[0].peak_bytes
+    assert "This step's peak is" not in page
+    assert f"below its peak of {human(peak)}" in page
+    assert f"peak {human(peak)} at " in page
+
+
+@pytest.mark.parametrize(("at", "sentence"), [("500s", "500s is after the end of the step"), ("conv1/Rel", "did you mean conv1/Relu")])
+def test_a_moment_that_does_not_exist(at: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", LENET, "--at", at]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["run_metadata/1.15-unet.pb.gz", "xspace/2.11-function.xplane.pb", "run_metadata/1.15-while-rnn.pb.gz"])
+def test_the_model_fits_the_page_and_shows_no_empty_column(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(SAMPLES / name)]) == 0
+    table = capsys.readouterr().out.partition("THE MODEL\n")[2].partition("\n\n")[0].splitlines()
+    assert table and all(len(line) <= 80 for line in table)
+    assert "parameters" in table[0] or not any("=" in line for line in table)
+
+
+def test_what_a_tensor_array_hands_out_is_no_weight() -> None:
+    """A slice of an array has no record of its birth; it is not a variable of 2,048 parameters for that."""
+    names = ["rnn/while/TensorArrayReadV3", "rnn/lstm_cell/kernel/read"]
+    shown = replace(timeline(baseline_mib=1), standing=AllocationTable.of([replace(row(name, 0.01, 0, None), purpose=None) for name in names]))
+    assert [owner.kind for _, owner in standing_of(shown, None)] == [Kind.LOOP_STACK, Kind.PARAMETER]

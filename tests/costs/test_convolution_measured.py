@@ -40,12 +40,12 @@ def test_the_formula_agrees_with_the_run(line: dict[str, Any]) -> None:
 
 
 def test_the_output_has_the_predicted_size() -> None:
-    from tfmemlens.costs.convolution.sizes import extracted_patches_bytes, output_bytes
+    from tfmemlens.costs.convolution.sizes import output_bytes, patch_matrix_bytes
 
     for line in LINES:
         if line["part"] == "forward" and line["output_bytes"]:
             conv = BENCHMARK.convolution_of(line)
-            expected = extracted_patches_bytes(conv) if line["kind"] == "patches" else output_bytes(conv)
+            expected = patch_matrix_bytes(conv) if line["kind"] == "patches" else output_bytes(conv)
             assert expected == int(line["output_bytes"]), _name(line)
 
 

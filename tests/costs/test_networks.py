@@ -29,18 +29,18 @@ def agrees(network: Network, truth: dict[str, Any]) -> None:
             assert all(one == other or other is None for one, other in zip(ours, theirs, strict=True)), (name, ours, theirs)
 
 
-@pytest.mark.parametrize(("version", "name"), APPLICATIONS, ids="-".join)
+@pytest.mark.parametrize(("version", "name"), APPLICATIONS, ids=str)
 def test_every_application_counts_as_keras_counts_it(version: str, name: str) -> None:
     agrees(complete(networks.read(FOLDER / f"applications-{version}" / f"{name}.json.gz")), gzipped(f"applications-{version}/truth.json.gz")[name])
 
 
-@pytest.mark.parametrize(("version", "name"), SMALL, ids="-".join)
+@pytest.mark.parametrize(("version", "name"), SMALL, ids=str)
 def test_every_kind_of_layer_counts_as_keras_counts_it(version: str, name: str) -> None:
     sample = small(version)[name]
     agrees(complete(network_of(sample["json"], name)), sample["truth"])
 
 
-@pytest.mark.parametrize(("version", "name"), SMALL, ids="-".join)
+@pytest.mark.parametrize(("version", "name"), SMALL, ids=str)
 def test_a_formula_is_true_arithmetic(version: str, name: str) -> None:
     for _, layer in complete(network_of(small(version)[name]["json"], name)).walk():
         assert _value(layer.formula) == sum(weight.size for weight in layer.weights), (layer.name, layer.formula)

@@ -19,6 +19,7 @@ from tfmemlens.errors import UsageError
 from tfmemlens.estimation.recompute import plan
 from tfmemlens.fitting import fit_report, known_of
 from tfmemlens.model.capture import Hints
+from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph
 from tfmemlens.readers.typed_graph import graph_with_types
@@ -107,7 +108,8 @@ def test_without_partition_graphs_the_labels_make_one() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("unet", [UNET, "--limit", "1GiB"]), ("lenet-two", [LENET, "sample_traces/fit/1.15-lenet-b32.pb.gz", "--limit", "300MiB"]),
-     ("oom-report", ["sample_traces/oom_log/1.15-unet-report.txt", "--batch", "2"]), ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
+     ("oom-report", ["sample_traces/oom_log/1.15-unet-report.txt", "--batch", "2"]),
+     ("oom-without-names", ["sample_traces/oom_log/2.11-unet-hint.txt", "--batch", "2"]), ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
      ("graph", ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "Adam", "--batch", "2", "--limit", "1GiB"])],
 )  # fmt: skip
 def test_fit_reads_well(name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,3 +176,25 @@ def test_usage_errors_are_one_sentence(arguments: list[str], capsys: pytest.Capt
 def test_the_batch_must_be_positive() -> None:
     with pytest.raises(UsageError):
         fit_report([UNET], Hints(batch=-3))
+
+
+NAMELESS = ["2.11-unet-hint", "2.21-lenet-keras", "1.15-dynamic-lstm", "1.15-while-rnn-gradient", "2.4-unet-report"]
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_a_failure_bounds_the_batch_from_above_and_never_forbids_what_may_fit(name: str) -> None:
+    """What has no name may be weights or may grow with the batch: no list of a failure proves that one sample does not fit."""
+    fit = fit_report([f"sample_traces/oom_log/{name}.txt"], Hints(batch=16)).fit
+    assert fit and fit.certainty is Certainty.BOUND
+    assert fit.largest_batch is not None and 0 < fit.largest_batch < 16
+    peaks = [each.bytes for each in sorted(fit.predictions, key=lambda each: each.batch)]
+    assert peaks == sorted(peaks)
+
+
+def test_what_a_report_leaves_out_counts_once() -> None:
+    """`Remaining 2511 nodes with …` is a row of the table already."""
+    source = "sample_traces/oom_log/1.15-dynamic-lstm.txt"
+    books = pipeline.report(pipeline.capture(source)).case.moments[0].balance
+    fit = fit_report([source], Hints(batch=128)).fit
+    assert fit and books.in_use and books.unlisted.bytes
+    assert fit.peak_bytes < books.in_use.bytes + books.unlisted.bytes

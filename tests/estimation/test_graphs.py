@@ -50,7 +50,8 @@ def test_weights_and_slots_are_exact(graph: Path) -> None:
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name.removesuffix(".meta.gz"))
 def test_each_steps_memory_comes_back(graph: Path) -> None:
     facts = truth(graph)
-    short, long = (of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0, steps=steps) for steps in (3, 5))
+    steps = (5, 7)  # by then kernels that are quick in loops count as cheap, and the order does not change any more
+    short, long = (of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0, steps=count) for count in steps)
     assert short.baseline_bytes == long.baseline_bytes
     assert short.peak_bytes == long.peak_bytes
 
@@ -149,3 +150,34 @@ def test_inference_of_a_graph_without_updates() -> None:
     found = pipeline.estimate_graph(UNET, Settings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"])
     training = pipeline.estimate_graph(UNET, Settings(2), ["Adam"])
     assert found.timelines[0].peak_bytes < training.timelines[0].peak_bytes
+
+
+def largest_of(axis: int, rank: int) -> Graph:
+    """The gradient of Max over one axis, as TensorFlow 1.15 writes it: the kept shape is stitched together from numbers."""
+    whole = {"T": "int32"}
+    numbers = {"axis": ((), (axis,)), "rank": ((), (rank,)), "zero": ((), (0,)), "one": ((), (1,)), "nothing": ((0,), ())}
+    nodes = [
+        Node("x", "Placeholder", (), attributes={"shape": (None, 20, 32)[:rank], "dtype": "float32"}),
+        *(Node(name, "Const", (), attributes={"value": Constant(shape, "int32", values)}) for name, (shape, values) in numbers.items()),
+        Node("max", "Max", ("x", "axis"), attributes={"T": "float32"}),
+        Node("shape", "Shape", ("x",), attributes={"out_type": "int32"}),
+        Node("add", "AddV2", ("axis", "rank"), attributes=whole),
+        Node("mod", "FloorMod", ("add", "rank"), attributes=whole),
+        Node("range", "Range", ("zero", "rank", "one"), attributes={"Tidx": "int32"}),
+        Node("ones", "Fill", ("nothing", "one"), attributes=whole),
+        Node("kept", "DynamicStitch", ("range", "mod", "shape", "ones"), attributes=whole),
+        Node("reshaped", "Reshape", ("max", "kept"), attributes={"T": "float32"}),
+        Node("same", "Equal", ("reshaped", "x"), attributes={"T": "float32"}),
+        Node("cast", "Cast", ("same",), attributes={"SrcT": "bool", "DstT": "float32"}),
+        Node("loss", "Sum", ("cast", "axis"), attributes={"T": "float32"}),
+    ]
+    return Graph({node.name: node for node in nodes})
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_the_gradient_of_a_reduction_keeps_the_shape(axis: int) -> None:
+    """Where the stitched shape was not known, one step of an LSTM classifier was predicted to take 50 GiB."""
+    timeline = of_graph(largest_of(axis, 3), ["loss"], 4)
+    shapes = {row.node: row.shape for row in timeline.table}
+    assert shapes["cast"] == (4, 20, 32)
+    assert timeline.peak_bytes < 10 * 4 * 20 * 32 * 4

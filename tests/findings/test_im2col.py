@@ -11,7 +11,7 @@ from tests.builders import MIB, capture, row, timeline
 from tests.conftest import SAMPLES
 from tests.findings.logs import CPU, oom
 from tfmemlens import pipeline
-from tfmemlens.costs.convolution import cpu_backward, filters_of, most_bytes
+from tfmemlens.costs.convolution import cpu_backward, filters_of, most_bytes, volume_kernels_of
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.finding import Certainty, Finding
 
@@ -85,3 +85,19 @@ def test_filters_are_found_again(side: int, kernel: int, channels: int, filters:
     assert found
     assert found[0] <= filters <= found[1]
     assert math.prod((images, side * side, kernel * kernel * channels, 4)) <= most_bytes(side * side, kernel * kernel * channels)
+
+
+def test_pointwise_kernels_of_volumes_are_unrolled_as_well() -> None:
+    """A 3-D U-Net's last layer, 1 x 1 x 1 over 16 channels, died in TensorFlow 2.11 on [23,262144,16] at a batch of two: 23 volumes filled the L3 cache."""
+    text = (SAMPLES / "oom_log" / "2.4-conv3d.txt").read_text(encoding="utf-8").replace("[1,131072,432]", "[23,262144,16]")
+    report = pipeline.explain(text)
+    finding = next(found for found in report.findings if found.rule == "im2col-buffer")
+    assert "(1 x 1 x 1 kernel x 16 channels)" in finding.headline
+    assert "30 MiB" not in finding.detail and "L3 cache (23 here, 16.00 MiB each)" in finding.detail
+    assert "Dense" in finding.remedies[0].text
+    assert not any("eighth" in remedy.text for remedy in finding.remedies), "fewer positions only let more volumes in"
+
+
+@pytest.mark.parametrize(("patch", "kernel"), [(432, (3, 16)), (27, (3, 1)), (16, (1, 16)), (128, (2, 16)), (864, (3, 32)), (2000, (5, 16)), (64, (2, 8))])
+def test_the_likeliest_kernel_of_a_volume(patch: int, kernel: tuple[int, int]) -> None:
+    assert volume_kernels_of(patch)[0] == kernel

@@ -46,6 +46,10 @@ CASES: dict[str, tuple[str, str]] = {
     "alarming-but-harmless": (LAYOUT_FAILED + oom("8,8"), LAYOUT_FAILED),
     "allocator-snapshot": (dump(0, 400, 300, (40, 60)).split("\n", 1)[1].replace("Bin for", ""), dump(80, 400, 300, (40, 60))),
     "allow-growth": ("config.gpu_options.allow_growth = True\n" + oom("8,8"), "config.gpu_options.visible_device_list = '0'\n" + oom("8,8")),
+    "another-framework": (
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n",
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n" + oom("8,8"),
+    ),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"), oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3", "net/other/Conv2D")),
     "chunk-slack": ((SAMPLES / "oom_log" / "1.13-lenet-keras.txt").read_text(encoding="utf-8"), dump(100, 400, 390)),
@@ -113,6 +117,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
     "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
+    "request-alone": (oom("64,8,8,3"), oom("64,8,8,3") + report(*FOUR_ROWS)),
     "request-larger-than-device": (dump(4096, 2000, 10) + oom("1024,1024,1024"), dump(1024, 2000, 1500) + oom("1024,1024,256")),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SAMPLES
+from tests.findings.logs import dump, oom
 from tfmemlens import pipeline
 from tfmemlens.errors import UsageError
 from tfmemlens.model.attribution import Kind
@@ -114,3 +115,10 @@ def test_a_function_has_no_steps_but_all_its_allocations(tmp_path: Path) -> None
     assert kinds["parameter"] >= 4 * (256 * 512 + 512 * 16)
     assert kinds["input"] == 65536
     assert [step.tag for step in steps.find(sample)] == ["2.21-function"]
+
+
+@pytest.mark.parametrize("told", [oom("64,256,256,2"), dump(32, 400, 300)], ids=("sentence", "dump"))
+def test_a_failure_at_the_end_is_told_too(told: str, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(text_of(LENET) + told, encoding="utf-8")
+    found = pipeline.capture(tmp_path / "train.log")
+    assert len(found.timelines) == len(found.incidents) == 1

@@ -24,6 +24,9 @@ MAY_SHARE = {
     frozenset({"dump.WANT", "dump.BORING"}),
     frozenset({"sentence.OP_REQUIRES", "sentence.SENTENCE"}),
     frozenset({"disguises.COPY", "disguises.DST"}),
+    frozenset({"sentence.TAG", "sentence.CUT_TAG"}),
+    frozenset({"sentence.KERAS_LAYER", "disguises.BARE"}),
+    frozenset({"dump.STATS_VALUE", "dump.HEADLESS"}),
 }
 GENERAL = {
     "sentence.BORING",
@@ -31,6 +34,8 @@ GENERAL = {
     "sentence.OP_TAIL",
     "sentence.FUNCTION_NODE",
     "disguises.CUDA_ERROR",
+    "disguises.LIBRARY",
+    "disguises.BARE",
     "surroundings.STEP",
     "surroundings.BATCH",
     "disguises.BAD_ALLOC",

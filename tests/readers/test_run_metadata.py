@@ -59,6 +59,7 @@ def test_a_variable_that_gets_a_new_buffer_loses_its_old_one_within_the_step() -
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_rows_of_the_peak_add_up_to_it(trace: Path) -> None:
     report = pipeline.explain(trace)
+    assert report.case.moments
     for moment in report.case.moments:
         assert moment.timeline
         assert moment.attribution.table.total_bytes == moment.timeline.peak_bytes

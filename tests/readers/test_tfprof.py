@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import CurveSource
+from tfmemlens.readers.wire import varint
 from tfmemlens.schema import message, parse
 
 PROFILES = sorted((SAMPLES / "tfprof").glob("*.profile.gz"))
@@ -83,3 +87,27 @@ def test_a_map_of_something_else_is_not_taken_for_one(tmp_path: Path) -> None:
     file.write_bytes(b"\x0a\x08\x08\x01\x12\x04\x0a\x02\x00\x01")
     with pytest.raises(UnreadableInput):
         pipeline.capture(file)
+
+
+def backwards(raw: bytes) -> bytes:
+    """The same profile with the nodes of its map in the opposite order."""
+    entries, at = [], 0
+    while at < len(raw) and raw[at] == 0x0A:
+        length, start = varint(raw, at + 1)
+        entries.append(raw[at : start + length])
+        at = start + length
+    return b"".join(reversed(entries)) + raw[at:]
+
+
+def test_the_order_of_a_map_does_not_matter(tmp_path: Path) -> None:
+    """Protobuf's implementations hand out maps in orders of their own; the one in Python keeps the file's."""
+    raw = gzip.decompress(LENET.read_bytes())
+    assert backwards(raw) != raw
+    pages = []
+    for content in (raw, backwards(raw)):
+        (tmp_path / "profile_3").write_bytes(content)
+        command = [sys.executable, "-m", "tfmemlens", "profile", str(tmp_path / "profile_3")]
+        pages.append(
+            subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}).stdout
+        )
+    assert pages[0] == pages[1]

@@ -17,6 +17,7 @@ from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import Size
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +79,8 @@ def _failure(capture: Capture, incident: Incident) -> Moment:
     owner = attribute_request(incident.request)
     request = Request(incident.request, owner, rounded_request(incident))
     books = balance(incident, table, request.needed_bytes)
+    if books.limit is None and capture.hints.limit_bytes:
+        books = replace(books, limit=Size.exactly(capture.hints.limit_bytes))
     return Moment(
         attribution, books, name_tensors(attribution, incident.request, owner, capture.hints), incident, request, omissions=omissions(incident, books)
     )

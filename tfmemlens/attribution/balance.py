@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.case import Balance
-from tfmemlens.model.incident import NOTHING, HolderBlock, Incident
+from tfmemlens.model.incident import NOTHING, AllocatorState, HolderBlock, Incident
 from tfmemlens.units import Size, round_up
 
 
@@ -72,7 +72,7 @@ def balance(incident: Incident, table: AllocationTable, requested: int | None) -
     listed, unlisted, nodes = _listed(table), _unlisted(incident.holders), sum(block.unlisted_nodes for block in incident.holders)
     growable = _minus(state.limit, state.pool) if state.limit and state.pool else None
     free = state.free
-    available = free + (growable or NOTHING) if free else None
+    available = free + (growable or NOTHING) if free else _room(state, requested)
     return Balance(
         limit=state.limit,
         pool=state.pool,
@@ -87,8 +87,17 @@ def balance(incident: Incident, table: AllocationTable, requested: int | None) -
         outside_report=_outside(incident, listed + unlisted),
         waste=_minus(state.in_use, state.requested_in_use) if state.in_use and state.requested_in_use else None,
         requested=requested,
+        room=available if free is None else None,
         missing=max(requested - available.bytes, 0) if requested is not None and available else None,
     )
+
+
+def _room(state: AllocatorState, requested: int | None) -> Size | None:
+    """Where only statistics are known: all that the limit leaves, if that is too little. Whether the pool could have had more is not known."""
+    if state.limit is None or state.in_use is None or state.pool is not None or requested is None:
+        return None
+    room = _minus(state.limit, state.in_use)
+    return room if requested > room.high else None
 
 
 def _listed(table: AllocationTable) -> Size:

@@ -23,6 +23,9 @@ def api_of(capture: Capture) -> Api:
     if newest == (2, 21):
         newest = (2, 99)
     front_end = next((found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN), FrontEnd.UNKNOWN)
+    if capture.surroundings.session:
+        newest = min(newest, (1, 15)) if front_end is FrontEnd.KERAS and oldest < (2, 0) else newest
+        front_end = FrontEnd.SESSION if front_end is FrontEnd.UNKNOWN else front_end
     if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
         oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
     if capture.graph is not None:

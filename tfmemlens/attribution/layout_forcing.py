@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from tfmemlens.attribution import layout_ops as ops
 from tfmemlens.attribution.names import owner_of
@@ -122,7 +123,7 @@ class Walk:
         if node.op == "PlaceholderWithDefault" and not self._rank_known(node, outputs_only=True):
             return "unknown-rank"
         if node.op in ops.CONVERTED or node.op in ops.AGNOSTIC:
-            if not self.graph.consumers.get(node.name) and not self._controls(node.name):
+            if not self.graph.consumers.get(node.name) and node.name not in self._controlling:
                 return "fetched"
             if node.op.startswith("FusedBatchNormGrad") and node.attributes.get("is_training") is False:
                 return "batch-norm-inference-mode"
@@ -130,7 +131,7 @@ class Walk:
                 return "unknown-rank"
         if node.op == "StridedSlice" and any(node.attributes.get(f"{mask}_mask") for mask in ("ellipsis", "new_axis", "shrink_axis")):
             return "slice-drops-axes"
-        if node.op in ("Squeeze",):
+        if node.op == "Squeeze":
             return "reshape-boundary"
         if node.op in ops.BINARY and not self._ranks_fit(node):
             return "unsupported-shapes"
@@ -188,17 +189,10 @@ class Walk:
         shapes = [type_of(self.seen, each).shape for each in node.inputs if not each.startswith("^")][:2]
         return any(shape is None for shape in shapes) or all(len(shape or ()) in (0, 1, 4, 5) for shape in shapes)
 
-    def _controls(self, name: str) -> bool:
-        return name in self._controlling
-
-    @property
+    @cached_property
     def _controlling(self) -> frozenset[str]:
         """Nodes that others wait for."""
-        cached: frozenset[str] | None = self.__dict__.get("_waited_for")
-        if cached is None:
-            cached = frozenset(each[1:] for node in self.graph for each in node.inputs if each.startswith("^"))
-            self.__dict__["_waited_for"] = cached
-        return cached
+        return frozenset(each[1:] for node in self.graph for each in node.inputs if each.startswith("^"))
 
     def why(self, node: Node) -> str:
         """The cause at the op where the walk ends."""

@@ -23,6 +23,9 @@ def _omissions(incident: Incident, books: Balance) -> Iterator[str]:
         yield "The dump has chunk sizes but no names: it cannot say which layer holds a chunk."
         if incident.chunks and not incident.chunks.complete:
             yield "Part of the chunk list is missing from this input, so sums over chunks are lower bounds."
+    listed = sum(entry.count * entry.size_bytes for entry in incident.size_classes)
+    if incident.state.in_use and incident.size_classes and not incident.holders and listed < 0.9 * incident.state.in_use.low:
+        yield f"The list of sizes was cut where it was pasted: it covers {human(listed)} of the {human_size(incident.state.in_use)} in use."
     if incident.request.kind is RequestKind.DUMP and incident.request.line is None and incident.chunks:
         yield "A MemoryDump states neither the limit nor the request that failed; the log of the same run has both."
     elif incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP) and not incident.compiler and books.limit is None:
@@ -47,6 +50,8 @@ def _of_report(incident: Incident, books: Balance) -> Iterator[str]:
 def _of_compiler(incident: Incident) -> Iterator[str]:
     if incident.request.kind is RequestKind.PROGRAM:
         yield "This is one program: arrays that other programs or the framework keep alive come on top."
+    elif incident.compiler and incident.compiler.cut:
+        yield "The first, largest buffers of the list are missing from this input: shares and sums are of the rest."
     elif incident.holders:
         yield "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on top."
     else:

@@ -17,7 +17,6 @@ _KERAS3 = re.compile(
 _UNIQUE = re.compile(r"_\d+\Z")
 _UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")
 _COUNTERS = re.compile(r"(?:.*/)?(?:beta[12]_power|global_step)(?:_\d+)?(?:/.*)?")
-_SCALARS = re.compile(r"(?:.*/)?(?:beta[12]_power|learning_rate|global_step|iterations?|iter|decay|beta_[12]|rho|current_learning_rate\w*)(?:_\d+)?(?:/.*)?\Z")
 _UNDER_OPTIMIZER = re.compile(rf"(?:\w+/)?{_OPTIMIZER}/(?!gradients|gradient_tape)(?P<x>.+)\Z")
 _IS_TRAINING = re.compile(r"training(?:_\d+)?/")
 

@@ -12,6 +12,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 
+_COLOCATED = re.compile(r"loc:@([^\"\]]+)")
 _LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")
 
 
@@ -61,10 +62,12 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, layer=None)  # an eager op has no name of its own
     if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
         owner = replace(owner, layer=owner_of(request.caller).layer)
-    if request.updating and owner.phase is Phase.FORWARD:
+    if request.updating and owner.phase in (Phase.FORWARD, Phase.NONE):
         owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)
+    if owner.layer is None and (beside := _COLOCATED.search(dict(request.attributes).get("_class", ""))):
+        owner = replace(owner, layer=owner_of(beside[1]).layer)  # sums of gradients and updates stand beside what they serve
     if request.keras_layer and owner.layer is None:
         owner = replace(owner, layer=request.keras_layer[0] or request.keras_layer[1], phase=Phase.FORWARD)
     if request.op:
@@ -72,7 +75,8 @@ def attribute_request(request: FailedRequest) -> Owner:
     if _is_workspace(request, owner):
         owner = replace(owner, kind=Kind.WORKSPACE)
     elif request.node is None and request.kind is RequestKind.TENSOR and request.op:
-        owner = replace(owner, kind=Kind.GRADIENT if "Grad" in request.op or "Backprop" in request.op else Kind.ACTIVATION)
+        backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
+        owner = replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT) if backward else replace(owner, kind=Kind.ACTIVATION)
     return owner
 
 

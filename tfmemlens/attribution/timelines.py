@@ -10,21 +10,17 @@ from tfmemlens.attribution.consumers import kept_for
 from tfmemlens.attribution.curves import of_curve
 from tfmemlens.attribution.families import owner_like
 from tfmemlens.attribution.names import owner_of
+from tfmemlens.attribution.phases import phases
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import BEFORE, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.case import Balance, Moment, PhaseSpan
+from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.graph import Graph, source_of, variables_on
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import Size, round_up
 
-_UPDATE = re.compile(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
-_BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
-_AHEAD = re.compile(
-    r"/(?:[fb]_acc|[fb]_count|Stack\w*|zeros\w*|ones\w*|Shape\w*|Size|Rank|Const|Fill|Enter|BroadcastGradientArgs|grad_ys_\d+|range|Prod|Maximum|floordiv)(?:_\d+)?\Z"
-)
-"""What the gradient graph computes before and within the forward pass: shapes, counters, the stacks of loops."""
+_ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
 
 
@@ -65,11 +61,16 @@ def index_of(timeline: Timeline, at: str) -> int:
             micros = float(found[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[found[2]]
         except ValueError:
             raise UsageError(f"{at} is no time", "times look like 12.5ms, 800us or 1.2s") from None
-        return timeline.index_at((timeline.events[0][0] if timeline.curve else 0) + micros)
+        first, last = (timeline.events[0][0], timeline.events[0][-1]) if timeline.curve else (0.0, 0.0)
+        if micros > last - first:
+            raise UsageError(f"{at} is after the end of the step", f"its last allocation is freed {(last - first) / 1000:,.1f}ms after the first")
+        return timeline.index_at(first + micros)
     rows = {row for row, node in enumerate(timeline.table.node) if node == at}
     found_at = [index for index, (change, row) in enumerate(zip(timeline.events[1], timeline.events[2], strict=True)) if row in rows and change >= 0]
     if not found_at:
-        raise UsageError(f"no node {at!r} allocates anything on {timeline.allocator}", "give a time such as 12.5ms, or the full name of a node of the table")
+        near = sorted({node for node in timeline.table.node if node and at.lower() in node.lower()}, key=len)[:3]
+        advice = f"did you mean {', or '.join(near)}?" if near else "give a time such as 12.5ms, or the full name of a node of the table"
+        raise UsageError(f"no node {at!r} allocates anything on {timeline.allocator}", advice)
     return found_at[-1]
 
 
@@ -134,6 +135,8 @@ def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) ->
     owner = owners.get(source) or owner_of(source, op)
     if op in ("Const", "HostConst"):
         owner = replace(owner, kind=Kind.CONSTANT)
+    elif owner.kind is Kind.ACTIVATION and _ELEMENT.search(f"{op or ''} {source}"):
+        owner = replace(owner, kind=Kind.LOOP_STACK)  # a slice that the array cut without a record of it
     elif owner.kind is Kind.ACTIVATION:
         owner = replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE)
     return replace(row, node=source, op=op), owner
@@ -159,47 +162,10 @@ def _ended(timeline: Timeline) -> dict[str, float]:
     return dict(zip(ran.node, ran.end_micros, strict=True))
 
 
-def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
-    """Forward, backward and update, each from its first allocation to the next phase's; one step after another is not told apart."""
-    table = timeline.table
-    noticeable = max(table.size_bytes, default=0) // 100
-    found: dict[str, list[float]] = {}
-    updates: list[tuple[float, float]] = []
-    for node, size, start, end in zip(table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True):
-        if node is None or start is None:
-            continue
-        name = _phase(node)
-        if not name or (name == "backward" and size < noticeable):
-            continue  # shapes and counters of the gradient graph are made before the forward pass
-        if name == "update":
-            updates.append((start, start if end is None else end))
-        span = found.setdefault(name, [start, start])
-        if start < span[0]:
-            span[0] = start
-        if (start if end is None else end) > span[1]:
-            span[1] = start if end is None else end
-    if "backward" in found and updates:
-        first = found["backward"][0]
-        found["update"] = [min((start for start, _ in updates if start >= first), default=updates[-1][0]), max(end for _, end in updates)]
-    if "backward" in found and "forward" in found:
-        found["forward"][1] = min(found["forward"][1], found["backward"][0])
-    if "backward" in found and "update" in found:
-        found["backward"][1] = max(min(found["backward"][1], found["update"][0]), found["backward"][0])
-    return tuple(PhaseSpan(name, *found[name]) for name in ("forward", "backward", "update") if name in found)
-
-
-def _phase(node: str) -> str:
-    if ("pdate" in node or "Apply" in node or "Adam" in node) and _UPDATE.search(node):
-        return "update"
-    if "gradient" in node and _BACKWARD.search(node):
-        return "" if _AHEAD.search(node) else "backward"
-    return "forward" if "/" in node else ""
-
-
 def _omissions(timeline: Timeline) -> Iterable[str]:
     yield from of_curve(timeline)
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
-        share = f"{timeline.baseline_confidence:.0%}" if timeline.baseline_confidence is not None else "?"
+        share = f"{timeline.baseline_confidence:.0%}".replace("%", " %") if timeline.baseline_confidence is not None else "?"
         yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
         if (timeline.baseline_confidence or 0) < 0.25:
             yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 
 from tfmemlens import progress
 from tfmemlens.errors import UsageError
@@ -16,12 +17,19 @@ from tfmemlens.renderers._view import View
 from tfmemlens.units import parse_limit
 
 
+def count(text: str) -> int:
+    """A whole number of 1 or more, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number of 1 or more")
+    return int(text)
+
+
 def add_hints(parser: argparse.ArgumentParser) -> None:
     """What the user knows and the log does not say."""
     group = parser.add_argument_group("what you know of the run")
     group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
-    group.add_argument("--batch", type=int, metavar="N", help="batch size")
-    group.add_argument("--limit", metavar="11GiB", help="memory of the device")
+    group.add_argument("--batch", type=count, metavar="N", help="batch size")
+    group.add_argument("--limit", metavar="11GiB", help="memory of the device; 11G and 11GB mean the same")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +46,22 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
-    """How much to print, and as what."""
-    group = parser.add_argument_group("output")
-    group.add_argument("--top", type=int, default=8, metavar="N", help="rows per table (default 8)")
+    """How much to print, grouped by what, and in which form."""
+    group = parser.add_argument_group("tables")
+    add_top(group)
     group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
-    group.add_argument("--all", action="store_true", help="show every failure, not only the fatal one")
+    group.add_argument("--all", action="store_true", help="show every failure and every allocator, not only the one that matters most")
+    add_form(parser)
+
+
+def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
+    """How many rows a table has."""
+    group.add_argument("--top", type=count, default=default, metavar="N", help=f"rows per table (default {default})")
+
+
+def add_form(parser: argparse.ArgumentParser) -> None:
+    """As what to print the report."""
+    group = parser.add_argument_group("output")
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)")
     form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")
@@ -78,7 +97,7 @@ def _render(report: Report, args: argparse.Namespace) -> str:
     if args.markdown:
         from tfmemlens.renderers import markdown
 
-        return markdown.render(report, View(top=args.top, by=args.by, all_moments=args.all))
+        return markdown.render(report, _asked(args))
     from tfmemlens.renderers import terminal
 
     return terminal.render(report, view(args))
@@ -89,7 +108,13 @@ def view(args: argparse.Namespace) -> View:
     tty = sys.stdout.isatty()
     color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get("FORCE_COLOR", "") not in ("", "0")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120) if tty else 80
-    return View(args.top, args.by, args.all, width, color, _can_draw())
+    return replace(_asked(args), width=width, color=color, unicode=_can_draw())
+
+
+def _asked(args: argparse.Namespace) -> View:
+    """What the command lets the user choose; a view's own defaults for the rest."""
+    chosen = {field: getattr(args, option) for option, field in (("top", "top"), ("by", "by"), ("all", "all_moments")) if hasattr(args, option)}
+    return View(**chosen)
 
 
 def _can_draw() -> bool:

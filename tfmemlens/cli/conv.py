@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tfmemlens.cli import _convolution, _options
+from tfmemlens.cli import _convolution, _options, _output
 from tfmemlens.costs.convolution.examination import examine
-from tfmemlens.errors import UsageError
-from tfmemlens.model.convolution import ConvolutionReport
 from tfmemlens.renderers.convolution.document import document
 from tfmemlens.renderers.convolution.text import page
 
@@ -43,21 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     report = examine(_convolution.convolution(args), _convolution.setting(args))
     if args.plot:
-        _draw(report, args.plot)
+        from tfmemlens.renderers.convolution.picture import figure
+
+        _output.draw(figure(report), args.plot)
     if args.json:
         sys.stdout.write(document(report))
     else:
-        args.top, args.by, args.all = 0, None, False
         sys.stdout.write(page(report, _options.view(args)))
     return 0
-
-
-def _draw(report: ConvolutionReport, path: str) -> None:
-    from tfmemlens.renderers.convolution.picture import figure
-
-    try:
-        figure(report).savefig(path, dpi=120)
-    except ValueError as error:
-        raise UsageError(str(error), "end the file's name in .png, .svg or .pdf") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None

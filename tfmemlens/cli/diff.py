@@ -7,8 +7,7 @@ import re
 import sys
 
 from tfmemlens import pipeline
-from tfmemlens.cli import _options
-from tfmemlens.cli.report import write
+from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.page import Page
@@ -27,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", help="another one of the same model")
     parser.add_argument("--fail-above", metavar="5%|64MiB", help="exit with status 1 when the total grows by more than this share or size")
     parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this")
-    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
+    _options.add_top(parser, default=12)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
     form.add_argument("--html", action="store_true", help="write a page for a browser")
@@ -38,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     allowed = _allowed(args.fail_above)
     found = pipeline.difference(args.before, args.after, _options.hints(args), args.device)
-    if args.html:
-        write(pipeline.html(Page((), (found,))), args.output)
-    else:
-        write(_text(found, args), args.output)
+    _output.write(_text(found, args), args.output)
     if not _exceeds(found, allowed):
         return 0
     grew = human(found.change_bytes)
@@ -50,13 +46,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _text(found: Difference, args: argparse.Namespace) -> str:
+    if args.html:
+        return pipeline.html(Page((), (found,)))
     if args.json:
         from tfmemlens.renderers import difference_json
 
         return difference_json.render(found)
     from tfmemlens.renderers import difference_text
 
-    args.by, args.all = None, False
     return difference_text.render(found, _options.view(args))
 
 
@@ -67,7 +64,7 @@ def _allowed(text: str | None) -> float | int | None:
     if found := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
         return float(found[1]) / 100
     try:
-        return parse_limit(text)
+        return parse_limit(text) if text.strip() != "0" else 0
     except ValueError:
         raise UsageError(f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB") from None
 

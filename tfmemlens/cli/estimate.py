@@ -10,7 +10,7 @@ from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.settings import Settings
+from tfmemlens.model.settings import DEVICES, DTYPES, MODES, Settings
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.units import parse_limit
 
@@ -24,12 +24,10 @@ EXAMPLES = """examples:
   tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
 exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit; 2 unreadable or usage"""
 
-_DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a GraphDef or MetaGraph")
-    parser.add_argument("--batch", type=int, default=32, metavar="N", help="batch size (default 32)")
+    parser.add_argument("--batch", type=_options.count, default=32, metavar="N", help="batch size (default 32)")
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -37,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="224x224x3",
         help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
     )
-    parser.add_argument("--sequence", type=int, metavar="N", help="length of the sequence, where the model leaves it open")
+    parser.add_argument("--sequence", type=_options.count, metavar="N", help="length of the sequence, where the model leaves it open")
     parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
-    parser.add_argument("--dtype", choices=_DTYPES, help="dtype policy of all layers (default: the model's own)")
-    parser.add_argument("--mode", choices=("training", "inference"), default="training", help="what is run (default training)")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where (default cpu)")
+    parser.add_argument("--dtype", choices=DTYPES, help="dtype policy of all layers (default: the model's own)")
+    parser.add_argument("--mode", choices=MODES, default="training", help="what is run (default training)")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where (default cpu)")
     parser.add_argument("--limit", metavar="8GiB", help="memory of the device")
     parser.add_argument("--python", metavar="PATH", help="for module:function and --tensorflow: the Python that has TensorFlow (default: this one)")
     parser.add_argument("--tensorflow", action="store_true", help="let TensorFlow make the training graph of a Keras model, and predict from its ops")
@@ -72,7 +70,8 @@ def _captured(args: argparse.Namespace) -> Capture:
     if args.fetch:
         return pipeline.estimate_graph(args.model, settings, args.fetch)
     try:
-        return pipeline.estimate(args.model, settings, args.python)
+        found = pipeline.estimate(args.model, settings, args.python)
+        return _of_signatures(args.model, settings, found) if found.source.formats == ("variables",) else found
     except UnreadableInput:
         if ":" in args.model or not os.path.exists(args.model):
             raise
@@ -83,11 +82,15 @@ def _captured(args: argparse.Namespace) -> Capture:
         raise
 
 
+def _of_signatures(model: str, settings: Settings, found: Capture) -> Capture:
+    """A SavedModel that describes no layers may still hold the graphs of its signatures."""
+    try:
+        return pipeline.estimate_graph(model, settings)
+    except (UnreadableInput, UsageError):
+        return found
+
+
 def _settings(args: argparse.Namespace) -> Settings:
-    if args.batch < 1:
-        raise UsageError(f"a batch of {args.batch} is no batch", "give --batch 1 or more")
-    if args.sequence is not None and args.sequence < 1:
-        raise UsageError(f"a sequence of {args.sequence} is none", "give --sequence 1 or more")
     try:
         inputs = dict(map(_sizes, args.input_shape))
         limit = parse_limit(args.limit) if args.limit else None

@@ -7,6 +7,7 @@ import sys
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
+from tfmemlens.model.finding import Severity
 
 EXAMPLES = """examples:
   tfmemlens explain train.log
@@ -32,4 +33,5 @@ def run(args: argparse.Namespace) -> int:
         print("Paste the log, then press Ctrl-D (Ctrl-Z and Enter on Windows) on a line of its own.", file=sys.stderr)
     report = pipeline.explain([*args.input, *args.trace], _options.hints(args))
     _options.show(report, args)
-    return 0 if report.case.moments or report.findings else 1
+    explained = report.case.moments or report.case.layout or any(finding.severity is not Severity.NOTE for finding in report.findings)
+    return 0 if explained else 1

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 from tfmemlens import pipeline
-from tfmemlens.cli import _options
-from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.cli import _options, _output
+from tfmemlens.errors import UnreadableInput
 
 EXAMPLES = """examples:
   tfmemlens export run_metadata.pb --format chrome-trace -o memory.json   # open in ui.perfetto.dev
@@ -30,12 +28,5 @@ def run(args: argparse.Namespace) -> int:
         raise UnreadableInput(
             "chrome-trace needs a time axis, and this input has none", "give a RunMetadata, XSpace or tfevents file, or use --format speedscope"
         )
-    text = pipeline.export(captured, args.format)
-    if args.output == "-":
-        sys.stdout.write(text)
-        return 0
-    try:
-        Path(args.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{args.output} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+    _output.write(pipeline.export(captured, args.format), args.output)
     return 0

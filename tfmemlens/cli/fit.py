@@ -6,6 +6,8 @@ import argparse
 from dataclasses import replace
 
 from tfmemlens.cli import _options
+from tfmemlens.errors import UsageError
+from tfmemlens.units import parse_limit
 
 EXAMPLES = """examples:
   tfmemlens fit run_metadata.pb --limit 11GiB         # the largest batch, and what each remedy would buy
@@ -25,13 +27,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
     parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
     parser.add_argument("--optimizer", metavar="NAME", help="of a model: the optimizer it is trained with (default: the model's own, else adam)")
+    parser.add_argument(
+        "--l3", metavar="32MiB", help="L3 cache of the machine that is asked about, which the buffers of Conv3D follow (`getconf LEVEL3_CACHE_SIZE`)"
+    )
     _options.add_hints(parser)
-    _options.add_view(parser)
+    _options.add_form(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.fitting import fit_report
 
+    l3_bytes = _cache_bytes(args.l3) if args.l3 else None
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    _options.show(fit_report(args.input, hints, args.device, args.fetch, args.optimizer), args)
+    _options.show(fit_report(args.input, hints, args.device, args.fetch, args.optimizer, l3_bytes), args)
     return 0
+
+
+def _cache_bytes(text: str) -> int:
+    try:
+        return parse_limit(text)
+    except ValueError as problem:
+        raise UsageError(f"--l3: {problem}", "sizes look like 32MiB") from None

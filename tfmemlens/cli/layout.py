@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--passes", choices=("default", "layout"), default="default", help="all passes that a session runs (default), or the layout pass alone")
     group.add_argument("--print-exporter", action="store_true", help="print a script that writes the graph of a training script, for old Pythons, too")
     _options.add_hints(parser)
-    _options.add_view(parser)
+    _options.add_top(parser)
+    _options.add_form(parser)
     from tfmemlens.recording.grappler import TRIES
 
     parser.epilog = EXAMPLES + "\n\nremedies to try:\n" + "\n".join(f"  {slug:24}{text}" for slug, text in TRIES.items())

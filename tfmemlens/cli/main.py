@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
+from typing import NoReturn
 
 import tfmemlens
 from tfmemlens import cli, discovery, progress
-from tfmemlens.errors import TfmemlensError
+from tfmemlens.errors import TfmemlensError, UsageError
+
+EXAMPLES = """to begin with:
+  tfmemlens explain train.log                            a run that died: a log, a notebook, pasted text
+  tfmemlens profile logdir                               a traced step: who holds what, and when
+  tfmemlens fit run_metadata.pb --limit 11GiB            the largest batch
+  tfmemlens report train.log -o report.html              a page to send to a colleague
+`tfmemlens COMMAND --help` tells more"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     try:
         words = sys.argv[1:] if argv is None else argv
+        if not words:
+            parser().print_help(sys.stderr)
+            return 2
+        _check_command(words[0])
         args = parser(words[0] if words else None).parse_args(words)
         with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and not getattr(args, "json", False)):
             return int(args.run(args))
@@ -29,16 +45,51 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in a sentence, as our own failures do, instead of listing every option first."""
+
+    def error(self, message: str) -> NoReturn:
+        found = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
+        choices = re.findall(r"[\w-]+", found[3]) if found else []
+        near = difflib.get_close_matches(found[2], choices, 1) if found else []
+        raise UsageError(message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options")
+
+
+def _check_command(word: str) -> None:
+    """Raises UsageError for what is no command: a slip of the finger, or the file alone."""
+    known = discovery.names(cli)
+    if word.startswith("-") or word in known:
+        return
+    if os.path.exists(word):
+        raise UsageError(f"{word} is a file, not a command", f"tfmemlens explain {word}")
+    near = difflib.get_close_matches(word, known, 1)
+    raise UsageError(f"there is no command {word!r}", f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}")
+
+
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The whole command line, made of the commands that there are; for one command, just that one: the others take a while to import."""
-    root = argparse.ArgumentParser("tfmemlens", description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?")
+    root = _Parser(
+        "tfmemlens",
+        description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     root.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in discovery.plugins(cli, "add_arguments", "run", only=only).items():
         doc = (module.__doc__ or "").strip()
         sub = commands.add_parser(
-            name, help=doc.split("\n")[0], description=doc, epilog=getattr(module, "EXAMPLES", None), formatter_class=argparse.RawDescriptionHelpFormatter
+            name,
+            help=doc.split("\n")[0],
+            description=_wrapped(doc),
+            epilog=getattr(module, "EXAMPLES", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
     return root
+
+
+def _wrapped(doc: str) -> str:
+    width = max(shutil.get_terminal_size((80, 24)).columns - 2, 20)
+    return "\n\n".join(textwrap.fill(" ".join(part.split()), width) for part in doc.split("\n\n"))

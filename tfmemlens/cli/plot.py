@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens import pipeline
-from tfmemlens.cli import _options
-from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.cli import _options, _output
+from tfmemlens.errors import UnreadableInput
 
 EXAMPLES = """examples:
   tfmemlens plot run_metadata.pb -o peak.png
@@ -26,12 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if not captured.timelines:
-        raise UnreadableInput("there is no memory timeline to draw", "; ".join(note.text for note in captured.notes) or "record a step with FULL_TRACE")
-    sheet = pipeline.plot(captured, by=args.by, at=args.at)
-    try:
-        sheet.savefig(args.output, dpi=120)
-    except ValueError as error:
-        raise UsageError(str(error), "end the file's name in .png, .svg or .pdf") from None
-    except OSError as error:
-        raise UsageError(f"{args.output} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+        raise UnreadableInput("there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE"))
+    _output.draw(pipeline.plot(captured, by=args.by, at=args.at), args.output)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens import pipeline, progress
-from tfmemlens.cli import _options
+from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture
 
@@ -54,10 +54,10 @@ def _write(captured: Capture, args: argparse.Namespace) -> None:
     frame = pipeline.allocations(captured)
     try:
         if args.csv:
-            frame.to_csv(args.csv, index=False)
+            with _output.writing(args.csv):
+                frame.to_csv(args.csv, index=False)
         if args.parquet:
-            frame.to_parquet(args.parquet, index=False)
+            with _output.writing(args.parquet):
+                frame.to_parquet(args.parquet, index=False)
     except ImportError:
         raise UsageError("writing Parquet needs a package that is not installed", "pip install pyarrow, or use --csv") from None
-    except OSError as error:
-        raise UsageError(f"the table cannot be written: {error.strerror or error}", "check the folder and its permissions") from None

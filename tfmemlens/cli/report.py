@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from tfmemlens import pipeline
-from tfmemlens.cli import _options
-from tfmemlens.errors import UsageError
+from tfmemlens.cli import _options, _output
 
 EXAMPLES = """examples:
   tfmemlens report train.log -o report.html
@@ -32,17 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     groups = [args.input] if args.together else [[each] for each in args.input]
     page = pipeline.page(groups, _options.hints(args), device=args.device)
-    write(pipeline.html(page), args.output)
-    return 0 if any(tab.report.case.moments or tab.report.findings for tab in page.tabs) else 1
-
-
-def write(text: str, output: str) -> None:
-    """To a file or to standard output, as UTF-8. Raises UsageError."""
-    raw = text.encode("utf-8", "replace")
-    if output == "-":
-        sys.stdout.buffer.write(raw)
-        return
-    try:
-        Path(output).write_bytes(raw)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+    _output.write(pipeline.html(page), args.output)
+    if any(tab.report.case.moments or tab.report.findings for tab in page.tabs):
+        return 0
+    print(f"tfmemlens: no memory figures were found in {', '.join(args.input)}; the page says so", file=sys.stderr)
+    return 1

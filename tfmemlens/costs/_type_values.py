@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tfmemlens.costs._type_rules import Dims, Site
+from tfmemlens.costs.type_rules import Dims, Site
 from tfmemlens.model.tensor import Constant
 
 _LIMIT = 64
-_PASSING = frozenset("Identity Cast Reshape Squeeze ExpandDims StopGradient EnsureShape PlaceholderWithDefault Enter Snapshot Bitcast".split())
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "Add": int.__add__,
     "AddV2": int.__add__,
@@ -25,91 +24,129 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 }
 
 
+Rule = Callable[[Site], "list[Dims | None]"]
+_RULES: dict[str, Rule] = {}
+
+
+def _rule(ops: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(ops.split(), function))
+        return function
+
+    return register
+
+
 def values_of(site: Site) -> dict[int, Dims]:
     """The numbers in each output that are known, a scalar as one number."""
+    rule = _RULES.get(site.node.op)
     try:
-        return {port: value for port, value in enumerate(_values(site)) if value is not None and len(value) <= _LIMIT}
-    except (IndexError, TypeError, ValueError, ZeroDivisionError):
+        return {port: value for port, value in enumerate(rule(site) if rule else ()) if value is not None and len(value) <= _LIMIT}
+    except (IndexError, TypeError, ValueError, ZeroDivisionError):  # an attribute that is no such attribute: nothing is known
         return {}
 
 
-def _values(site: Site) -> list[Dims | None]:
-    op, node = site.node.op, site.node
-    if op in ("Const", "HostConst"):
-        value = node.attributes.get("value")
-        return [value.values if isinstance(value, Constant) else None]
-    if op in ("Shape", "ShapeN"):
-        return [each.shape for each in site.inputs]
-    if op in ("Rank", "Size"):
-        shape = site.shape(0)
-        return [
-            None
-            if shape is None
-            else (len(shape),)
-            if op == "Rank"
-            else (math.prod(side for side in shape if side is not None),)
-            if None not in shape
-            else None
-        ]
-    if op in _PASSING:
-        return [site.value(0)]
-    if op in _ARITHMETIC:
-        return [_each(_ARITHMETIC[op], site.value(0), site.value(1))]
-    if op == "Pack":
-        return [tuple(number for value in _parts(site) for number in value)]
-    if op == "ConcatV2":
-        return [tuple(number for value in _parts(site)[:-1] for number in value)]
-    if op == "StridedSlice":
-        return [_slice(site)]
-    if op in ("DataFormatVecPermute", "DataFormatDimMap"):
-        return [_permuted(site)]
-    if op == "Range":
-        low, high, step = (site.value(index) for index in range(3))
-        known = low and high and step and None not in (*low, *high, *step)
-        return [tuple(range(low[0] or 0, high[0] or 0, step[0] or 1)) if low and high and step and known else None]
-    if op in ("Prod", "Sum", "Max", "Min"):
-        return [_reduced(op, site.value(0))]
-    if op in ("GatherV2", "Gather"):
-        table, picked = site.value(0), site.value(1)
-        return [tuple(table[index] if index is not None else None for index in picked) if table is not None and picked is not None else None]
-    if op == "Fill":
-        shape, value = site.value(0), site.value(1)
-        return [(value[0],) * (shape[0] or 0) if shape is not None and value and len(shape) == 1 and (shape[0] or 0) <= _LIMIT else None]
-    if op == "BroadcastGradientArgs":
-        return _broadcast_axes(site.value(0), site.value(1))
-    if op == "DynamicStitch":
-        return [_stitched(site)]
-    if op == "ConcatOffset":
-        return _offsets(site)
-    if op == "ZerosLike":
-        return [None if site.value(0) is None else (0,) * len(site.value(0) or ())]
-    if op == "OnesLike":
-        return [None if site.value(0) is None else (1,) * len(site.value(0) or ())]
-    return []
+@_rule("Const HostConst")
+def _constant(site: Site) -> list[Dims | None]:
+    value = site.node.attributes.get("value")
+    return [value.values if isinstance(value, Constant) else None]
 
 
-def _stitched(site: Site) -> Dims | None:
+@_rule("Shape ShapeN")
+def _shapes(site: Site) -> list[Dims | None]:
+    return [each.shape for each in site.inputs]
+
+
+@_rule("Rank")
+def _rank(site: Site) -> list[Dims | None]:
+    shape = site.shape(0)
+    return [None if shape is None else (len(shape),)]
+
+
+@_rule("Size")
+def _size(site: Site) -> list[Dims | None]:
+    shape = site.shape(0)
+    return [None if shape is None or None in shape else (math.prod(side or 0 for side in shape),)]
+
+
+@_rule("Identity Cast Reshape Squeeze ExpandDims StopGradient EnsureShape PlaceholderWithDefault Enter Snapshot Bitcast")
+def _passed(site: Site) -> list[Dims | None]:
+    return [site.value(0)]
+
+
+@_rule(" ".join(_ARITHMETIC))
+def _computed(site: Site) -> list[Dims | None]:
+    left, right = site.value(0), site.value(1)
+    if left is None or right is None:
+        return [None]
+    size = max(len(left), len(right))
+    left, right = (side * size if len(side) == 1 else side for side in (left, right))
+    work = _ARITHMETIC[site.node.op]
+    return [tuple(None if a is None or b is None else work(a, b) for a, b in zip(left, right, strict=True))]
+
+
+@_rule("Pack")
+def _packed(site: Site) -> list[Dims | None]:
+    return [tuple(number for value in _parts(site) for number in value)]
+
+
+@_rule("ConcatV2")
+def _joined(site: Site) -> list[Dims | None]:
+    return [tuple(number for value in _parts(site)[:-1] for number in value)]
+
+
+@_rule("Range")
+def _range(site: Site) -> list[Dims | None]:
+    low, high, step = (site.scalar(index) for index in range(3))
+    if low is None or high is None or step is None:
+        return [None]
+    found = range(low, high, step)
+    return [tuple(found) if len(found) <= _LIMIT else None]
+
+
+@_rule("GatherV2 Gather")
+def _gathered(site: Site) -> list[Dims | None]:
+    table, picked = site.value(0), site.value(1)
+    return [None if table is None or picked is None else tuple(None if index is None else table[index] for index in picked)]
+
+
+@_rule("Fill")
+def _filled(site: Site) -> list[Dims | None]:
+    shape, count = site.value(0), site.scalar(0)
+    if shape is None or len(shape) != 1 or count is None or count > _LIMIT:
+        return [None]
+    return [(site.scalar(1),) * count]
+
+
+@_rule("ZerosLike OnesLike")
+def _alike(site: Site) -> list[Dims | None]:
+    value = site.value(0)
+    return [None if value is None else (int(site.node.op == "OnesLike"),) * len(value)]
+
+
+@_rule("DynamicStitch")
+def _stitched(site: Site) -> list[Dims | None]:
     """The shape that a reduction would have kept, as gradients of Mean and Sum compute it."""
     count = len(site.inputs) // 2
     found: dict[int, int | None] = {}
     for index in range(count):
         places, numbers = site.value(index), site.value(count + index)
         if places is None or numbers is None or None in places:
-            return None
+            return [None]
         found.update(zip((place or 0 for place in places), numbers, strict=True))
-    return tuple(found.get(at) for at in range(max(found, default=-1) + 1))
+    return [tuple(found.get(at) for at in range(max(found, default=-1) + 1))]
 
 
+@_rule("ConcatOffset")
 def _offsets(site: Site) -> list[Dims | None]:
     """Where each part begins in the whole that they were joined to."""
-    axis = site.value(0)
+    axis = site.scalar(0)
     found: list[Dims | None] = []
     start: int | None = 0
     for index in range(1, len(site.inputs)):
         shape = site.value(index)
-        if shape is None or axis is None or axis[0] is None:
+        if shape is None or axis is None:
             return [None] * (len(site.inputs) - 1)
-        at = axis[0] % len(shape)
+        at = axis % len(shape)
         found.append(tuple(start if place == at else 0 for place in range(len(shape))))
         side = shape[at]
         start = None if start is None or side is None else start + side
@@ -129,53 +166,48 @@ def _parts(site: Site) -> list[Dims]:
     return found
 
 
-def _each(work: Callable[[int, int], int], left: Dims | None, right: Dims | None) -> Dims | None:
-    if left is None or right is None:
-        return None
-    size = max(len(left), len(right))
-    left, right = (side * size if len(side) == 1 else side for side in (left, right))
-    return tuple(None if a is None or b is None else work(a, b) for a, b in zip(left, right, strict=True))
-
-
-def _slice(site: Site) -> Dims | None:
-    value = site.value(0)
-    begin, end, step = (site.value(index) for index in (1, 2, 3))
-    if value is None or not begin or not end or len(begin) != 1 or site.number("new_axis_mask") or site.number("ellipsis_mask"):
-        return None
-    low = None if site.number("begin_mask") & 1 else begin[0]
+@_rule("StridedSlice")
+def _slice(site: Site) -> list[Dims | None]:
+    value, begin = site.value(0), site.value(1)
+    low, high, step = (site.scalar(index) for index in (1, 2, 3))
+    if value is None or begin is None or len(begin) != 1 or site.number("new_axis_mask") or site.number("ellipsis_mask"):
+        return [None]
+    from_start, to_end = site.number("begin_mask") & 1, site.number("end_mask") & 1
+    if (low is None and not from_start) or step is None:
+        return [None]
     if site.number("shrink_axis_mask") & 1:
-        return (value[begin[0] or 0],)
-    high = None if site.number("end_mask") & 1 else end[0]
-    return value[slice(low, high, step[0] if step else 1)]
+        return [(value[low or 0],)]
+    return [None if high is None and not to_end else value[None if from_start else low : None if to_end else high : step]]
 
 
-def _permuted(site: Site) -> Dims | None:
+@_rule("DataFormatVecPermute DataFormatDimMap")
+def _permuted(site: Site) -> list[Dims | None]:
     value = site.value(0)
     source, target = site.text("src_format", "NHWC"), site.text("dst_format", "NCHW")
     if value is None:
-        return None
+        return [None]
     if site.node.op == "DataFormatDimMap":
-        return tuple(None if axis is None else target.index(source[axis % len(source)]) for axis in value)
+        return [tuple(None if axis is None else target.index(source[axis % len(source)]) for axis in value)]
     if len(value) == 2 * len(source):  # paddings: a pair for each letter
-        return tuple(number for letter in target for number in value[2 * source.index(letter) :][:2])
-    if len(value) != len(source):
-        return None
-    return tuple(value[source.index(letter)] for letter in target)
+        return [tuple(number for letter in target for number in value[2 * source.index(letter) :][:2])]
+    return [tuple(value[source.index(letter)] for letter in target) if len(value) == len(source) else None]
 
 
-def _reduced(op: str, value: Dims | None) -> Dims | None:
+_REDUCTIONS: dict[str, Callable[[list[int]], int]] = {"Prod": math.prod, "Sum": sum, "Max": max, "Min": min}
+
+
+@_rule(" ".join(_REDUCTIONS))
+def _reduced(site: Site) -> list[Dims | None]:
+    value = site.value(0)
     if value is None or None in value:
-        return None
-    known = [number for number in value if number is not None]
-    if op == "Prod":
-        return (math.prod(known),)
-    if op == "Sum":
-        return (sum(known),)
-    return ((max if op == "Max" else min)(known),) if known else None
+        return [None]
+    return [(_REDUCTIONS[site.node.op]([number or 0 for number in value]),)]
 
 
-def _broadcast_axes(left: Dims | None, right: Dims | None) -> list[Dims | None]:
+@_rule("BroadcastGradientArgs")
+def _broadcast_axes(site: Site) -> list[Dims | None]:
     """The axes along which each operand was repeated."""
+    left, right = site.value(0), site.value(1)
     if left is None or right is None or None in left or None in right:
         return [None, None]
     return [_repeated(left, right), _repeated(right, left)]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from tfmemlens.costs._type_rules import RULES, Site, dtypes_of
 from tfmemlens.costs._type_values import values_of
+from tfmemlens.costs.type_rules import RULES, Site, dtypes_of
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 

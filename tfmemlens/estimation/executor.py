@@ -8,74 +8,23 @@ iterations where the condition is made of whole numbers that are known.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfmemlens.estimation.kernels import Call, run
-from tfmemlens.estimation.tokens import DEAD, Buffer, Memory, Token, Variable
+from tfmemlens.estimation.compiled import Edge, Item, compiled
+from tfmemlens.estimation.frames import Frame, Tagged
+from tfmemlens.estimation.kernels import Call, guessed, run
+from tfmemlens.estimation.resources import Variables
+from tfmemlens.estimation.tokens import DEAD, Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-CHEAP = frozenset(
-    """Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge
-    RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder PlaceholderWithDefault
-    BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
-    VarIsInitializedOp IsVariableInitialized""".split()
-)
-"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate that outlives many steps."""
 _ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration"))
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _FED = frozenset("Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg _Recv _HostRecv".split())
 _MOST_ITERATIONS = 100_000
 _UNKNOWN_ITERATIONS = 8
-
-
-@dataclass(slots=True)
-class Edge:
-    """From an output port (None: control) to an input of a consumer."""
-
-    target: int
-    slot: int
-    port: int | None
-
-
-@dataclass(slots=True)
-class Item:
-    """A node as the executor keeps it."""
-
-    node: Node
-    inputs: int
-    """Data inputs."""
-    controls: int
-    edges: list[Edge] = field(default_factory=list)
-    expensive: bool = True
-
-
-@dataclass(slots=True)
-class Frame:
-    """One run of a loop's body in one iteration of its parent: tokens that wait, nodes that wait for them."""
-
-    name: str
-    parent: Frame | None = None
-    parent_iteration: int = 0
-    pending: dict[tuple[int, int], int] = field(default_factory=dict)
-    waiting: dict[tuple[int, int], dict[int, Token]] = field(default_factory=dict)
-    dead: dict[tuple[int, int], int] = field(default_factory=dict)
-    constants: list[tuple[int, Token]] = field(default_factory=list)
-    parallel: int = 10
-    """`parallel_iterations`: a further iteration waits until an earlier one has nothing left to run."""
-    entries: int = 0
-    """Enter nodes that have not delivered yet."""
-    reached: int = 0
-    finished: int = 0
-    """Iterations that are over."""
-    running: dict[int, int] = field(default_factory=dict)
-    """Nodes of an iteration that are ready and not done."""
-    inner: dict[int, int] = field(default_factory=dict)
-    """Loops inside an iteration that are not over."""
-    held_back: list[tuple[int, Token]] = field(default_factory=list)
-    over: bool = False
 
 
 @dataclass
@@ -93,7 +42,8 @@ class Executor:
     """The nodes of the last step in the order in which they ran."""
 
     def __post_init__(self) -> None:
-        self.items = _compiled(self.graph, needed(self.graph, self.fetches))
+        self.items = compiled(self.graph, self.fetches)
+        self.resources = Variables(self.memory, self.variables)
         self.constants: dict[str, Any] = {}
         self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
         self.entries = Counter(str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER)
@@ -115,11 +65,11 @@ class Executor:
         self.frames: dict[tuple[str, int, int], Frame] = {}
         root = Frame("")
         self.root = root
-        self.queue: deque[tuple[int, Frame, int]] = deque()
+        self.queue: deque[Tagged] = deque()
         self.fetched: list[Token] = []
         self.iterations: dict[str, int] = {}
-        roots = [(index, root, 0) for index, item in enumerate(self.items) if item.inputs + item.controls == 0]
-        inline: deque[tuple[int, Frame, int]] = deque()
+        roots = [Tagged(index, root, 0) for index, item in enumerate(self.items) if item.inputs + item.controls == 0]
+        inline: deque[Tagged] = deque()
         self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
         self._work_off(inline)
         while self.queue:
@@ -127,6 +77,9 @@ class Executor:
         for token in self.fetched:
             self.memory.release(token.buffer)
         self._drop_state()
+        left = {split_reference(name)[0] for name in self.fetches}.difference(self.order)
+        if left:
+            self._note(f"the step could not be followed to its end: {sorted(left)[0]} was never reached")
 
     def _drop_state(self) -> None:
         """Stacks and arrays end with the step."""
@@ -135,19 +88,19 @@ class Executor:
                 self.memory.release(token.buffer)
             thing.clear()
 
-    def _work_off(self, inline: deque[tuple[int, Frame, int]]) -> None:
+    def _work_off(self, inline: deque[Tagged]) -> None:
         while inline:
             index, frame, iteration = inline.popleft()
             ready = self._run(index, frame, iteration)
-            frame.running[iteration] = frame.running.get(iteration, 1) - 1
+            frame.done(iteration)
             self._clean(frame, iteration, ready)
             self._schedule(ready, inline)
 
-    def _schedule(self, ready: list[tuple[int, Frame, int]], inline: deque[tuple[int, Frame, int]]) -> None:
+    def _schedule(self, ready: list[Tagged], inline: deque[Tagged]) -> None:
         """ExecutorState::ScheduleReady."""
         current = None
         for tagged in ready:
-            if not self.items[tagged[0]].expensive or tagged[1].dead.get((tagged[2], tagged[0]), 0) < 0:
+            if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
                 inline.append(tagged)
                 continue
             if current is not None:
@@ -159,22 +112,20 @@ class Executor:
             else:
                 inline.append(current)
 
-    def _run(self, index: int, frame: Frame, iteration: int) -> list[tuple[int, Frame, int]]:
+    def _run(self, index: int, frame: Frame, iteration: int) -> list[Tagged]:
         item = self.items[index]
-        key = (iteration, index)
-        slots = frame.waiting.pop(key, {})
-        is_dead = frame.dead.pop(key, 0) != 0
-        frame.pending.pop(key, None)
+        slots, is_dead = frame.take(index, iteration)
         op = item.node.op
         self.order.append(item.node.name)
         if is_dead and op not in _MERGE:
-            outputs = [DEAD] * max((edge.port for edge in item.edges if edge.port is not None), default=-1).__add__(1)
             for token in slots.values():
                 self.memory.release(token.buffer)
-            return self._propagate(index, frame, iteration, outputs, True)
+            return self._propagate(index, frame, iteration, [DEAD] * item.ports, True)
         inputs = [slots[slot] for slot in sorted(slots)] if op in _MERGE else [slots.get(slot, DEAD) for slot in range(item.inputs)]
         call = Call(item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, [])
         outputs = self._execute(call, slots)
+        item.runs += 1
+        item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
         for token in outputs:
             self.memory.hold(token.buffer)
         for buffer in call.scratch:
@@ -200,19 +151,31 @@ class Executor:
         if op in _ENTER or op in _EXIT or op in _NEXT or op == "LoopCond":
             return [call.inputs[0]]
         if op in ("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"):
-            return [self._variable(node)]
+            return [self.resources.read(node)]
         if op == "IteratorGetNext" or (op in _FED and not call.inputs):
             return self.feed(node)
         if op in ("Assign", "AssignVariableOp"):
-            return self._assign(call)
+            return self.resources.assign(call)
         if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
-            self._own(call)
+            self.resources.own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
-        outputs = run(call)
+        outputs = self._kernel(call)
         for token in outputs:
             if isinstance(token.resource, (list, dict)):
                 self.state.setdefault("things", []).append(token.resource)
         return outputs
+
+    def _kernel(self, call: Call) -> list[Token]:
+        """What the kernel makes; where it cannot be told, what the graph states, or something like the first input."""
+        try:
+            return run(call)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            self._note(f"what {call.node.op} makes in {call.node.name} is not known, something like its input is taken for it")
+            return guessed(call)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _predicate(self, call: Call) -> int:
         """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another one is taken to be true."""
@@ -221,71 +184,15 @@ class Executor:
             return int(bool(known[0]))
         name = call.node.name
         self.iterations[name] = self.iterations.get(name, 0) + 1
-        if self.iterations[name] == 1:
-            self.notes.append(f"the condition of {name} is not known")
+        if not any(note.startswith("the condition of") for note in self.notes):
+            self._note(f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a branch to be taken")
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
-    def _variable(self, node: Node) -> Token:
-        """The variable's tensor (VariableV2) or a handle to it."""
-        name = node.name
-        shared = node.attributes.get("shared_name")
-        key = str(shared) if node.op == "VarHandleOp" and shared else name
-        variable = self.variables.get(key)
-        if variable is None:
-            shape = node.attributes.get("shape")
-            sizes = tuple(size or 1 for size in shape) if isinstance(shape, tuple) else ()
-            token = Token(sizes, str(node.attributes.get("dtype") or "float32"))
-            variable = self.variables[key] = Variable(key.partition(":")[0] or name, token)
-        if node.op == "VarHandleOp":
-            return Token((), "resource", None, None, resource=variable)
-        token = variable.token
-        return Token(token.shape, token.dtype, None, token.buffer, resource=variable)
-
-    def _own(self, call: Call) -> None:
-        """PrepareToUpdateVariable: a resource variable that somebody still reads is copied before it changes."""
-        for token in call.inputs:
-            variable = token.resource
-            if not isinstance(variable, Variable) or token.dtype != "resource":
-                continue
-            buffer = variable.token.buffer
-            if buffer is not None and buffer.holders > 1:
-                self._give(variable, self.memory.allocate(variable.name, "VarHandleOp", buffer.size_bytes, variable.token.shape, variable.token.dtype))
-
-    def _give(self, variable: Variable, buffer: Buffer | None) -> None:
-        """Another buffer for a variable; the old one lives as long as it is read."""
-        old = variable.token.buffer
-        self.memory.hold(buffer)
-        variable.token = Token(variable.token.shape, variable.token.dtype, None, buffer)
-        self.memory.release(old)
-
-    def _assign(self, call: Call) -> list[Token]:
-        """A resource variable takes the value's buffer. A reference variable takes it at first, when nobody else holds it, else a copy; later it is overwritten."""
-        variable: Variable = call.inputs[0].resource
-        value = call.inputs[1]
-        if call.node.op == "AssignVariableOp":
-            variable.initialized = True
-            buffer = value.buffer
-            if buffer is not None and buffer.persistent:  # a constant of the graph
-                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype)
-            variable.token = Token(value.shape, value.dtype, None, variable.token.buffer)
-            self._give(variable, buffer)
-            return []
-        if not variable.initialized:
-            variable.initialized = True
-            buffer = value.buffer
-            if value.bytes and (buffer is None or not call.is_last(value)):
-                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype, PERSISTENT)
-            variable.token = Token(value.shape, value.dtype, None, buffer)
-            self.memory.hold(buffer)
-            if buffer is not None:
-                buffer.persistent = True
-        return [variable.token]
-
-    def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[tuple[int, Frame, int]]:
+    def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[Tagged]:
         """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are ready."""
         item = self.items[index]
         op = item.node.op
-        ready: list[tuple[int, Frame, int]] = []
+        ready: list[Tagged] = []
         target_frame, target_iteration = frame, iteration
         if op in _ENTER:
             target_frame, target_iteration = self._frame(item.node, frame, iteration), 0
@@ -312,9 +219,9 @@ class Executor:
         self._activate(item, target_frame, target_iteration, outputs, is_dead, ready)
         return ready
 
-    def _clean(self, frame: Frame, iteration: int, ready: list[tuple[int, Frame, int]]) -> None:
+    def _clean(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
         """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that is over tells its parent."""
-        while frame is not self.root and not frame.over and self._is_over(frame, iteration):
+        while frame is not self.root and not frame.over and frame.is_over(iteration):
             frame.finished = iteration + 1
             if frame.held_back:
                 held, frame.held_back = frame.held_back, []
@@ -335,11 +242,6 @@ class Executor:
                 continue
             iteration += 1
 
-    def _is_over(self, frame: Frame, iteration: int) -> bool:
-        if iteration != frame.finished or frame.running.get(iteration, 0) or frame.inner.get(iteration, 0):
-            return False
-        return iteration > 0 or frame.entries == 0
-
     def _forget(self, frame: Frame) -> None:
         """Tokens that never met all their companions die with the loop."""
         for slots in frame.waiting.values():
@@ -357,20 +259,20 @@ class Executor:
         self.frames[key].entries -= 1
         return self.frames[key]
 
-    def _keep_constant(self, frame: Frame, index: int, token: Token, ready: list[tuple[int, Frame, int]]) -> None:
+    def _keep_constant(self, frame: Frame, index: int, token: Token, ready: list[Tagged]) -> None:
         """A loop's constant is given to every iteration, those that have begun and those to come."""
         frame.constants.append((index, token))
         self.memory.hold(token.buffer)
         for iteration in range(frame.reached + 1):
             self._activate(self.items[index], frame, iteration, [token], False, ready)
 
-    def _begin(self, frame: Frame, iteration: int, ready: list[tuple[int, Frame, int]]) -> None:
+    def _begin(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
         if iteration > frame.reached:
             frame.reached = iteration
             for index, token in frame.constants:
                 self._activate(self.items[index], frame, iteration, [token], False, ready)
 
-    def _activate(self, item: Item, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool, ready: list[tuple[int, Frame, int]]) -> None:
+    def _activate(self, item: Item, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool, ready: list[Tagged]) -> None:
         for edge in item.edges:
             target = self.items[edge.target]
             key = (iteration, edge.target)
@@ -387,15 +289,9 @@ class Executor:
             left = frame.pending.get(key, target.inputs + target.controls) - 1
             frame.pending[key] = left
             if left == 0:
-                self._ready(edge.target, frame, iteration, ready)
+                ready.append(frame.ready(edge.target, iteration))
 
-    def _ready(self, index: int, frame: Frame, iteration: int, ready: list[tuple[int, Frame, int]]) -> None:
-        frame.running[iteration] = frame.running.get(iteration, 0) + 1
-        ready.append((index, frame, iteration))
-
-    def _to_merge(
-        self, edge: Edge, target: Item, frame: Frame, key: tuple[int, int], token: Token | None, died: bool, ready: list[tuple[int, Frame, int]]
-    ) -> None:
+    def _to_merge(self, edge: Edge, target: Item, frame: Frame, key: tuple[int, int], token: Token | None, died: bool, ready: list[Tagged]) -> None:
         """A Merge runs with its first living input, or dead once all inputs that can come are dead."""
         state = frame.pending.get(key)
         if state == -1:
@@ -414,36 +310,5 @@ class Executor:
         elif frame.dead.get(key, 0) < target.inputs:
             return
         frame.pending[key] = -1
-        self._ready(key[1], frame, key[0], ready)
-
-
-def needed(graph: Graph, fetches: Iterable[str]) -> list[str]:
-    """The nodes that the fetches need, in the graph's order."""
-    wanted: set[str] = set()
-    stack = [split_reference(name)[0] for name in fetches]
-    while stack:
-        name = stack.pop()
-        if name in wanted or name not in graph.nodes:
-            continue
-        wanted.add(name)
-        stack += [split_reference(reference)[0] for reference in graph.nodes[name].inputs]
-    return [name for name in graph.nodes if name in wanted]
-
-
-def _compiled(graph: Graph, names: list[str]) -> list[Item]:
-    place = {name: index for index, name in enumerate(names)}
-    items = []
-    for name in names:
-        node = graph.nodes[name]
-        data = sum(not reference.startswith("^") for reference in node.inputs)
-        items.append(Item(node, data, len(node.inputs) - data, expensive=node.op not in CHEAP))
-    for index, item in enumerate(items):
-        slot = 0
-        for reference in item.node.inputs:
-            source, port = split_reference(reference)
-            control = reference.startswith("^")
-            if source not in place:
-                continue
-            items[place[source]].edges.append(Edge(index, slot, None if control else port))
-            slot += not control
-    return items
+        iteration, number = key
+        ready.append(frame.ready(number, iteration))

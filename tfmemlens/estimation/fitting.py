@@ -38,6 +38,8 @@ class Known:
     """Whether the step ran to its end; a failed one shows only what lived when it died."""
     remark: str | None = None
     """What the answer rests on beside the trace."""
+    anew: Callable[[int], Known] | None = None
+    """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than scaled to it."""
 
 
 def fit(known: Known) -> Fit:
@@ -89,6 +91,12 @@ def predict(step: Step, batch: int, known: Known | None = None) -> Prediction:
         peak = step.timeline.peak_bytes
         error = round(peak * (step.timeline.error_share or _MARGIN)) if step.timeline.predicted else 0
         return Prediction(batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak)
+    if known and known.anew:
+        other = known.anew(batch).step
+        within = other.peak_under(batch, known.limit_bytes, known.grows) if known.limit_bytes is not None else None
+        peak = other.timeline.peak_bytes if within is None else min(within, other.timeline.peak_bytes)
+        error = round(peak * (other.timeline.error_share or _MARGIN))
+        return Prediction(batch, peak, peak - error, peak + error)
     limited = step.peak_under(batch, known.limit_bytes, known.grows) if known and known.limit_bytes is not None else None
     peak = step.peak_bytes(batch) if limited is None else limited
     least = step.least_bytes(batch)
@@ -97,9 +105,10 @@ def predict(step: Step, batch: int, known: Known | None = None) -> Prediction:
 
 def largest_batch(step: Step, known: Known) -> int:
     """The largest batch whose every request finds a chunk; 0 if not even one sample does."""
-    limit = known.limit_bytes
+    limit, anew = known.limit_bytes, known.anew
     assert limit is not None
-    return largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
+    scaled = largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
+    return scaled if anew is None else nearest(lambda batch: anew(batch).step.fits(batch, limit, known.grows), scaled)
 
 
 def largest(fits: Callable[[int], bool], start: int) -> int:
@@ -110,6 +119,22 @@ def largest(fits: Callable[[int], bool], start: int) -> int:
         if high > _MOST:
             return low
     while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def nearest(fits: Callable[[int], bool], guess: int) -> int:
+    """The same as `largest`, asked first round a guess and then in growing steps from there: for what is dear to ask."""
+    step = max(guess // 50, 1)
+    low, high = (guess, guess + step) if guess == 0 or fits(guess) else (max(guess - step, 0), guess)
+    while low > 0 and low != guess and not fits(low):
+        step *= 2
+        low, high = max(low - step, 0), low
+    while high != guess and high <= _MOST and fits(high):
+        step *= 2
+        low, high = high, high + step
+    while high - low > max(low // 200, 1):
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low

@@ -5,13 +5,14 @@ Results above 10 MiB are left to the step (`kMaxConstantSize`), but for Fill, wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from tfmemlens.costs.bfc import Pool
 from tfmemlens.estimation.axes import topological
-from tfmemlens.estimation.executor import needed
+from tfmemlens.estimation.compiled import needed
 from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS, Call, run
 from tfmemlens.estimation.tokens import Memory, Token
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -21,6 +22,7 @@ from tfmemlens.units import MIB
 MOST_BYTES = 10 * MIB
 _SHAPES = frozenset("Shape ShapeN Size Rank BroadcastGradientArgs VariableShape ConcatOffset".split())
 _VARIABLES = frozenset("VariableV2 Variable VarHandleOp".split())
+_ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
 _NEVER = frozenset(
     """RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal
     StatelessRandomNormalV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomUniformIntV2 Enter RefEnter Exit RefExit Merge RefMerge Switch
@@ -42,14 +44,14 @@ class Feeds(Protocol):
         ...
 
 
-def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, merge: bool = False) -> Graph:
-    """The graph with constants in place of what can be computed once; with `merge` zeros of one shape are one constant, as in an initializer."""
+def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, by_name: bool = False) -> Graph:
+    """The graph with constants in place of what can be computed once, and equal ones merged; `by_name` puts the nodes in the order of their names, as in an initializer."""
     graph = Graph({name: graph.nodes[name] for name in needed(graph, fetches)}, graph.functions, graph.producer)
     found = _Static(graph, feeds)
     for node in topological(graph):
         found.visit(node)
     changed = Graph(found.replaced(), graph.functions, graph.producer)
-    return _merged(changed) if merge else changed
+    return _merged(Graph({name: changed.nodes[name] for name in sorted(changed.nodes)}, graph.functions, graph.producer) if by_name else changed)
 
 
 class _Static:
@@ -86,6 +88,8 @@ class _Static:
         try:
             outputs = run(self._call(node, inputs))
         except (IndexError, ValueError, TypeError, ZeroDivisionError):  # a shape that the step alone will know
+            return
+        if not outputs or any(token.dtype in ("variant", "resource") for token in outputs):  # an effect, such as Assert, or a list that will be filled
             return
         names = {name for name, _ in data}
         constant = names <= self.constant and (all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill")
@@ -140,7 +144,7 @@ class _Static:
 
 def _made(name: str, node: Node, token: Token, controls: tuple[str, ...]) -> Node:
     value = Constant(token.shape, token.dtype, token.values)
-    return Node(name, "Const", controls, node.device, {"value": value, "dtype": value.dtype, "filled": "zeros" if name.endswith("zeros") else name})
+    return Node(name, "Const", controls, node.device, {"value": value, "dtype": value.dtype, "_class": node.attributes.get("_class")})
 
 
 def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) -> str:
@@ -153,18 +157,20 @@ def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) 
 
 
 def _merged(graph: Graph) -> Graph:
-    """Equal constants of zeros are one, and nodes stand in the order of their names."""
+    """Zeros of one shape that stand beside one variable (`_class`), or beside none, are one constant."""
     same: dict[tuple[object, ...], str] = {}
     renamed: dict[str, str] = {}
     for name in sorted(graph.nodes):
         node = graph.nodes[name]
         value = node.attributes.get("value")
-        if node.op == "Const" and node.attributes.get("filled") == "zeros" and isinstance(value, Constant):
-            kept = same.setdefault((value.shape, value.dtype), name)
+        if node.op == "Const" and _ZEROS.search(name) and isinstance(value, Constant):
+            kept = same.setdefault((value.shape, value.dtype, node.attributes.get("_class")), name)
             if kept != name:
                 renamed[name] = kept
     nodes = {
-        name: replace(graph.nodes[name], inputs=tuple(_renamed(reference, renamed) for reference in graph.nodes[name].inputs)) for name in sorted(graph.nodes)
+        name: replace(node, inputs=tuple(_renamed(reference, renamed) for reference in node.inputs))
+        for name, node in graph.nodes.items()
+        if name not in renamed
     }
     return Graph(nodes, graph.functions, graph.producer)
 

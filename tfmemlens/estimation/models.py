@@ -22,8 +22,6 @@ _GPU_ERROR = 0.30
 
 def capture(network: Network, settings: Settings = Settings()) -> Capture:
     """The capture. Raises UsageError where the settings do not fit the model."""
-    if settings.batch < 1:
-        raise UsageError(f"a batch of {settings.batch} is no batch", "give --batch 1 or more")
     chosen = settings if settings.optimizer or not settings.training else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     found, chosen = _predicted(network, settings, chosen)
     timeline = replace(found.timeline, error_share=error_share(found, chosen))

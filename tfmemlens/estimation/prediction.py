@@ -11,7 +11,8 @@ from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation import optimizers, steps
 from tfmemlens.estimation.execution import Life, Run, run
-from tfmemlens.estimation.tape import Buffer, Value
+from tfmemlens.estimation.standing import stand
+from tfmemlens.estimation.tape import Buffer
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.network import Network
@@ -39,9 +40,9 @@ def predict(network: Network, settings: Settings) -> Prediction:
     """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer."""
     done = networks.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
-    step = steps.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype)
+    step = steps.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype, settings.workers)
     pool = Pool()
-    standing = _stand(pool, step)
+    standing = stand(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     runs = _settled(step, pool, standing, kept, settings)
     middle = runs[len(runs) // 2]
@@ -52,10 +53,10 @@ def predict(network: Network, settings: Settings) -> Prediction:
 def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> list[tuple[Mapping[int, int], Run]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
     found: list[tuple[Mapping[int, int], Run]] = []
-    chance = Random(0)
+    chance, order = Random(0), Random(1)
     for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 3):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
-        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None)
+        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None, order)
         found.append((sizes, result))
         standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
         for buffer, chunk in result.standing.items():
@@ -70,32 +71,39 @@ def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | Non
     for name in settings.inputs:
         if name and name not in names:
             raise UsageError(f"the model has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'not known'}")
-    sizes = dict(settings.inputs)
-    for ref in network.inputs if settings.sequence is not None else ():
-        own = network[ref.layer].config.get("batch_shape") or network[ref.layer].config.get("batch_input_shape")
-        shape = list(sizes.get(ref.layer, sizes.get("", own[1:] if isinstance(own, list | tuple) else [None])))
-        sizes[ref.layer] = [settings.sequence if size is None else size for size in shape[:1]] + shape[1:]
-    return sizes
+    own = {ref.layer: _own_sizes(network, ref.layer) for ref in network.inputs}
+    sizes: dict[str, Sequence[int | None]] = {name: _without_batch(name, given, own, settings.batch) for name, given in settings.inputs.items()}
+    if settings.sequence is None:
+        return sizes
+    shapes = {name: list(sizes.get(name, sizes.get("", [None] if known is None else known))) for name, known in own.items()}
+    if shapes and all(shape[:1] != [None] for shape in shapes.values()):
+        fixed = ", ".join(f"{name} at {shape[0]}" for name, shape in shapes.items() if shape)
+        raise UsageError(f"the model leaves no length open for --sequence: it fixes {fixed}", "--input-shape gives all sizes of an input anew")
+    return sizes | {name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]] for name, shape in shapes.items()}
 
 
-def _stand(pool: Pool, step: steps.Step) -> dict[int, Chunk]:
-    """Weights, slots, scalars and the batch take their chunks in the order in which a program makes them."""
-    found = {weight.buffer: _initialized(pool, weight) for _, weight, _ in step.weights}
-    found |= {slot.buffer: pool.allocate(slot.bytes) for _, slot in step.slots}
-    found |= {value.buffer: pool.allocate(value.bytes) for value in step.scalars}
-    found |= {value.buffer: pool.allocate(value.bytes) for value in step.inputs}
-    return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
+def _own_sizes(network: Network, name: str) -> list[int | None] | None:
+    """What the model says of its input, without the batch."""
+    config = network[name].config
+    found = config.get("batch_shape") or config.get("batch_input_shape")
+    return list(found[1:]) if isinstance(found, list | tuple) else None
 
 
-def _initialized(pool: Pool, weight: Value) -> Chunk | None:
-    """A random initialiser makes numbers, scales and shifts them: the variable keeps the last of three buffers."""
-    if len(weight.shape) < 2:
-        return pool.allocate(weight.bytes)
-    drawn, scaled, shifted = (pool.allocate(weight.bytes) for _ in range(3))
-    for chunk in (drawn, scaled):
-        if chunk:
-            pool.free(chunk)
-    return shifted
+def _without_batch(name: str, given: Sequence[int | None], own: Mapping[str, list[int | None] | None], batch: int) -> Sequence[int | None]:
+    """The sizes as they are asked for; elsewhere `--input-shape` has the batch in front, so one too many may be that. Raises UsageError."""
+    known = {each: sizes for each, sizes in own.items() if sizes is not None and name in ("", each)}
+    if not known or any(len(sizes) == len(given) for sizes in known.values()):
+        return given
+    where, sizes = next(iter(known.items()))
+    if len(given) != len(sizes) + 1:
+        example = "x".join(str(size or "N") for size in sizes)
+        raise UsageError(
+            f"the input {where} takes {len(sizes)} sizes, and --input-shape gives {len(given)}", f"leave the batch out, as in --input-shape {example}"
+        )
+    if given[0] not in (None, batch):
+        rest = "x".join(str(size) for size in given[1:])
+        raise UsageError(f"--input-shape leaves the batch out here, and the batch is {batch}", f"write --input-shape {rest} --batch {given[0]}")
+    return given[1:]
 
 
 def _timeline(step: steps.Step, settled: tuple[Mapping[int, int], Run], settings: Settings) -> Timeline:

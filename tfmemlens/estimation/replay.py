@@ -51,6 +51,8 @@ class Step:
     """Nodes whose standing buffers are gone."""
     standing_laws: Sequence[Law] = ()
     """Of the rows that stood before the step; empty: nothing of them grows."""
+    partial: bool = False
+    """Whether this is what a failed step held when it died: no order of events, so sums of requests stand for the pool's peak."""
     order: Sequence[tuple[int, bool]] | None = None
     """Another order of events than the measured one: (row, whether it is born)."""
 
@@ -136,6 +138,9 @@ class Step:
 
     def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
         """The peak of the last of a few equal steps after what stood before; None when a request does not fit."""
+        if self.partial:
+            least = self.least_bytes(batch)
+            return least if limit_bytes is None or least <= limit_bytes else None
         extra = max(self.baseline_bytes - _held(_order(self._standing(self.batch), history.zeros), history), 0)
         order = _order(self._standing(batch), history.zeros)
         if limit_bytes is not None and extra >= limit_bytes:

@@ -1,6 +1,6 @@
 """What Grappler does to a training graph before its first step, as far as memory and order feel it.
 
-Constants are folded (`folding`); constants of two multiplications are pulled together (ConstantPushDown); what only control edges wait for is not computed
+Constants are folded (`folding`); constant factors and terms are pushed down (ConstantPushDown); convolutions and products swallow what follows them (`fusing`); what only control edges wait for is not computed
 (the gradient of the input images, for one); Identity and NoOp are bypassed; nodes are put in topological order, breadth first.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from tfmemlens.estimation.executor import needed
+from tfmemlens.estimation.compiled import needed
 from tfmemlens.estimation.folding import Feeds, folded
+from tfmemlens.estimation.fusing import fused
 from tfmemlens.estimation.kernels import ELEMENTWISE, KERNELS, broadcast
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
@@ -23,7 +24,11 @@ _EFFECTS = frozenset(
     TensorArrayGradV3 TensorArrayWriteV3 TensorArrayScatterV3 ScatterUpdate ResourceScatterAdd ResourceScatterUpdate NoOp ControlTrigger Merge Switch Enter
     Exit NextIteration LoopCond VarHandleOp VariableV2 Variable ReadVariableOp _Arg _Retval Placeholder IteratorGetNext Const""".split()
 )
+_COMMUTATIVE = frozenset("Add AddV2 AddN Mul Maximum Minimum Equal NotEqual LogicalAnd LogicalOr SquaredDifference AccumulateNV2".split())
 _LOOPS = frozenset("Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split())
+_DIVISIONS = frozenset(("Div", "RealDiv"))
+_FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
+"""Ops through which a constant is pushed down."""
 _MOST_BYTES = 10 * MIB
 _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
     lambda name: (0, name),
@@ -37,32 +42,51 @@ _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
 def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds, variant: int = 0) -> Graph:
     """The graph as the executor would get it. TensorFlow keeps readers in sets, so their order differs from run to run: `variant` is one of them."""
     graph = folded(graph, fetches, feeds)
-    nodes = _pushed_down(dict(graph.nodes), graph)
-    nodes = _bypassed(nodes, {split_reference(name)[0] for name in fetches})
-    nodes = _without_idle(nodes, fetches)
+    fetched = {split_reference(name)[0] for name in fetches}
+    nodes = _without_idle(_bypassed(dict(graph.nodes), fetched), fetches)
+    graph = Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer)
+    nodes = _sorted_inputs(fused(_pushed_down(dict(graph.nodes), graph), fetched))
     return ordered(Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer), variant)
 
 
 def _pushed_down(nodes: dict[str, Node], graph: Graph) -> dict[str, Node]:
-    """(x * c) * d becomes x * (c * d): the inner product is a constant then."""
-    for node in list(nodes.values()):
-        if node.op != "Mul" or len(node.inputs) != 2:
+    """(x * y) * c becomes (c * y) * x, ConstantFolding::ConstantPushDown: where y is a constant, too, the inner product is one. A constant divisor is a factor."""
+    for name in list(nodes):
+        node = nodes[name]
+        family = next((family for family in _FAMILIES if node.op in family), None)
+        if family is None or len([each for each in node.inputs if not each.startswith("^")]) != 2 or node.attributes.get("T") in ("float16", "bfloat16"):
             continue
-        for outer, inner in (node.inputs, node.inputs[::-1]):
-            first, second = nodes.get(split_reference(outer)[0]), nodes.get(split_reference(inner)[0])
-            if first is None or second is None or first.op != "Const" or second.op != "Mul" or len(graph.consumers.get(second.name, ())) != 1:
-                continue
-            parts = [nodes.get(split_reference(reference)[0]) for reference in second.inputs[:2]]
-            constant = next((part for part in parts if part is not None and part.op == "Const"), None)
-            if constant is None:
-                continue
-            other = second.inputs[1 - parts.index(constant)]
-            made = _product(first, constant)
-            if made is not None:
-                nodes[second.name] = Node(second.name, "Const", (), second.device, {"value": made, "dtype": made.dtype})
-                nodes[node.name] = replace(node, inputs=(other, second.name, *node.inputs[2:]))
-            break
+        sides = [nodes.get(split_reference(reference)[0]) for reference in node.inputs[:2]]
+        if node.op in _DIVISIONS and (sides[1] is None or sides[1].op != "Const"):
+            continue
+        place = next((index for index, side in enumerate(sides) if side is not None and side.op == "Const"), None)
+        inner = None if place is None else sides[1 - place]
+        if place is None or inner is None or inner.op not in family or inner.op in _DIVISIONS or len(graph.consumers.get(inner.name, ())) != 1:
+            continue
+        _push(nodes, node, inner, place)
     return nodes
+
+
+def _push(nodes: dict[str, Node], node: Node, inner: Node, place: int) -> None:
+    """The outer constant and one of the inner factors change places."""
+    leaves = [nodes.get(split_reference(reference)[0]) for reference in inner.inputs[:2]]
+    constant = [leaf is not None and leaf.op == "Const" for leaf in leaves]
+    if None in leaves or all(constant) or len(leaves) != 2:
+        return
+    moved = 1 if constant[0] else 0
+    outer, kept = nodes[split_reference(node.inputs[place])[0]], leaves[1 - moved]
+    made = _product(outer, kept) if kept is not None and constant[1 - moved] else None
+    if any(constant) and made is None:
+        return
+    if made is not None:
+        nodes[inner.name] = Node(inner.name, "Const", (), inner.device, {"value": made, "dtype": made.dtype})
+    else:
+        value = outer.attributes.get("value")
+        if not isinstance(value, Constant) or value.shape != ():
+            return
+        inputs = (node.inputs[place], inner.inputs[1]) if moved == 0 else (inner.inputs[0], node.inputs[place])
+        nodes[inner.name] = replace(inner, inputs=(*inputs, *inner.inputs[2:]))
+    nodes[node.name] = replace(node, op=inner.op, inputs=(inner.name, inner.inputs[moved], *node.inputs[2:]))
 
 
 def _product(left: Node, right: Node) -> Constant | None:
@@ -117,6 +141,17 @@ def _plain(node: Node, nodes: Mapping[str, Node]) -> bool:
     """Whether an Identity may go: not behind a Switch, where it marks the branch, nor behind a reference variable, whose read it is."""
     source = nodes.get(split_reference(node.inputs[0])[0]) if node.inputs else None
     return source is not None and source.op not in _LOOPS and source.op not in ("VariableV2", "Variable")
+
+
+def _sorted_inputs(nodes: dict[str, Node]) -> dict[str, Node]:
+    """Inputs of commutative ops in the order of their names, as ArithmeticOptimizer leaves them: the first that may be written over is."""
+    result = {}
+    for name, node in nodes.items():
+        if node.op in _COMMUTATIVE:
+            data = [each for each in node.inputs if not each.startswith("^")]
+            node = replace(node, inputs=(*sorted(data), *node.inputs[len(data) :]))
+        result[name] = node
+    return result
 
 
 def _control(reference: str) -> str:

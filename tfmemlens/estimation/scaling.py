@@ -12,6 +12,7 @@ from tfmemlens.costs import col_buffer
 from tfmemlens.estimation import volumes
 from tfmemlens.estimation.axes import INPUTS, Axis, Marks, batch_axis, length_axis, marks_of, shape_of, side_axis
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES, tensor_bytes
@@ -88,6 +89,13 @@ def laws_of(timeline: Timeline, graph: Graph | None, batch: int, cache: volumes.
     marks = marks_of(graph, batch_axis(batch)) if graph else {}
     weights = _weight_shapes(timeline, graph)
     return [_volume_law(row, graph, batch, cache) or _law(row, graph, marks, batch, weights) for row in timeline.table]
+
+
+def partial_laws_of(timeline: Timeline, kinds: Sequence[Kind], batch: int) -> list[Law]:
+    """The same for what a failed step held, so that no batch is called too large that may fit: what has no name may all have grown with the batch."""
+    named = laws_of(timeline, None, batch)
+    rows = zip(timeline.table, kinds, named, strict=True)
+    return [_proportional(row.requested_bytes or row.size_bytes, batch) if kind is Kind.UNATTRIBUTED and row.shape is None else law for row, kind, law in rows]
 
 
 def standing_laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> list[Law]:
@@ -287,4 +295,4 @@ def input_rank(graph: Graph | None) -> int | None:
     return max(found)[1] if found else None
 
 
-__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "shares_of_half", "side_axis", "standing_laws_of"]
+__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "partial_laws_of", "shares_of_half", "side_axis", "standing_laws_of"]

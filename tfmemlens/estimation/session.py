@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from tfmemlens.costs.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.executor import Executor, needed
+from tfmemlens.estimation.compiled import needed
+from tfmemlens.estimation.executor import Executor
 from tfmemlens.estimation.folding import folded
-from tfmemlens.estimation.rewriting import rewritten
+from tfmemlens.estimation.inlining import inlined, unchained
+from tfmemlens.estimation.rewriting import ordered, rewritten
 from tfmemlens.estimation.tokens import Memory, Token, Variable
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -21,6 +23,8 @@ from tfmemlens.units import MIB
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+_KERAS_TARGET = re.compile(r"_targets?(?:_\d+)?\Z")
+"""Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of the allocator."""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -32,39 +36,38 @@ def of_graph(
     shapes: Mapping[str, Shape] | None = None,
     device: str = "cpu",
     limit_bytes: int | None = None,
-    first_region_bytes: int | None = None,
     threads: int = 1,
-    initializers: Graph | None = None,
     optimized: bool = False,
     held_inputs: bool = False,
     variant: int = 0,
     steps: int = _STEPS,
+    notes: list[str] | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
-    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. `initializers` is the graph
-    that holds the variables' initial values when it is another one. An `optimized` graph has been through Grappler already.
-    `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
-    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to. Raises UsageError when a fetch is not in the graph or an input's shape is not known.
+    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. An `optimized` graph has been
+    through Grappler already. `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
+    `notes` takes what could not be followed.
+    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to.
+    Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
-    names = tuple(resolved(graph, fetches))
-    memory = Memory(Pool(None, True, first_region_bytes or _first_region(graph.producer)))
+    graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
+    graph = unchained(graph) if optimized else graph
+    memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)))
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
-    notes: list[str] = []
-    _initialize(initializers or graph, graph, names, memory, variables, threads)
-    executor = Executor(graph if optimized else rewritten(graph, names, feeds, variant), memory, names, feeds, variables, threads, notes)
-    _complete(variables, graph, executor, memory)
+    _initialize(graph, memory, variables, threads)
+    ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
+    executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
+    _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory
     begun = row = baseline = 0
-    order: list[tuple[str, int]] = []
     for _ in range(steps):
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
         executor.step()
-        order = [(name, begun) for name in executor.order]
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, [name for name, _ in order])
+    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, executor.order)
 
 
 def _first_region(version: str | None) -> int:
@@ -120,6 +123,8 @@ class _Feeds:
             if self.batch is None:
                 raise UsageError(f"the batch of the input {name} is not known", "give it with --batch")
             shape = (self.batch, *shape[1:])
+        if None in shape and _KERAS_TARGET.search(name):
+            shape = tuple(size if size is not None else 1 for size in shape)
         if None in shape:
             raise UsageError(f"the input {name} has dimensions that the graph leaves open: {list(shape)}", "give its whole shape with --input-shape")
         return Token(tuple(size or 0 for size in shape), known.dtype or "float32")
@@ -150,14 +155,13 @@ def candidates(graph: Graph) -> list[str]:
     return [name for count, name in sorted(counted, key=lambda pair: (-pair[0], pair[1])) if count]
 
 
-def _initialize(source: Graph, graph: Graph, names: Sequence[str], memory: Memory, variables: dict[str, Variable], threads: int) -> None:
+def _initialize(graph: Graph, memory: Memory, variables: dict[str, Variable], threads: int) -> None:
     """Run the variables' initial assignments, as `global_variables_initializer` does: its constants stay in memory, too."""
-    assignments = [node.name for node in source if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, source)]
+    assignments = [node.name for node in graph if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, graph)]
     if not assignments:
         return
-    del graph, names
     feeds = _Feeds(1, {})
-    Executor(folded(source, assignments, feeds, merge=True), memory, tuple(assignments), feeds, variables, threads).step()
+    Executor(folded(graph, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads).step()
 
 
 def _is_first(node: Node, graph: Graph) -> bool:
@@ -166,22 +170,22 @@ def _is_first(node: Node, graph: Graph) -> bool:
     return target is not None and target.op in _VARIABLES and node.name.startswith(target.name) and node.name[len(target.name) :].startswith("/Assign")
 
 
-def _complete(variables: dict[str, Variable], graph: Graph, executor: Executor, memory: Memory) -> None:
-    """Variables without an initial assignment get their buffer by their shape."""
-    del graph
-    for item in executor.items:
-        node = item.node
-        if node.op not in _VARIABLES:
+def _complete(executor: Executor, memory: Memory) -> None:
+    """Variables without an initial assignment get their buffer by their shape, as eager code makes them: random numbers by way of two more tensors."""
+    nodes = [item.node for item in executor.items if item.node.op in _VARIABLES]
+    for node in sorted(nodes, key=lambda node: int(str(node.attributes.get("_tfmemlens_made") or 0))):
+        variable = executor.resources.read(node).resource
+        type_ = variable.token
+        if variable.initialized or not type_.bytes:
             continue
-        token = executor._variable(node)
-        variable = token.resource
-        if not variable.initialized and variable.token.bytes:
-            variable.initialized = True
-            type_ = variable.token
-            lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
-            type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
-            memory.hold(type_.buffer)
-    del variables
+        variable.initialized = True
+        is_random = node.attributes.get("_tfmemlens_filled") is False
+        drawn = [memory.temporary(node.name, node.op, type_.bytes, type_.shape, type_.dtype) for _ in range(2 if is_random else 0)]
+        lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
+        type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
+        memory.hold(type_.buffer)
+        for buffer in drawn:
+            memory.free(buffer)
 
 
 def _timeline(

@@ -9,7 +9,7 @@ def enable_report(api: Api) -> str | None:
     """How to get the list of live tensors with the next OOM; None where this TensorFlow cannot."""
     if api.newest < (1, 5) or api.front_end is FrontEnd.JAX:
         return None
-    if api.front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION) or (api.front_end is FrontEnd.KERAS and api.oldest >= (2, 0)):
+    if api.front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION) or (api.front_end in (FrontEnd.KERAS, FrontEnd.UNKNOWN) and api.is_tf2):
         return None
     if api.front_end is FrontEnd.KERAS and api.is_tf1:
         return (

@@ -82,6 +82,7 @@ def proven(case: Case, rows: list[Row]) -> list[LayoutCause]:
 
 
 def told(proven: list[LayoutCause]) -> str:
+    """The gravest proven cause as a clause: `most because …`."""
     return f"{'most ' if len(proven) > 1 else ''}because {proven[0].because}"
 
 

@@ -16,6 +16,8 @@ def smaller_batch(moment: Moment) -> Remedy:
     """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and slots stay."""
     scaling = _growing_with_batch(moment)
     batch = _batch(moment)
+    if batch == 1 and not scaling:
+        return Remedy("the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten sequences), or the model")
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     training = "" if is_forward_only(moment) else "; accumulate gradients over two steps if you need the same effective batch"
     return Remedy(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
-from tfmemlens.model.case import Case, Moment, Naming
+from tfmemlens.model.case import Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import Size, human, human_size
@@ -68,6 +68,11 @@ def size_of(allocation: Allocation) -> Size:
 def failures(case: Case) -> Iterator[tuple[int, Moment]]:
     """The moments that are failed requests, with their index."""
     return ((index, moment) for index, moment in enumerate(case.moments) if moment.request)
+
+
+def requests(case: Case) -> Iterator[tuple[int, Moment, Request]]:
+    """The same with what was asked for."""
+    return ((index, moment, moment.request) for index, moment in enumerate(case.moments) if moment.request)
 
 
 def attributed(moment: Moment) -> bool:
@@ -135,6 +140,12 @@ def on_host(moment: Moment) -> bool:
         or "CPU" in (failed.device or "").upper()
         or (failed.allocator or "").lower() in ("cpu", "mklcpu", "gpu_host_bfc", "cuda_host_bfc")
     )
+
+
+def cut_list(moment: Moment) -> bool:
+    """Whether the largest buffers of a compiler's list are missing, so that no share of the whole can be told."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return compiler is not None and compiler.cut
 
 
 def held(moment: Moment) -> int:

@@ -7,7 +7,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
-from tfmemlens.units import human, percent
+from tfmemlens.units import human, human_size, percent
 
 _TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory", "memory-profile", "graph-def", "meta-graph", "saved-model"}
 
@@ -55,6 +55,11 @@ def _what(moment: Moment) -> str:
     if request is None:
         timeline = moment.timeline
         bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""
+        if timeline and moment.below_peak and moment.peak_micros is not None:
+            since = moment.peak_micros - timeline.events[0][0]
+            when = f"line {moment.peak_micros:,.0f}" if timeline.ordinal else f"{since / 1000:,.1f} ms"
+            held = human(moment.attribution.table.total_bytes)
+            return f"At {when} this step holds {held} on {timeline.allocator}, below its peak of {human(timeline.peak_bytes)}"
         return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
     failed = request.failed
     where = place(moment)
@@ -64,17 +69,22 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.PROGRAM:
         return f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
-        return f"A TPU program needs {tensor_text(moment)}"
+        if moment.incident and moment.incident.compiler and moment.incident.compiler.free and not failed.executable:
+            return f"A buffer of {tensor_text(moment)} found no room on the TPU"
+        name = f" {failed.executable}" if failed.executable else ""
+        return f"The TPU program{name} needs {tensor_text(moment)}" if failed.size else f"The TPU program{name} does not fit"
     if failed.kind is RequestKind.HOST:
         return f"Host memory (not the GPU's) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"A copy to the device found no memory{at}"
     if failed.kind is RequestKind.WORKSPACE:
-        return f"cuDNN or cuBLAS found no memory for its workspace{at}"
+        return f"A call of cuDNN or cuBLAS failed{at}"
     if failed.kind is RequestKind.DRIVER:
         return f"The driver refused memory{at}"
     if failed.shape is None and failed.size is None:
-        return "Memory ran out"
+        books = moment.balance
+        used = f", with {human_size(books.in_use)} of {human_size(books.limit)} in use" if books.in_use and books.limit and books.limit.bytes else ""
+        return f"Memory ran out{at}{used}"
     return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
 
 

@@ -2,7 +2,7 @@
 
 What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a garbage collection of free regions are printed seconds before
 many an OOM. They are warnings of their own; people search for them in vain.
-When it fires: such lines stand in a log that also has a failure.
+When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free system memory` is all there is.
 What to do: ignore them.
 """
 
@@ -12,12 +12,22 @@ from collections.abc import Iterator
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.units import human_size
 
 
 def check(case: Case) -> Iterator[Finding]:
-    if not case.moments:
+    if case.moments:
+        for what, count, line in case.capture.surroundings.harmless:
+            yield Finding(
+                severity=Severity.NOTE, headline=f"not the cause: {what}{f' ({count} lines)' if count > 1 else ''}", evidence=(Evidence("the line", line),)
+            )
         return
-    for what, count, line in case.capture.surroundings.harmless:
+    large = case.capture.surroundings.large_host_requests
+    if large:
+        size, line = max(large, key=lambda request: request[0].bytes)
+        times = f" (the largest of {len(large)})" if len(large) > 1 else ""
         yield Finding(
-            severity=Severity.NOTE, headline=f"not the cause: {what}{f' ({count} lines)' if count > 1 else ''}", evidence=(Evidence("the line", line),)
+            severity=Severity.NOTE,
+            headline=f"no failure: TensorFlow warned that it asked the host for {human_size(size)} at once{times}, and got it",
+            evidence=(Evidence("the warning", line),),
         )

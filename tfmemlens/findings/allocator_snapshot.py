@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures
+from tfmemlens.findings._rows import requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
+    for index, moment, request in requests(case):
         books, state = moment.balance, moment.incident.state if moment.incident else None
-        if moment.request.needed_bytes is not None or state is None or books.in_use is None or books.pool is None or books.largest_free_chunk is None:
+        if request.needed_bytes is not None or state is None or books.in_use is None or books.pool is None or books.largest_free_chunk is None:
             continue
         scattered = bool(books.free and books.free.bytes >= 0.2 * books.pool.bytes and books.largest_free_chunk.bytes <= 0.5 * books.free.bytes)
         pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""

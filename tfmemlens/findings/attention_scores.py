@@ -8,10 +8,11 @@ What to do: shorter sequences (bucket or truncate), a smaller batch, attention i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, place, rows, tensor_text
+from tfmemlens.findings._rows import place, requests, rows, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
@@ -23,9 +24,8 @@ _SHORTEST = 64
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
+    for index, moment, request in requests(case):
+        failed = request.failed
         shape = _scores(failed.shape)
         words = f"{failed.node or ''} {failed.op or ''} {failed.source_text or ''}"
         if shape is None or not (failed.op in _OPS or _WORDS.search(words) or _held_scores(moment)):
@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"attention scores {format_shape(shape)} at {place(moment)}: length {queries} squared is {queries * keys:,} per head and sample",
-            because=f"attention scores grow with the square of the sequence length, here {queries} x {keys} for each of {_product(outer):,} heads and samples",
+            because=f"attention scores grow with the square of the sequence length, here {queries} x {keys} for each of {math.prod(outer):,} heads and samples",
             bytes=need,
             weight=0.8,
             evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line), *alive[:2]),
@@ -59,17 +59,10 @@ def _scores(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
     if not shape or len(shape) < 3 or not all(shape):
         return None
     sizes = tuple(size or 1 for size in shape)
-    return sizes if sizes[-1] == sizes[-2] >= _SHORTEST and _product(sizes[:-2]) >= 1 else None
+    return sizes if sizes[-1] == sizes[-2] >= _SHORTEST else None
 
 
 def _held_scores(moment: Moment) -> list[Evidence]:
     """Rows whose names speak of attention."""
     named = rows(moment, lambda row: bool(re.search(r"atte?n|softmax|scores", row.allocation.node or "", re.IGNORECASE)))
     return [Evidence(f"also held: {row.allocation.node} with {human(row.allocation.total_bytes)}", row.allocation.line) for row in named]
-
-
-def _product(sizes: tuple[int, ...] | list[int]) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, tensor_text
+from tfmemlens.findings._rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
@@ -23,15 +23,15 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _between_failures(case: Case) -> Iterator[Finding]:
     by_node: dict[str, list[tuple[int, tuple[int | None, ...]]]] = {}
-    for index, moment in failures(case):
-        failed = moment.request.failed if moment.request else None
-        if failed and failed.node and failed.shape and len(failed.shape) >= 2:
+    for index, _, request in requests(case):
+        failed = request.failed
+        if failed.node and failed.shape and len(failed.shape) >= 2:
             by_node.setdefault(failed.node, []).append((index, failed.shape))
     for node, seen in by_node.items():
         shapes = list(dict.fromkeys(shape for _, shape in seen))
         if len(shapes) < 2 or len({len(shape) for shape in shapes}) > 1:
             continue
-        lines = [moment.request.failed.line for _, moment in failures(case) if moment.request and moment.request.failed.node == node]
+        lines = [request.failed.line for _, _, request in requests(case) if request.failed.node == node]
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{node} failed with different shapes, {' and '.join(format_shape(shape) for shape in shapes[:3])}: batches or lengths vary",
@@ -51,15 +51,14 @@ def _against_stated(case: Case) -> Iterator[Finding]:
     for name, value, where in case.capture.surroundings.settings:
         if name == "batch_size" and stated is None:
             stated, line = int(value), where
-    for index, moment in list(failures(case))[:1]:
-        assert moment.request
-        shape = moment.request.failed.shape
+    for index, moment, request in list(requests(case))[:1]:
+        shape = request.failed.shape
         first = shape[0] if shape and len(shape) in (4, 5) else None
         if stated and first and stated > 1 and first > 1 and first % stated and stated % first:
             yield Finding(
                 severity=Severity.NOTE,
                 headline=f"the failing tensor's first dimension is {first}, the stated batch size {stated}: this is another batch than you think",
-                evidence=(Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line), Evidence(f"batch size {stated}", line)),
+                evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line), Evidence(f"batch size {stated}", line)),
                 remedies=(Remedy("look for the evaluation, prediction or last batch that feeds this many samples at once"),),
                 moment=index,
             )

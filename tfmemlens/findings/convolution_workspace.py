@@ -1,48 +1,62 @@
 """cuDNN or cuBLAS could not get its own memory.
 
 What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred MiB) outside TensorFlow's pool.
-`No algorithm worked` and `Failed to get convolution algorithm` nearly always mean that none of the algorithms got its workspace.
+`No algorithm worked` and `Failed to get convolution algorithm` nearly always mean that none of the algorithms got its workspace; a handle
+that cannot be created, that the pool had taken the whole device.
 When it fires: the failure is such a message.
 What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.costs.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.findings import _code, _levers
-from tfmemlens.findings._rows import failures
-from tfmemlens.model.case import Case
+from tfmemlens.findings._rows import failures, place
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human, human_size
 
+_BLAS = re.compile(r"cublas|cusolver|\bBlas ", re.IGNORECASE)
+_DNN = re.compile(r"cudnn|onvolution|No algorithm", re.IGNORECASE)
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
-        assert moment.request
+        assert moment.request and moment.incident
         failed = moment.request.failed
         if failed.kind is not RequestKind.WORKSPACE:
             continue
+        said = " ".join(line.text for line in moment.incident.tellings)
+        library = "cuBLAS" if _BLAS.search(said) and not _DNN.search(said) else "cuDNN"
+        likely = "" if "ALLOC_FAILED" in said else "most likely "
+        handle = library == "cuBLAS" or "handle" in said
+        what = "handle" if handle else "workspace"
+        where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline="cuDNN or cuBLAS found no memory for a workspace or a handle: an OOM that does not say so",
-            because="the library found no memory for a workspace or handle, which lies outside TensorFlow's pool",
+            headline=f"{likely}{library} found no memory for its {what}{where}: an OOM that does not say so",
+            because=f"{likely}the library found no memory for its {what}, which lies outside TensorFlow's pool",
             weight=0.6,
             evidence=(Evidence("the message", failed.line), *_tried(case)),
-            detail=_limit(case),
-            remedies=(
-                Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", _code.growth(case.api)),
-                _levers.smaller_batch(moment),
-                Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256"),
-                Remedy(
-                    "if it fails at the very first convolution of a small model, suspect a cuDNN version that does not match, or another process on the GPU",
-                    "nvidia-smi",
-                ),
-            ),
+            detail="" if handle else _limit(case),
+            remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
+    yield Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", _code.growth(case.api))
+    yield Remedy("see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi")
+    yield _levers.smaller_batch(moment)
+    if not handle:
+        yield Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256")
+    yield Remedy(
+        f"if it fails at the very first call of a small model on an empty device, suspect a {library} or driver version that does not match TensorFlow"
+    )
 
 
 def _tried(case: Case) -> Iterator[Evidence]:

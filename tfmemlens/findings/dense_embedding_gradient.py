@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.findings._rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -21,15 +21,14 @@ _NAMES = re.compile(r"embed|lookup|UnsortedSegmentSum|IndexedSlices|ScatterNd|wo
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed, owner = moment.request.failed, moment.request.owner
+    for index, moment, request in requests(case):
+        failed, owner = request.failed, request.owner
         shape = failed.shape
         name = f"{failed.node or ''} {failed.op or ''} {failed.forward_node or ''}"
         if not shape or len(shape) != 2 or not all(shape) or (failed.tensor_bytes or 0) < MIB or not _NAMES.search(name):
             continue
         rows, width = (size or 1 for size in shape)
-        if rows < 5000 or rows <= width or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER):
+        if rows < 5000 or rows <= width or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER) or "Initializer" in name:
             continue
         need = failed.tensor_bytes or 0
         yield Finding(

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.findings._rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.units import MIB, human
 
 _WEIGHT_GRADIENT = re.compile(r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN", re.IGNORECASE)
@@ -24,57 +25,58 @@ _LAYER = re.compile(r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Varia
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed, owner = moment.request.failed, moment.request.owner
-        shape, need = failed.shape, failed.tensor_bytes
-        if not shape or len(shape) != 2 or not all(shape) or need is None or need < 32 * MIB:
+    for index, moment, request in requests(case):
+        shape, need = request.failed.shape, request.failed.tensor_bytes
+        if not shape or len(shape) != 2 or need is None or need < 32 * MIB:
             continue
         inputs, units = (size or 1 for size in shape)
-        name = failed.node or failed.op or ""
-        of_weights = (
-            owner.phase is Phase.OPTIMIZER
-            or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-            or (owner.phase is Phase.GRADIENT and _WEIGHT_GRADIENT.search(name))
-            or _INITIALIZER.search(name)
-            or (failed.node is None and failed.op in ("RandomUniform", "TruncatedNormal", "RandomStandardNormal", "Fill"))
-        )
-        if (
-            inputs < 256
-            or units < 16
-            or not of_weights
-            or not (_LAYER.search(f"{name} {failed.forward_node or ''}") or failed.updating)
-            or re.search(r"embed|lookup", name, re.IGNORECASE)
-        ):
-            continue
-        what = (
-            "a fully connected kernel"
-            if re.search(r"dense|fc|fully|linear", name, re.IGNORECASE) or inputs < 20 * units
-            else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
-        )
-        yield Finding(
-            severity=Severity.CAUSE,
-            headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
-            because=f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
-            bytes=need,
-            weight=0.7,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
-            detail=_image(inputs),
-            remedies=(
-                Remedy(
-                    "pool before the layer: global average pooling leaves only the channels as inputs",
-                    "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
-                    4 * need,
-                    Certainty.BOUND,
-                ),
-                Remedy(
-                    f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient and slots",
-                    saves_bytes=2 * need,
-                    certainty=Certainty.ESTIMATE,
-                ),
+        if inputs >= 256 and units >= 16 and _of_weights(request) and _fully_connected(request.failed):
+            yield _finding(index, moment, request.failed, inputs, units, need)
+
+
+def _of_weights(request: Request) -> bool:
+    """Whether the tensor is a weight, its gradient or its update."""
+    failed, owner = request.failed, request.owner
+    name = failed.node or failed.op or ""
+    if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _INITIALIZER.search(name):
+        return True
+    if owner.phase is Phase.GRADIENT and _WEIGHT_GRADIENT.search(name):
+        return True
+    return failed.node is None and failed.op in ("RandomUniform", "TruncatedNormal", "RandomStandardNormal", "Fill")
+
+
+def _fully_connected(failed: FailedRequest) -> bool:
+    name = failed.node or failed.op or ""
+    layer = failed.updating or _LAYER.search(f"{name} {failed.forward_node or ''}")
+    return bool(layer) and not re.search(r"embed|lookup", name, re.IGNORECASE)
+
+
+def _finding(index: int, moment: Moment, failed: FailedRequest, inputs: int, units: int, need: int) -> Finding:
+    sure = re.search(r"dense|fc|fully|linear", failed.node or failed.op or "", re.IGNORECASE) or inputs < 20 * units
+    what = "a fully connected kernel" if sure else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
+        because=f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
+        bytes=need,
+        weight=0.7,
+        evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
+        detail=_image(inputs),
+        remedies=(
+            Remedy(
+                "pool before the layer: global average pooling leaves only the channels as inputs",
+                "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+                4 * need,
+                Certainty.BOUND,
             ),
-            moment=index,
-        )
+            Remedy(
+                f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient and slots",
+                saves_bytes=2 * need,
+                certainty=Certainty.ESTIMATE,
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _image(inputs: int) -> str:

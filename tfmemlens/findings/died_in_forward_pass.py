@@ -11,24 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import attributed, failures, has_backward, place
+from tfmemlens.findings._rows import attributed, has_backward, place, requests
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        owner = moment.request.owner
-        training = "train" in (moment.request.failed.function or "")
-        if owner.phase is not Phase.FORWARD or has_backward(moment) or not (attributed(moment) or training) or moment.request.failed.kind.name != "TENSOR":
+    for index, moment, request in requests(case):
+        owner = request.owner
+        training = "train" in (request.failed.function or "")
+        if owner.phase is not Phase.FORWARD or has_backward(moment) or not (attributed(moment) or training) or request.failed.kind.name != "TENSOR":
             continue
         if not training and len(moment.attribution.table) < 3:
             continue
         yield Finding(
             severity=Severity.NOTE,
             headline="no gradient is alive yet: if this is training, the peak was still to come, so saving only the missing bytes will not be enough",
-            evidence=(Evidence(f"the failing op is in the forward pass: {place(moment)}", moment.request.failed.line),),
+            evidence=(Evidence(f"the failing op is in the forward pass: {place(moment)}", request.failed.line),),
             moment=index,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import Row, failures, held, place, quote, rows, tensor_text, total
+from tfmemlens.findings._rows import Row, held, place, quote, requests, rows, tensor_text, total
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human, percent
@@ -20,9 +20,8 @@ _MASK = re.compile(r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
+    for index, moment, request in requests(case):
+        failed = request.failed
         masks = rows(moment, _is_mask)
         asking = bool(_MASK.search(failed.node or "")) and (failed.tensor_bytes or 0) >= MIB
         if not asking and total(masks) < 0.05 * max(held(moment), 1):

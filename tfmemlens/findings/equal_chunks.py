@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import attributed, failures, held, tensor_text
+from tfmemlens.findings._rows import attributed, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -22,9 +22,8 @@ _SMALLEST = 16 << 10
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        need = moment.request.needed_bytes
+    for index, moment, request in requests(case):
+        need = request.needed_bytes
         if need is None or need < _SMALLEST or attributed(moment):
             continue
         equal = [row for row in moment.attribution.table if row.size_bytes == round_up(need)]
@@ -39,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"{what}{_meaning(case, moment)}",
             bytes=size,
             weight=0.35 * size / max(held(moment), 1),
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line), *_lines(equal)),
+            evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line), *_lines(equal)),
             detail="A dump has no names; that these are the same tensor over and over is likely, not proved.",
             remedies=tuple(_remedies(case, moment)),
             moment=index,

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import attributed, device_limit, failures, held, place, tensor_text
+from tfmemlens.findings._rows import attributed, device_limit, held, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Severity
 from tfmemlens.units import MIB, human, percent
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        need = moment.request.needed_bytes
+    for index, moment, request in requests(case):
+        need = request.needed_bytes
         limit = device_limit(case, moment)
-        whole = held(moment) or (limit.bytes if limit else 0)
+        in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
+        whole = max(held(moment), in_use) or (limit.bytes if limit else 0)
         small_alone = not whole and need is not None and need <= MIB
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
@@ -30,7 +30,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"{place(moment) or 'the failing op'} is a bystander: it asked for only {human(need)}{share}",
             because=f"the failing op is a bystander that asked for only {human(need)}; the memory was already taken by others",
             weight=0.3,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line),),
+            evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
             moment=index,
         )

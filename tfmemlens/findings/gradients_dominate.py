@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import held, of_kind, quote, total
+from tfmemlens.findings._rows import cut_list, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Remedy, Severity
@@ -22,7 +22,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         found = of_kind(moment, Kind.GRADIENT)
         share = total(found) / max(held(moment), 1)
-        if share < 0.4:
+        if share < 0.4 or cut_list(moment):
             continue
         half = _levers.half_precision(moment, case.api)
         yield Finding(

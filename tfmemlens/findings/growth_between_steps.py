@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Finding]:
         before = [
             (step, line)
             for step, line in case.capture.surroundings.steps
-            if moment.request.failed.line is None or line.number < moment.request.failed.line.number
+            if moment.request.failed.line is None or line.source != moment.request.failed.line.source or line.number < moment.request.failed.line.number
         ]
         rising = _rising(case)
         eager = rows(moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__")))
@@ -62,11 +62,9 @@ def _remedies(case: Case) -> Iterator[Remedy]:
 
 
 def _rising(case: Case) -> int | None:
-    """In-use figures of several failures in the order of the log, if they rise."""
-    figures = sorted(
-        (moment.request.failed.line.number, moment.balance.in_use.bytes)
-        for _, moment in failures(case)
-        if moment.request and moment.request.failed.line and moment.balance.in_use
-    )
+    """In-use figures of several failures of one log in its order, if they rise."""
+    told = [(moment.request.failed.line, moment.balance.in_use) for _, moment in failures(case) if moment.request]
+    first = next((line.source for line, _ in told if line), "")
+    figures = sorted((line.number, size.bytes) for line, size in told if line and size and line.source == first)
     sizes = [size for _, size in figures]
     return sizes[-1] if len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes)) else None

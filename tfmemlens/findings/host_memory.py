@@ -8,12 +8,16 @@ What to do: see which ops run on the CPU and why; shrink shuffle buffers and pre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, on_host
-from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.findings._rows import failures, on_host, tensor_text
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import human_size
+
+_KILLED = re.compile(r"(?i:kill)|137|signal 9|memory limit|status -9|code -9")
 
 _SLABS = (
     Remedy(
@@ -29,22 +33,57 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         assert moment.request
         failed = moment.request.failed
-        pinned = "host_bfc" in (failed.allocator or "") or "pinned" in (failed.line.text if failed.line else "")
+        said = failed.line.text if failed.line else ""
+        pinned = "host_bfc" in (failed.allocator or "") or "pinned" in said
         what = "pinned host memory (RAM that the GPU can copy from)" if pinned else "host memory (RAM)"
+        because = f"this is {what}, not GPU memory"
+        if _killed(moment):
+            because = "the process was killed from outside, most likely because the machine or its container had no host memory (RAM) left"
+        elif "for the batch of component" in said:
+            because = "the input pipeline found no host memory (RAM) for one batch of the data set"
+        elif failed.shape is not None and failed.kind is RequestKind.HOST:
+            because = f"Python asked for an array {tensor_text(moment)} in host memory (RAM), not in GPU memory"
+        by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST else Severity.NOTE,
-            headline=f"this is {what}, not GPU memory: the allocator is `{failed.allocator or 'the host'}`",
-            because=f"this is {what}, not GPU memory",
+            headline=because + by,
+            because=because,
+            bytes=failed.tensor_bytes if failed.kind is RequestKind.HOST else None,
             weight=0.5,
-            evidence=(Evidence("the message", failed.line),),
-            remedies=(
-                Remedy(
-                    "if you expected a GPU: check that TensorFlow sees it",
-                    "tf.test.is_gpu_available()" if case.api.is_tf1 else "tf.config.list_physical_devices('GPU')",
-                ),
-                Remedy("shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes"),
-                Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)"),
-                *(_SLABS if case.api.oldest < (1, 14) and failed.line and "bad_alloc" in failed.line.text else ()),
-            ),
+            evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
+            remedies=tuple(_remedies(case, moment, said)),
             moment=index,
         )
+
+
+def _killed(moment: Moment) -> bool:
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and failed.kind is RequestKind.HOST and failed.line is not None and bool(_KILLED.search(failed.line.text))
+
+
+def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
+    """The largest request that TensorFlow warned of beforehand."""
+    large = case.capture.surroundings.large_host_requests
+    if large and kind is RequestKind.HOST:
+        size, line = max(large, key=lambda request: request[0].bytes)
+        yield Evidence(f"before it TensorFlow asked for {human_size(size)} at once", line)
+
+
+def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
+    assert moment.request
+    failed = moment.request.failed
+    if failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said):
+        yield Remedy("do not hold the whole data set as one array: read it in batches, or map the file", "x = np.load('x.npy', mmap_mode='r')")
+        if failed.dtype == "float64" and failed.tensor_bytes:
+            yield Remedy("float32 takes half of float64", "x.astype(np.float32)", failed.tensor_bytes // 2, Certainty.EXACT)
+    elif not case.capture.surroundings.devices and not _killed(moment):
+        yield Remedy(
+            "if you expected a GPU: check that TensorFlow sees it",
+            "tf.test.is_gpu_available()" if case.api.is_tf1 else "tf.config.list_physical_devices('GPU')",
+        )
+    yield Remedy("shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes")
+    yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
+    if _killed(moment):
+        yield Remedy("make sure that it was memory: the kernel logs whom it kills", "dmesg -T | grep -i 'killed process'")
+    if case.api.oldest < (1, 14) and "bad_alloc" in said:
+        yield from _SLABS

@@ -35,6 +35,8 @@ class _Reading(NamedTuple):
     item_bytes: int
     kernel: tuple[int, ...]
     channels: int
+    others: tuple[str, ...]
+    """Other kernels with as many columns."""
     exact: Known | None
     """What a trace or a graph beside the failure says."""
     forward: bool
@@ -95,14 +97,15 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
         exact = exact._replace(grid=None)
     kernel: tuple[int, ...] = buffer.kernels[0][:2]
     channels = buffer.kernels[0][2]
+    others = tuple(f"{height} x {width} x {count}" for height, width, count in buffer.kernels[1:])
     volumes = volume_kernels_of(buffer.patch) if _volume(moment) else ()
     if exact:
         kernel, channels = exact.weights[:-2], exact.weights[-2]
     elif volumes:
-        kernel, channels = (volumes[0][0],) * 3, volumes[0][1]
+        kernel, channels, others = (volumes[0][0],) * 3, volumes[0][1], tuple(f"{side} x {side} x {side} x {count}" for side, count in volumes[1:])
     of_input = "Input" in _op(moment) or "transpose" in _op(moment).lower()
     forward = owner.phase is Phase.FORWARD and of_input
-    return _Reading(buffer, failed.tensor_bytes, ITEM_BYTES[failed.dtype or "float32"], kernel, channels, exact, forward, of_input)
+    return _Reading(buffer, failed.tensor_bytes, ITEM_BYTES[failed.dtype or "float32"], kernel, channels, others, exact, forward, of_input)
 
 
 def _volume(moment: Moment) -> bool:
@@ -127,9 +130,9 @@ def _certainty(reading: _Reading) -> Iterator[Evidence]:
     if reading.exact:
         yield Evidence(f"{reading.exact.source} has the weights of this layer: {format_shape(reading.exact.weights)}, so the kernel is certain")
         return
-    others = [f"{height} x {width} x {channels}" for height, width, channels in reading.buffer.kernels[1:]]
-    if others and not reading.volume:
-        yield Evidence(f"{reading.buffer.patch:,} columns could also be {' or '.join(others)} (kernel height x width x channels)")
+    if reading.others:
+        axes = "kernel depth x height x width x channels" if reading.volume else "kernel height x width x channels"
+        yield Evidence(f"{reading.buffer.patch:,} columns could also be {' or '.join(reading.others[:2])} ({axes})")
     filters = None if reading.volume else filters_of(reading.buffer.images, reading.buffer.positions, reading.buffer.patch, reading.item_bytes)
     if filters and filters[1] <= 4 * filters[0]:
         low, high = filters
@@ -149,12 +152,25 @@ def _detail(reading: _Reading) -> str:
         grows = "It grows with height x width x kernel area x channels."
         back = " The weight gradient takes as much in the backward pass." if reading.forward and image > _TARGET else ""
         return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}. {grows}{other}{back}"
+    if reading.volume:
+        return (
+            f"The kernel takes as many volumes at once as fill the processor's L3 cache ({reading.buffer.images} here, {human(image)} each), whatever the batch: "
+            "neither a batch of fewer volumes nor a smaller volume makes it smaller."
+        )
     many = f"The kernel takes as many images at once as its target of 30 MiB allows ({reading.buffer.images} here, {human(image)} each), whatever the batch"
     return f"{many}: a batch of fewer images makes it no smaller."
 
 
 def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     size, patch = reading.bytes, reading.buffer.patch
+    if reading.volume and set(reading.kernel) == {1} and not reading.forward:
+        text = "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer computes it without this buffer"
+        yield Remedy(text, "x = tf.keras.layers.Dense(filters)(x)", size, Certainty.BOUND)
+    if reading.volume and reading.buffer.images > 1:
+        if case.api.newest >= (2, 5):
+            yield _onednn(size)
+        yield Remedy("train where the processor's L3 cache is smaller: the buffer is as large as the cache")
+        return
     if reading.volume:
         yield Remedy("halve depth, height and width of this layer's input: an eighth of the positions", saves_bytes=size * 7 // 8, certainty=Certainty.BOUND)
         yield Remedy("split the volume into patches, with the overlap that the kernels need")
@@ -178,12 +194,7 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
             Certainty.BOUND,
         )
     if case.api.newest >= (2, 5):
-        yield Remedy(
-            "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)",
-            "export TF_ENABLE_ONEDNN_OPTS=1",
-            size,
-            Certainty.BOUND,
-        )
+        yield _onednn(size)
     if case.api.oldest[0] == 1 and not reading.forward:
         yield Remedy(
             "run both gradients one after another, so that only one buffer lives at a time",
@@ -191,6 +202,11 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
             size,
             Certainty.BOUND,
         )
+
+
+def _onednn(size: int) -> Remedy:
+    text = "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)"
+    return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", size, Certainty.BOUND)
 
 
 def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterator[Remedy]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import held, of_kind, quote, total
+from tfmemlens.findings._rows import Row, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
@@ -24,11 +24,7 @@ def check(case: Case) -> Iterator[Finding]:
         stacks = of_kind(moment, Kind.LOOP_STACK)
         if not stacks or total(stacks) < 0.1 * held(moment):
             continue
-        executions: Counter[str] = Counter()
-        for row in stacks:
-            executions[row.allocation.node or ""] += row.allocation.count
-        node, times = executions.most_common(1)[0]
-        per_step = total([row for row in stacks if row.allocation.node == node]) // times
+        node, times, per_step = _most_alive(stacks)
         share = total(stacks) / max(held(moment), 1)
         yield Finding(
             severity=Severity.CAUSE if share >= 0.3 else Severity.FACTOR,
@@ -45,18 +41,25 @@ def check(case: Case) -> Iterator[Finding]:
                     certainty=Certainty.ESTIMATE,
                 ),
                 _levers.smaller_batch(moment),
-                *(
-                    (
-                        Remedy(
-                            "move the stacks to host memory while they wait (GPU only)",
-                            "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # also tf.while_loop(..., swap_memory=True)",
-                            total(stacks),
-                            Certainty.BOUND,
-                        ),
-                    )
-                    if not case.api.is_tf2
-                    else ()
-                ),
+                *(() if case.api.is_tf2 else (_swap(total(stacks)),)),
             ),
             moment=index,
         )
+
+
+def _most_alive(stacks: list[Row]) -> tuple[str, int, int]:
+    """The node with the most live executions: its name, how many, bytes of one."""
+    executions: Counter[str] = Counter()
+    for row in stacks:
+        executions[row.allocation.node or ""] += row.allocation.count
+    node, times = executions.most_common(1)[0]
+    return node, times, total([row for row in stacks if (row.allocation.node or "") == node]) // times
+
+
+def _swap(size: int) -> Remedy:
+    return Remedy(
+        "move the stacks to host memory while they wait (GPU only)",
+        "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # also tf.while_loop(..., swap_memory=True)",
+        size,
+        Certainty.BOUND,
+    )

@@ -31,6 +31,6 @@ def check(case: Case) -> Iterator[Finding]:
             weight=books.unlisted.bytes / max(books.total.bytes, 1),
             evidence=(Evidence(f"behind {listed} lines" if listed else "the tail of the list", tail),),
             detail="The figure is the sum over all of them, not of each. The same name on several lines means several executions of that node.",
-            remedies=(Remedy("record one good step at a smaller batch to see all of them", _code.profile_memory(case.api)),),
+            remedies=() if case.capture.timelines else (Remedy("record one good step at a smaller batch to see all of them", _code.profile_memory(case.api)),),
             moment=index,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import device_limit, failures, held, place, quote, rows, tensor_text
+from tfmemlens.findings._rows import device_limit, held, place, quote, requests, rows, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
@@ -21,9 +21,8 @@ _SHARE = 0.3
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
+    for index, moment, request in requests(case):
+        failed = request.failed
         limit = device_limit(case, moment)
         need = failed.tensor_bytes
         if (
@@ -39,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
                 bytes=need,
                 weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line),),
-                remedies=() if moment.request.owner.kind is Kind.WORKSPACE else (_levers.smaller_batch(moment),),
+                remedies=() if request.owner.kind is Kind.WORKSPACE else (_levers.smaller_batch(moment),),
                 moment=index,
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]

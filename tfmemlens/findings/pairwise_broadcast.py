@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.findings._rows import place, requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human
@@ -26,11 +26,10 @@ distances = squares[:, None] + squares[None, :] - 2 * tf.matmul(x, x, transpose_
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed, need = moment.request.failed, moment.request.failed.tensor_bytes
+    for index, moment, request in requests(case):
+        failed, need = request.failed, request.failed.tensor_bytes
         shape = [size or 0 for size in failed.shape or ()]
-        op = failed.op or moment.request.owner.op or ""
+        op = failed.op or request.owner.op or ""
         if need is None or need < 64 * MIB or not _ELEMENTWISE.match(op) or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE):
             continue
         if not 2 <= len(shape) <= 3 or shape[0] != shape[1] or shape[0] < 256:
@@ -45,19 +44,14 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.65,
             evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             remedies=(
-                *(
-                    (
-                        Remedy(
-                            f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]} components",
-                            _DISTANCES,
-                            need - need // shape[2],
-                            Certainty.EXACT,
-                        ),
-                    )
-                    if len(shape) == 3 and shape[2] > 1
-                    else ()
-                ),
+                *_product(shape, need),
                 Remedy(f"go through the rows in blocks of {rows}, and reduce each block at once", saves_bytes=need - rows * rest, certainty=Certainty.EXACT),
             ),
             moment=index,
         )
+
+
+def _product(shape: list[int], need: int) -> Iterator[Remedy]:
+    if len(shape) == 3 and shape[2] > 1:
+        text = f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]} components"
+        yield Remedy(text, _DISTANCES, need - need // shape[2], Certainty.EXACT)

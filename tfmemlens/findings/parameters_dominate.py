@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, held, of_kind, place, quote, tensor_text, total
+from tfmemlens.findings._rows import cut_list, held, of_kind, place, quote, requests, tensor_text, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -25,7 +25,7 @@ _MAKING = re.compile(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-        if model and total(model) >= 0.4 * held(moment):
+        if model and total(model) >= 0.4 * held(moment) and not cut_list(moment):
             slots = total(of_kind(moment, Kind.OPTIMIZER_SLOT))
             yield Finding(
                 severity=Severity.CAUSE,
@@ -49,9 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _while_making(case: Case) -> Iterator[Finding]:
     """The run died while weights or slots were being created: before any batch."""
-    for index, moment in failures(case):
-        assert moment.request
-        failed, owner = moment.request.failed, moment.request.owner
+    for index, moment, request in requests(case):
+        failed, owner = request.failed, request.owner
         name = failed.node or ""
         making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()

@@ -1,7 +1,7 @@
 """The list of live tensors was not printed; with it, tfmemlens could name the layers.
 
 What it means: TensorFlow can append all live allocations of the step to the error, but only when asked to, and only in graph mode.
-When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is.
+When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is, and no traced step is beside it.
 What to do: switch it on where this TensorFlow can; in eager mode, tf.function and Keras 2.2+ record a profile instead.
 """
 
@@ -11,27 +11,44 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import _code
 from tfmemlens.findings._rows import attributed, failures
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+
+
+def _by_bfc(moment: Moment) -> bool:
+    """Whether a BFC allocator failed, as far as is known: others write no dump."""
+    failed = moment.request.failed if moment.request else None
+    return failed is None or failed.allocator is None or "bfc" in failed.allocator.lower()
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         incident = moment.incident
-        if incident is None or incident.holders or attributed(moment) or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP):
+        if (
+            case.capture.timelines
+            or incident is None
+            or incident.holders
+            or attributed(moment)
+            or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP)
+        ):
             continue
         code = _code.enable_report(case.api)
         if code:
             remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
         else:
+            why = "TensorFlow before 1.5 cannot" if case.api.newest < (1, 5) else "tf.function, eager mode and Keras cannot"
+            hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
             remedy = Remedy(
-                "this front end cannot print the list (TensorFlow's hint misleads); record the memory of one good step at a smaller batch instead",
+                f"{why} print the list of live tensors{hinted}; record the memory of one good step at a smaller batch instead",
                 _code.profile_memory(case.api),
             )
         more = (
             ()
-            if case.api.newest < (2, 1) or "memory-dump" in case.capture.source.formats
+            if case.api.newest < (2, 1)
+            or (case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0))
+            or "memory-dump" in case.capture.source.formats
+            or not _by_bfc(moment)
             else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
         )
         yield Finding(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import device_limit, failures, place, tensor_text
+from tfmemlens.findings._rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -20,16 +20,15 @@ _LARGEST_DEVICE = Size.exactly(192 * GIB)
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        need = moment.request.needed_bytes
+    for index, moment, request in requests(case):
+        need = request.needed_bytes
         known = device_limit(case, moment)
         limit = known or _LARGEST_DEVICE
-        if need is None or need <= limit.high or moment.request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
+        if need is None or need <= limit.high or request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
             continue
         what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"
         state = moment.incident.state if moment.incident else None
-        one = "tensor" if moment.request.failed.shape is not None else "request"
+        one = "tensor" if request.failed.shape is not None else "request"
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
             severity=Severity.CAUSE,
@@ -38,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=need,
             weight=1.0,
             evidence=(
-                Evidence(f"asked for: {tensor_text(moment)}", moment.request.failed.line),
+                Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
                 *((Evidence(f"limit: {human_size(known)}", state.line_of("limit") if state else None),) if known else ()),
             ),
             remedies=tuple(_dimension_remedies(moment, need, limit.bytes)),

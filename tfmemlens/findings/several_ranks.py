@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures
+from tfmemlens.findings._rows import requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
+    for index, moment, request in requests(case):
         ranks = moment.incident.ranks if moment.incident else ()
-        if len(ranks) < 2 or moment.request is None:
+        if len(ranks) < 2:
             continue
         yield Finding(
             severity=Severity.NOTE,
             headline=f"{len(ranks)} processes tell of this failure; each calls its device GPU:0, so check that they do not share one",
-            evidence=(Evidence(f"ranks {', '.join(ranks[:8])}", moment.request.failed.line),),
+            evidence=(Evidence(f"ranks {', '.join(ranks[:8])}", request.failed.line),),
             remedies=(Remedy("pin each rank to its GPU before TensorFlow starts", "os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank)"),),
             moment=index,
         )

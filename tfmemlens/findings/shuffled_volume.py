@@ -14,18 +14,17 @@ from collections.abc import Iterator
 
 from tfmemlens.costs.convolution import is_shuffled_volume
 from tfmemlens.costs.convolution.cpu_backward import FIRST_3D_BUFFER
-from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.findings._rows import place, requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed = moment.request.failed
+    for index, moment, request in requests(case):
+        failed = request.failed
         if failed.tensor_bytes is None or case.api.newest >= FIRST_3D_BUFFER or not is_shuffled_volume(failed.shape):
             continue
-        if not re.search(r"Conv3DBackpropFilter", f"{failed.op or ''} {moment.request.owner.op or ''} {failed.node or ''}"):
+        if not re.search(r"Conv3DBackpropFilter", f"{failed.op or ''} {request.owner.op or ''} {failed.node or ''}"):
             continue
         yield Finding(
             severity=Severity.CAUSE,

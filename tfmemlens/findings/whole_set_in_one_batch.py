@@ -9,63 +9,71 @@ What to do: evaluate in batches; keep the data set on the host.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, place, tensor_text
-from tfmemlens.model.attribution import Phase
-from tfmemlens.model.case import Case
+from tfmemlens.findings._rows import place, requests, tensor_text
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.units import MIB, human
 
 _SAMPLES = 2000
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment in failures(case):
-        assert moment.request
-        failed, owner = moment.request.failed, moment.request.owner
-        shape, need = failed.shape, failed.tensor_bytes or 0
-        copying = failed.op in ("_EagerConst", "_EagerConstant") or (failed.node or "").startswith("_EagerConst")
-        images = bool(
-            shape
-            and len(shape) >= 4
-            and all(shape)
-            and (shape[0] or 0) >= _SAMPLES
-            and need >= 64 * MIB
-            and (shape[1] or 0) > 1
-            and owner.phase is not Phase.OPTIMIZER
-        )
-        if not images and not (copying and (need >= 256 * MIB or not shape)):
-            continue
-        samples = shape[0] if shape else None
-        yield Finding(
-            severity=Severity.CAUSE,
-            headline=f"{f'{samples:,} samples' if samples else 'a whole array'} at once{f' at {place(moment)}' if place(moment) else ''}: {tensor_text(moment)}",
-            because=f"{samples:,} samples went through the network at once" if samples else "a whole array is copied to the device as one tensor",
-            bytes=need or None,
-            weight=0.75,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
-            remedies=(
-                Remedy(
-                    f"go in batches: with 100 samples this tensor takes {human(need // samples * 100)}"
-                    if samples and need
-                    else "go in batches instead of passing the whole array",
-                    "for start in range(0, len(x), 100): sess.run(accuracy, {x_: x[start:start + 100], ...})"
-                    if case.api.is_tf1
-                    else "model.predict(x, batch_size=100); dataset = tf.data.Dataset.from_tensor_slices(x).batch(100)",
-                    need - need // samples * 100 if samples and need else None,
-                    Certainty.EXACT if samples and need else None,
-                ),
-                *(
-                    (
-                        Remedy(
-                            "keep the data on the host: build the data set under the CPU device, or feed from a generator",
-                            "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
-                        ),
-                    )
-                    if copying
-                    else ()
-                ),
-            ),
-            moment=index,
-        )
+    for index, moment, request in requests(case):
+        need = request.failed.tensor_bytes or 0
+        copying = request.failed.op in ("_EagerConst", "_EagerConstant") or (request.failed.node or "").startswith("_EagerConst")
+        if _images(request) or (copying and (need >= 256 * MIB or not request.failed.shape)):
+            yield _finding(case, index, moment, request.failed, copying)
+
+
+def _images(request: Request) -> bool:
+    """Whether this is an image-like tensor of very many samples, on its way through the network."""
+    shape = request.failed.shape
+    if not shape or len(shape) < 4 or not all(shape) or request.owner.phase is Phase.OPTIMIZER:
+        return False
+    if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):
+        return False
+    return (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
+
+
+def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
+    """Whether these are the pieces that an atrous convolution deals its images out to: small maps in great numbers."""
+    small = math.prod(sorted(size or 1 for size in shape[1:])[:2]) <= 32
+    return small or "SpaceToBatch" in f"{request.failed.node} {request.failed.op}"
+
+
+def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:
+    samples, where = failed.shape[0] if failed.shape else None, place(moment)
+    many = f"{samples:,} samples" if samples else "a whole array"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{many} at once{f' at {where}' if where else ''}: {tensor_text(moment)}",
+        because=f"{many} went through the network at once" if samples else f"{many} is copied to the device as one tensor",
+        bytes=failed.tensor_bytes,
+        weight=0.75,
+        evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+        remedies=(_batches(case, samples, failed.tensor_bytes), _HOST) if copying else (_batches(case, samples, failed.tensor_bytes),),
+        moment=index,
+    )
+
+
+_HOST = Remedy(
+    "keep the data on the host: build the data set under the CPU device, or feed from a generator",
+    "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
+)
+
+
+def _batches(case: Case, samples: int | None, need: int | None) -> Remedy:
+    code = (
+        "for start in range(0, len(x), 100): sess.run(accuracy, {x_: x[start:start + 100], ...})"
+        if case.api.is_tf1
+        else "model.predict(x, batch_size=100); dataset = tf.data.Dataset.from_tensor_slices(x).batch(100)"
+    )
+    if not samples or not need:
+        return Remedy("go in batches instead of passing the whole array", code)
+    hundred = need // samples * 100
+    return Remedy(f"go in batches: with 100 samples this tensor takes {human(hundred)}", code, need - hundred, Certainty.EXACT)

@@ -117,11 +117,6 @@ class Attribution:
         column: Sequence[str | None] = getattr(self.table, key)
         return column
 
-    def bytes_of(self, *kinds: Kind) -> int:
-        """Bytes of these kinds together."""
-        rows = zip(self.owners, self.table.size_bytes, self.table.count, strict=True)
-        return sum(size * count for owner, size, count in rows if owner.kind in kinds)
-
 
 def group_rows(rows: Iterable[tuple[str | None, int, int, Owner]]) -> tuple[Group, ...]:
     """Groups of (key, bytes, count, owner), largest first; rows without a key stay together under None."""

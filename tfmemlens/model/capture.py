@@ -60,10 +60,19 @@ class Surroundings:
     """Step or epoch counters before the failure."""
     parameters: tuple[int, Line] | None = None
     """`Total params` of a Keras summary."""
-    xla_flags: tuple[str, ...] = ()
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     ranks: tuple[str, ...] = ()
+    session: bool = False
+    """Whether a stack trace goes through `Session.run`."""
+    foreign: tuple[tuple[str, Line], ...] = ()
+    """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
+    crash: Line | None = None
+    """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
+    elsewhere: tuple[tuple[str, Line], ...] = ()
+    """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was full`, line)."""
+    large_host_requests: tuple[tuple[Size, Line], ...] = ()
+    """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system memory`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +110,7 @@ class Capture:
     hints: Hints = Hints()
     layers: tuple[LayerSummary, ...] = ()
     """The model's own layers, where its description was read."""
+
+    def reasons(self, otherwise: str = "") -> str:
+        """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where there is none."""
+        return "; ".join(list(dict.fromkeys(note.text for note in self.notes))[:2]) or otherwise

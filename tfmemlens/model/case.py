@@ -37,6 +37,8 @@ class Balance:
     """Inside in-use chunks, beyond what their clients asked for."""
     requested: int | None = None
     """What the failing request asked the allocator for."""
+    room: Size | None = None
+    """All that the limit leaves, where only statistics are known and even that is too little."""
     missing: int | None = None
     """By how much the request exceeds all that was free or could be taken; None when unknown, 0 when it would have fitted in sum."""
 
@@ -47,9 +49,9 @@ class Balance:
 
     @property
     def available(self) -> Size | None:
-        """Free in the pool plus what the pool may still take."""
+        """Free in the pool plus what the pool may still take; at most `room`, where the pool is not known."""
         if self.free is None:
-            return None
+            return self.room
         return self.free + (self.growable or NOTHING)
 
 
@@ -132,6 +134,11 @@ class Moment:
             return 0
         needed = compiler.needed or self.request.failed.size
         return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0
+
+    @property
+    def below_peak(self) -> bool:
+        """Whether this is another moment of a step than its peak, because the user asked for it."""
+        return self.timeline is not None and self.attribution.table.total_bytes < self.timeline.peak_bytes
 
     @property
     def predicted(self) -> bool:

@@ -24,6 +24,15 @@ class Node:
     """The user's line of code, where the graph carries it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function's arguments by name, the references that are its results, and the nodes that it runs whether or not a result needs them."""
+
+    arguments: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Graph:
     """Nodes by name. Joined when there is one; never required."""
@@ -32,6 +41,8 @@ class Graph:
     functions: Mapping[str, Graph] = field(default_factory=dict)
     producer: str | None = None
     """The TensorFlow version that made it, where known."""
+    signature: Signature | None = None
+    """Of a function's body: what goes in and comes out."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -48,6 +59,16 @@ class Graph:
                 if not reference.startswith("^"):
                     producer, port = split_reference(reference)
                     found.setdefault(producer, []).append((node.name, index, port))
+        return {name: tuple(readers) for name, readers in found.items()}
+
+    @cached_property
+    def waiters(self) -> Mapping[str, tuple[str, ...]]:
+        """For each node those that only wait for it."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes.values():
+            for reference in node.inputs:
+                if reference.startswith("^"):
+                    found.setdefault(reference[1:], []).append(node.name)
         return {name: tuple(readers) for name, readers in found.items()}
 
 

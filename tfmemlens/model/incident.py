@@ -46,8 +46,6 @@ class FailedRequest:
     line: Line | None = None
     kernel: str | None = None
     """The C++ source that asked, as OP_REQUIRES tells: `conv_grad_input_ops.h:694`."""
-    requested_by: str | None = None
-    """The op that a dump says asked (2.3+)."""
     inputs: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     """Attributes of the op, where the message carries the whole NodeDef (TF <= 1.12): `("data_format", '"NHWC"')`."""
@@ -87,7 +85,6 @@ class AllocatorState:
     requested_in_use: Size | None = None
     """Bytes that the clients of all in-use chunks asked for; `in_use` minus this is waste inside chunks."""
     allocations: int | None = None
-    largest_allocation: Size | None = None
     lines: tuple[tuple[str, Line], ...] = ()
     """The line behind a figure: (`in_use`, line)."""
 
@@ -165,6 +162,12 @@ class CompilerMemory:
     goal: Size | None = None
     reduced_line: Line | None = None
     padded: tuple[PaddedBuffer, ...] = ()
+    excess: Size | None = None
+    """By how much the need exceeds the capacity, where the compiler says so: finer than the difference of two printed figures."""
+    cut: bool = False
+    """Whether the first, largest buffers of the list are missing from the input."""
+    free: Size | None = None
+    """What the device had left when a loaded program or a buffer asked for its memory."""
 
     def section(self, name: str) -> Size | None:
         """The size stated for one purpose."""

@@ -78,12 +78,10 @@ class LayoutCopy:
         return frozenset([self.cause, *(cause for _, cause in self.also)])
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutCause:
-    """All copies of one cause."""
+class _Copies:
+    """What some copies cost together."""
 
-    slug: str
-    because: str
+    __slots__ = ()
     copies: tuple[LayoutCopy, ...]
 
     @property
@@ -100,6 +98,15 @@ class LayoutCause:
     def unknown(self) -> int:
         """How many copies have a size that is not known."""
         return sum(copy.tensor.bytes is None for copy in self.copies)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCause(_Copies):
+    """All copies of one cause."""
+
+    slug: str
+    because: str
+    copies: tuple[LayoutCopy, ...]
 
     @property
     def forced_by(self) -> tuple[str, ...]:
@@ -126,7 +133,7 @@ class PeakWithout:
 
 
 @dataclass(frozen=True)
-class LayoutStudy:
+class LayoutStudy(_Copies):
     """All that the pass did to one graph."""
 
     copies: tuple[LayoutCopy, ...]
@@ -156,21 +163,6 @@ class LayoutStudy:
         named = list(dict.fromkeys((copy.forced_op or "").removesuffix("" if slug.startswith("gradient") else "Grad") for copy in copies if copy.forced_op))
         ops = ", ".join(named[:3]) + (" and others" if len(named) > 3 else "") if named else "an op"
         return CAUSES[slug].because.format(source=self.source_format, ops=ops)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of all copies whose size is known."""
-        return sum(copy.tensor.bytes or 0 for copy in self.copies)
-
-    @property
-    def retained_bytes(self) -> int:
-        """Bytes of the copies that live from forward to backward."""
-        return sum(copy.tensor.bytes or 0 for copy in self.copies if copy.retained)
-
-    @property
-    def unknown(self) -> int:
-        """How many copies have a size that is not known."""
-        return sum(copy.tensor.bytes is None for copy in self.copies)
 
     def left(self, causes: Collection[str]) -> LayoutStudy:
         """Only the copies that one of these causes needs."""

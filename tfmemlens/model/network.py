@@ -131,7 +131,6 @@ class Network:
     """The loss it was compiled with, where the file states it, in lower case without underscores: `sparsecategoricalcrossentropy`."""
     path: str = ""
     """Where it was read."""
-    sequential: bool = False
 
     def __iter__(self) -> Iterator[LayerSpec]:
         return iter(self.layers)

@@ -13,4 +13,4 @@ class StackedSeries:
     micros: Sequence[float]
     """Microseconds after the first allocation."""
     bytes_by_group: dict[str, Sequence[int]]
-    """Groups from the largest to the smallest, `baseline` first."""
+    """`before the step` first, then groups from the largest to the smallest, `other` last."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
+
+DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
+"""Dtype policies of a whole model."""
+DEVICES = ("cpu", "gpu")
+MODES = ("training", "inference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,17 @@ class Settings:
     """Inter-op threads: how many ops run at the same time."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a step that there cannot be."""
+        if self.batch < 1:
+            raise UsageError(f"a batch of {self.batch} is no batch", "give a batch of 1 or more")
+        if self.sequence is not None and self.sequence < 1:
+            raise UsageError(f"a sequence of {self.sequence} is none", "give a sequence of 1 or more")
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise UsageError(f"the dtype {self.dtype} is no policy that Keras has", f"one of {', '.join(DTYPES)}")
+        if self.device not in DEVICES:
+            raise UsageError(f"the device {self.device} is not known", f"one of {', '.join(DEVICES)}")
 
     @classmethod
     def of(cls, hints: Hints) -> Settings:

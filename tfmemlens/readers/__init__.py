@@ -10,7 +10,9 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, xla_dump
+from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, texts, together, xla_dump
+
+_LARGEST_NOTEBOOK = 256 << 20
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
@@ -54,39 +56,25 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
     if source.tag is not None or source.step is not None:
         hints = replace(hints, tag=source.tag, step=source.step)
     with opened.file:
-        head = opened.head()
-        name = source.name if several else ""
         if not opened.size:
-            damaged = source.path != "-" and source.text is None and Path(source.path).stat().st_size > 0
-            problem = "is damaged: nothing of it can be unzipped" if damaged else "is empty"
-            raise UnreadableInput(
-                f"{source.path} {problem}", "copy the file again, in binary mode" if damaged else "was the log flushed before the process died?"
-            )
+            raise _nothing_in(source)
+        head = opened.head()
         if source.text is None and _control_share(head) > 0.02:
             if found := _read_binary(opened, head, hints):
                 return found
-            if not inputs.speaks_of_memory(opened):
+            if not texts.speaks_of_memory(opened):
                 raise UnreadableInput(
                     f"{opened.path} is binary, and none of the formats that tfmemlens knows",
                     "it reads logs, MemoryDump, RunMetadata, tfevents, XSpace and tfprof files",
                 )
-        for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
-            if module.sniff_text(head):
-                told: Capture = module.read_text(opened, name, hints)
-                return told
-        if head.lstrip()[:1] == b"{" and opened.size < 256 << 20 and (text := inputs.notebook_text(head, opened.all())) is not None:
-            return oom_log.read(enumerate(text.split("\n"), 1), source.path, name)
-        if log_memory.sniff_text(opened.samples()):
-            return log_memory.read_text(opened, name, hints)
-        lines, whole = inputs.text_lines(opened)
-        found = oom_log.read(lines, source.path, name)
-        if _is_page(head) and not found.incidents:
-            page = ReadNote(f"{opened.path} is a web page, not the file behind its link: download it with the site's button for raw files")
-            found = replace(found, notes=(page, *found.notes))
-        if whole:
-            return found
-        note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")
-        return replace(found, source=replace(found.source, by_bytes=True), notes=(*found.notes, note))
+        return _read_text(opened, head, source.name if several else "", hints)
+
+
+def _nothing_in(source: inputs.Input) -> UnreadableInput:
+    if source.path != "-" and source.text is None and Path(source.path).stat().st_size:
+        return UnreadableInput(f"{source.path} is damaged: nothing of it can be unzipped", "copy the file again, in binary mode")
+    name = "standard input" if source.path == "-" else source.path
+    return UnreadableInput(f"{name} is empty", "was the log flushed before the process died?")
 
 
 def _is_page(head: bytes) -> bool:
@@ -96,7 +84,7 @@ def _is_page(head: bytes) -> bool:
 
 def _control_share(head: bytes) -> float:
     """How much of a text's first bytes no text has; a log with holes (a full disk leaves zeros) still is one."""
-    if inputs.encoding_of(head).startswith("utf-16"):
+    if texts.encoding_of(head).startswith("utf-16"):
         return 0.0
     sample = head[:4096]
     return sum(byte < 9 or 13 < byte < 27 for byte in sample) / max(len(sample), 1)
@@ -110,25 +98,45 @@ def _read_binary(opened: inputs.Opened, head: bytes, hints: Hints) -> Capture | 
     return None
 
 
+def _read_text(opened: inputs.Opened, head: bytes, name: str, hints: Hints) -> Capture:
+    for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
+        if module.sniff_text(head):
+            found: Capture = module.read_text(opened, name, hints)
+            return found
+    if head.lstrip()[:1] == b"{" and opened.size < _LARGEST_NOTEBOOK and (text := texts.notebook_text(head, opened.all())) is not None:
+        return oom_log.read(enumerate(text.split("\n"), 1), opened.path, name)
+    if log_memory.sniff_text(opened.samples()):
+        return log_memory.read_text(opened, name, hints)
+    lines, whole = texts.text_lines(opened)
+    told = oom_log.read(lines, opened.path, name)
+    if _is_page(head) and not told.incidents:
+        page = ReadNote(f"{opened.path} is a web page, not the file behind its link: download it with the site's button for raw files")
+        told = replace(told, notes=(page, *told.notes))
+    if whole:
+        return told
+    note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")
+    return replace(told, source=replace(told.source, by_bytes=True), notes=(*told.notes, note))
+
+
 def merge(captures: list[Capture]) -> Capture:
     """Several captures as one: the failures of all, the first graph, all notes."""
     if len(captures) == 1:
         return captures[0]
     captures = memory_dump.join(captures)
-    first = captures[0]
+    first, ordered = captures[0], [together.failing(captures), *captures]
     formats = tuple(dict.fromkeys(name for found in captures for name in found.source.formats))
     source = Source(
         ", ".join(found.source.path for found in captures),
         formats,
-        next((found.source.framework for found in captures if found.source.framework), None),
-        next((found.source.version for found in captures if found.source.version), None),
+        next((found.source.framework for found in ordered if found.source.framework), None),
+        next((found.source.version for found in ordered if found.source.version), None),
     )
     return replace(
         first,
         source=source,
-        incidents=tuple(sorted((incident for found in captures for incident in found.incidents), key=lambda incident: not incident.fatal)),
+        incidents=together.incidents(captures),
         timelines=tuple(timeline for found in captures for timeline in found.timelines),
         graph=next((found.graph for found in captures if found.graph), None),
-        surroundings=max((found.surroundings for found in captures), key=lambda known: len(known.devices) + len(known.steps)),
-        notes=tuple(note for found in captures for note in found.notes),
+        surroundings=together.surroundings(captures),
+        notes=(*together.silent(captures), *(note for found in captures for note in found.notes)),
     )

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.graph import Graph, Node, Signature
 from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
 
 SOURCE = "_tfmemlens_source"
@@ -95,8 +95,14 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
             nodes.setdefault(raw.name, _node(raw, lines.get(f"{raw.name}@") or lines.get(raw.name)))
         for function in graph.library.function:
             name = function.signature.name
-            functions.setdefault(name, Graph({raw.name: _node(raw, lines.get(f"{raw.name}@{name}")) for raw in function.node_def}))
+            body = {raw.name: _node(raw, lines.get(f"{raw.name}@{name}")) for raw in function.node_def}
+            functions.setdefault(name, Graph(body, signature=_signature(function)))
     return Graph(nodes, functions, producer)
+
+
+def _signature(function: Any) -> Signature:
+    results = tuple(function.ret[each.name] for each in function.signature.output_arg if each.name in function.ret)
+    return Signature(tuple(each.name for each in function.signature.input_arg), results, tuple(function.control_ret.values()))
 
 
 def _has(message: Any, field: str) -> bool:

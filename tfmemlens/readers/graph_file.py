@@ -36,8 +36,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     where = os.fspath(path)
     found = readers.read([inputs.Input(saved_model_file(where) or where)])
     if found.graph is None or not (found.graph.nodes or found.graph.functions):
-        notes = "; ".join(note.text for note in found.notes[:2])
-        raise UnreadableInput(f"{where} holds no graph", notes or HINT)
+        raise UnreadableInput(f"{where} holds no graph", found.reasons(HINT))
     return found.graph
 
 

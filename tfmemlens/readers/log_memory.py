@@ -21,7 +21,7 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
-from tfmemlens.readers import inputs, oom_log
+from tfmemlens.readers import inputs, oom_log, regions, texts
 from tfmemlens.readers.columns import Columns
 
 MARK = b"__LOG_MEMORY__"
@@ -98,10 +98,11 @@ def marks(opened: inputs.Opened) -> Iterator[tuple[str | None, int, float | None
 
 
 def _failure(opened: inputs.Opened, name: str) -> Capture | None:
-    opened.file.seek(max(opened.size - inputs.TAIL, 0))
-    if not any(word in opened.file.read() for word in inputs.LITERALS):
+    opened.file.seek(max(opened.size - regions.TAIL, 0))
+    tail = opened.file.read()
+    if not any(word in tail for word in regions.LITERALS):
         return None
-    told = oom_log.read(inputs.text_lines(opened)[0], opened.path, name)
+    told = oom_log.read(texts.text_lines(opened)[0], opened.path, name)
     return told if told.incidents else None
 
 

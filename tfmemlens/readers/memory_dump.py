@@ -93,7 +93,6 @@ def _incident(dump: Any, complete: bool) -> Incident:
         free_chunks=len(free) if complete else None,
         requested_in_use=Size.exactly(asked) if complete else None,
         allocations=dump.stats.num_allocs if dump.HasField("stats") else None,
-        largest_allocation=Size.exactly(dump.stats.largest_alloc_size) if dump.HasField("stats") else None,
     )
     chunks = ChunkMap(
         address=[chunk.address for chunk in dump.chunk],

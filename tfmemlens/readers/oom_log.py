@@ -6,15 +6,19 @@ Families of lines take what is theirs (readers/oom/*); the joiner then finds out
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerFamily
-from tfmemlens.readers.oom.disguises import DisguiseFamily
+from tfmemlens.readers.oom.disguises import Disguise, DisguiseFamily, bare_exception
 from tfmemlens.readers.oom.dump import DumpFamily
-from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line, incident, merge_ranks, order, version_text
+from tfmemlens.readers.oom.eras import era_of
+from tfmemlens.readers.oom.incidents import incident, version_text
+from tfmemlens.readers.oom.joining import Draft, Joiner, Part, first_line
+from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportFamily
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import SentenceFamily
@@ -22,11 +26,6 @@ from tfmemlens.readers.oom.surroundings import SurroundingsFamily
 
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
 _MAX_NOTES = 20
-
-
-def sniff(head: str) -> bool:
-    """Any text may hold an OOM; binary files do not."""
-    return "\x00" not in head[:4096]
 
 
 def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
@@ -53,7 +52,10 @@ class _Stream:
         self.surroundings = SurroundingsFamily()
         self.notes: list[ReadNote] = []
         self.unread = 0
-        self._families = (self.dumps, self.sentences, self.report, self.compiler, self.disguises, self.surroundings)
+        self.origins: set[str] = set()
+        self.bare: Disguise | None = None
+        """The first line that names the exception, for pastes without its message."""
+        self._families = (self.dumps, self.compiler, self.disguises, self.sentences, self.report, self.surroundings)
 
     def take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
@@ -61,8 +63,16 @@ class _Stream:
         if not line.text:
             return
         self.sentences.origin = cleaned.origin
+        if cleaned.origin and cleaned.origin not in self.origins:
+            self.origins.add(cleaned.origin)
+            self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))
+        code = self.sentences.quotes_code
+        self.bare = self.bare or bare_exception(line)
         for family in self._families:
-            if family.offer(line):
+            if not (code and family is self.disguises) and family.offer(line):
+                if family is self.disguises and not (told := self.disguises.finished[-1]).alone:
+                    self.sentences.begin(told)
+                    self.sentences.tags(line.text)
                 if family is self.sentences and self.report.block and "OOM when allocating" in line.text:
                     self.report.finish()
                 return
@@ -79,6 +89,9 @@ class _Stream:
         self.dumps.finish()
         self.report.finish()
         joiner = Joiner(self.rank)
+        if self.bare and not (self.sentences.finished or self.disguises.finished or self.dumps.finished or self.compiler.finished or self.report.finished):
+            self.sentences.begin(self.bare)
+            self.disguises.finished.append(self.bare)
         parts: list[Part] = [*self.dumps.finished, *self.sentences.finished, *self.report.finished, *self.compiler.finished, *self.disguises.finished]
         for part in sorted(parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])):
             joiner.take(part)
@@ -104,10 +117,11 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
     version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
+    framework = _framework(incidents, streams)
     return Capture(
-        source=Source(path, _formats(streams), _framework(incidents, streams), version),
+        source=Source(path, _formats(streams), framework, None if framework in ("jax", "xla") else version),
         incidents=incidents,
-        surroundings=surroundings.value(soft, ranks),
+        surroundings=replace(surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)),
         notes=notes,
     )
 
@@ -127,8 +141,13 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
 def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
     if any(found.request.kind is RequestKind.TENSOR or found.state.limit for found in incidents if found.compiler is None):
         return "tensorflow"
-    texts = " ".join(buffer.name or "" for stream in streams for program in stream.compiler.finished for buffer in program.buffers)
-    jax = any((program.name or "").startswith("jit_") for stream in streams for program in stream.compiler.finished)
+    programs = [program for stream in streams for program in stream.compiler.finished]
+    if any("ResourceExhaustedError" in line.text or "[Op:" in line.text for program in programs for line in program.tellings):
+        return "tensorflow"
+    if any("jaxlib" in line.text or "JaxRuntimeError" in line.text for program in programs for line in program.tellings):
+        return "jax"
+    texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
+    jax = any((program.name or "").startswith("jit_") for program in programs)
     if jax or "jit(" in texts or "pjit(" in texts:
         return "jax"
     if incidents:

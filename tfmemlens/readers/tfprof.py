@@ -51,7 +51,7 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     profile, notes = parse_prefix("ProfileProto", opened.all(), depth=0)
     if profile is None or not profile.nodes:
         raise UnreadableInput(f"{opened.path} looks like a tfprof profile, and none of it can be read", "copy the file again, in binary mode")
-    steps = sorted({step for node in profile.nodes.values() for step in node.execs})
+    steps = sorted({step for node in _nodes(profile) for step in node.execs})
     source = Source(opened.path, ("tfprof",), "tensorflow")
     if not steps:
         note = ReadNote(f"{opened.path} holds {len(profile.nodes):,} nodes of a graph, and no executed step; {_TRACE}")
@@ -69,14 +69,19 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     return Capture(source, timelines=tuple(ordered), graph=graph.of_graph_defs([_graph_def(profile)]), notes=tuple(notes))
 
 
+def _nodes(profile: Any) -> Iterator[Any]:
+    """The nodes by their number: protobuf promises no order of a map, and each implementation has its own."""
+    return (profile.nodes[number] for number in sorted(profile.nodes))
+
+
 def _graph_def(profile: Any) -> Any:
     """The graph as tfprof keeps it: names, ops, inputs, attributes."""
     from tfmemlens.schema import message
 
     found = message("GraphDef")()
-    for node in profile.nodes.values():
+    for node in _nodes(profile):
         copy = found.node.add(name=node.name, op=_op(node) or "", device=node.canonical_device, input=_inputs(node, profile))
-        for name in node.attrs:
+        for name in sorted(node.attrs):
             if name != "value":
                 copy.attr[name].CopyFrom(node.attrs[name])
     return found
@@ -92,7 +97,7 @@ def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
     """The steps that the file holds: no tag, the number, when the first node of each ran (seconds)."""
     profile, _ = parse_prefix("ProfileProto", opened.all(), depth=0)
     began: dict[int, int] = {}
-    for node in profile.nodes.values() if profile is not None else ():
+    for node in _nodes(profile) if profile is not None else ():
         for step, executed in node.execs.items():
             began[step] = min(began.get(step, executed.all_start_micros), executed.all_start_micros)
     return ((None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
@@ -101,7 +106,7 @@ def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
 def _by_device(profile: Any, step: int) -> dict[str, list[Any]]:
     """The nodes that ran in this step, by the device they were placed on."""
     lanes: dict[str, list[Any]] = {}
-    for node in profile.nodes.values():
+    for node in _nodes(profile):
         if step in node.execs:
             lanes.setdefault(_KIND.sub(lambda kind: kind[0].upper(), node.canonical_device), []).append(node)
     return lanes
@@ -120,13 +125,13 @@ def _runs(node: Any, profile: Any, step: int) -> Iterator[liveness.Run]:
     executed = node.execs[step]
     op = _op(node)
     inputs = _inputs(node, profile)
-    starts = {start + length: start for name in executed.cpu_execs if "/host:" not in name for start, length in _times(executed.cpu_execs[name])}
+    starts = {start + length: start for name in sorted(executed.cpu_execs) if "/host:" not in name for start, length in _times(executed.cpu_execs[name])}
     ends = {memory.memory_micros: memory for memory in executed.memory_execs}
     for end in sorted({*starts, *ends} or {executed.latest_end_micros}):
         run = liveness.Run(node.name, op, starts.get(end, executed.all_start_micros), end, inputs)
         if end in ends:
             memory = ends[end]
-            run.outputs += [_output(node, slot, memory.output_memory[slot]) for slot in memory.output_memory]
+            run.outputs += [_output(node, slot, memory.output_memory[slot]) for slot in sorted(memory.output_memory)]
             run.scratch = [(_HOST, _scratch(memory, memory.host_temp_bytes)), (_DEVICE, _scratch(memory, memory.accelerator_temp_bytes))]
         yield run
 
@@ -172,7 +177,7 @@ def _as_step_stats(device: str, nodes: list[Any], step: int) -> Any:
             used = stats.memory.add(allocator_name=f"GPU_{number}_bfc", allocator_bytes_in_use=memory.allocator_bytes_in_use)
             if index == 0:
                 used.allocation_records.extend(executed.allocations)
-            for slot in memory.output_memory:
+            for slot in sorted(memory.output_memory):
                 held = memory.output_memory[slot]
                 tensor = stats.output.add(slot=slot).tensor_description
                 for size in node.output_shapes[slot].int64_values if slot in node.output_shapes else ():

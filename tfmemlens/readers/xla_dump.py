@@ -77,7 +77,8 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     """The program as one account of memory, no failure."""
     del hints
     program = _Program()
-    notes = tuple(_parse(program, opened, name))
+    _parse(program, opened, name)
+    notes = tuple(_missing(program))
     module = _MODULE.match(opened.name)
     incident = Incident(
         FailedRequest(RequestKind.PROGRAM, size=program.total, line=program.total_line, executable=_XLA_SUFFIX.sub("", module["name"]) if module else None),
@@ -88,7 +89,7 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     return Capture(Source(opened.path, ("xla-dump",), "xla"), incidents=(incident,) if program.blocks else (), notes=notes)
 
 
-def _parse(program: _Program, opened: inputs.Opened, source: str) -> Iterator[ReadNote]:
+def _parse(program: _Program, opened: inputs.Opened, source: str) -> None:
     block: _Block | None = None
     at_peak = table_over = False
     for number, text in enumerate(opened.all().decode("utf-8", "replace").split("\n"), 1):
@@ -112,6 +113,10 @@ def _parse(program: _Program, opened: inputs.Opened, source: str) -> Iterator[Re
             program.alive.setdefault(found["name"], line)
         elif at_peak:
             at_peak = False
+
+
+def _missing(program: _Program) -> Iterator[ReadNote]:
+    """What a cut or rounded file leaves out; a total that is not stated is summed up."""
     if program.total is None:
         program.total = sum((block.size for block in program.blocks), Size.exactly(0))
         program.total_line = program.blocks[0].line if program.blocks else None

@@ -26,7 +26,9 @@ def export(path, fetches=(), graph=None):
     import tensorflow as tf
 
     v1 = tf.compat.v1 if hasattr(tf, "compat") and hasattr(tf.compat, "v1") else tf
+    captured = {}
     if hasattr(fetches, "graph") and hasattr(fetches, "outputs"):
+        captured = variables_of(fetches.graph)
         graph, fetches = fetches.graph, fetches.outputs
     fetches = flat(fetches)
     if graph is None:
@@ -41,12 +43,23 @@ def export(path, fetches=(), graph=None):
         line = source_line(graph, node.name)
         if line:
             node.attr["_tfmemlens_source"].s = line.encode("utf-8")
+        if node.name in captured:
+            variable = captured[node.name]
+            node.attr["_tfmemlens_variable"].s = variable.name.encode("utf-8")
+            node.attr["_tfmemlens_shape"].shape.CopyFrom(variable.shape.as_proto())
+            node.attr["_tfmemlens_dtype"].type = variable.dtype.as_datatype_enum
         if "value" in node.attr and node.attr["value"].tensor.ByteSize() > BIG:
             node.attr["value"].tensor.ClearField("tensor_content")
             node.attr["value"].tensor.ClearField("string_val")
     with open(path, "wb") as out:
         out.write(meta.SerializeToString())
     return path
+
+
+def variables_of(graph):
+    """The variables that a function captures, by the placeholder that stands for each in its graph."""
+    known = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
+    return {inside.op.name: known[id(outside)] for outside, inside in getattr(graph, "captures", ()) if id(outside) in known}
 
 
 def flat(fetches):

@@ -43,7 +43,7 @@ def main():
         optimizer = make_optimizer(tf, args.optimizer)
         step = training_step(tf, model, optimizer, args.inference)
         concrete = tf.function(step, autograph=False).get_concrete_function(inputs, labels)
-    graph_def, fetches, names = flattened(tf, concrete, outer)
+    graph_def, fetches, names = flattened(tf, concrete, outer, set() if args.inference else handles_of(optimizer))
     graph_def = optimized(tf, graph_def, fetches)
     with open(args.out, "wb") as out:
         out.write(graph_def.SerializeToString())
@@ -145,22 +145,31 @@ def training_step(tf, model, optimizer, inference):
     return step
 
 
-def flattened(tf, concrete, outer):
-    """The function's graph with handles in place of captured variables."""
+def handles_of(optimizer):
+    """The handles of what an optimizer keeps."""
+    kept = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
+    return {id(getattr(each, "_value", each).handle) for each in kept}
+
+
+def flattened(tf, concrete, outer, slots):
+    """The function's graph with handles in place of captured variables. Each tells when it is made, and whether one value fills it or random numbers do."""
     graph_def = concrete.graph.as_graph_def(add_shapes=True)
     handles, names = {}, []
     known = {id(variable.handle): variable for variable in concrete.graph.variables}
+    order = {op.name: place for place, op in enumerate(outer.get_operations())} if outer is not None else {}
     for external, internal in concrete.graph.captures:
+        filled = id(external) in slots
         if outer is not None:
             source = outer.as_graph_element(external.name).op
             if source.type == "VarHandleOp":
-                handles[internal.op.name] = (source.name, source.get_attr("dtype"), source.node_def.attr["shape"].shape)
+                handles[internal.op.name] = (source.name, source.get_attr("dtype"), source.node_def.attr["shape"].shape, order[source.name], filled)
         elif id(external) in known:
             variable = known[id(external)]
-            handles[internal.op.name] = (variable.name, variable.dtype, variable.shape.as_proto())
+            made = int(variable._unique_id.rsplit("_", 1)[-1])
+            handles[internal.op.name] = (variable.name, variable.dtype, variable.shape.as_proto(), made, filled)
     for node in graph_def.node:
         if node.name in handles:
-            shared_name, dtype, shape = handles[node.name]
+            shared_name, dtype, shape, made, filled = handles[node.name]
             names.append(shared_name)
             node.op = "VarHandleOp"
             for key in list(node.attr):
@@ -170,6 +179,8 @@ def flattened(tf, concrete, outer):
             node.attr["shape"].shape.CopyFrom(shape)
             node.attr["shared_name"].s = ("%s:%d" % (shared_name, len(names))).encode()
             node.attr["container"].s = b""
+            node.attr["_tfmemlens_made"].i = made
+            node.attr["_tfmemlens_filled"].b = filled or len(shape.dim) < 2
     fetches = [tensor.op.name for tensor in concrete.graph.outputs]
     fetches += ["^" + op.name for op in concrete.graph.control_outputs if op.name not in fetches]
     return graph_def, fetches, names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Fit, Prediction
-from tfmemlens.renderers._layout import columns, paragraph, styled
+from tfmemlens.renderers._layout import columns, heading, paragraph
 from tfmemlens.renderers._view import View
 from tfmemlens.units import human, percent
 
@@ -14,17 +14,13 @@ _SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "a
 def page(fit: Fit, view: View) -> list[str]:
     """Everything below the verdict."""
     return (
-        _heading(f"what grows, at batch {fit.told_batch}", view)
+        heading(f"what grows, at batch {fit.told_batch}", view)
         + _parts(fit, view)
-        + _heading("the peak at other batches", view)
+        + heading("the peak at other batches", view)
         + _peaks(fit)
         + _checks(fit, view)
         + _remedies(fit, view)
     )
-
-
-def _heading(text: str, view: View) -> list[str]:
-    return ["", styled(text.upper(), "bold", view.color)]
 
 
 def _parts(fit: Fit, view: View) -> list[str]:
@@ -39,19 +35,31 @@ def _parts(fit: Fit, view: View) -> list[str]:
     if fit.sequence_bytes:
         rows.append(["with the length", human(fit.sequence_bytes), percent(fit.sequence_bytes, whole), "most of it is in the batch, too"])
     lines = columns(rows, right=frozenset({1, 2}))
-    holds = f"; {fit.constraint} hold most" + (f", next {fit.runner_up}" if fit.runner_up else "") if fit.constraint else ""
-    how = "predicted" if fit.predicted else "measured"
-    return lines + paragraph(f"The step was {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+    holds = (
+        f"; {fit.constraint} {'hold' if _plural(fit.constraint) else 'holds'} most" + (f", next {fit.runner_up}" if fit.runner_up else "")
+        if fit.constraint
+        else ""
+    )
+    how = "was predicted" if fit.predicted else "died" if fit.certainty is Certainty.BOUND else "was measured"
+    return lines + paragraph(f"The step {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+
+
+def _plural(what: str) -> bool:
+    return what.endswith("s") and not what.startswith("what")
 
 
 _KNOWN = {"the graph's inputs": "the first dimension of the graph's inputs", "the commonest leading dimension": "the commonest first dimension of its tensors"}
 
 
 def _peaks(fit: Fit) -> list[str]:
-    rows = []
+    rows, fitting = [], "may fit" if fit.certainty is Certainty.BOUND else "fits"
     for each in fit.predictions:
-        mark = "measured" if each.measured_bytes is not None else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
-        fits = "" if fit.limit_bytes is None else "fits" if fit.largest_batch is not None and each.batch <= fit.largest_batch else "does not fit"
+        measured = each.measured_bytes is not None
+        if fit.certainty is Certainty.BOUND:
+            mark = "at least, as it died" if measured else "at least"
+        else:
+            mark = "measured" if measured else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
+        fits = "" if fit.limit_bytes is None else fitting if fit.largest_batch is not None and each.batch <= fit.largest_batch else "does not fit"
         rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
     return columns(rows, right=frozenset({1}))
 
@@ -59,7 +67,7 @@ def _peaks(fit: Fit) -> list[str]:
 def _checks(fit: Fit, view: View) -> list[str]:
     if not fit.checks:
         return []
-    return _heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
+    return heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
 
 
 def _check(check: Prediction) -> list[str]:
@@ -70,8 +78,9 @@ def _check(check: Prediction) -> list[str]:
 def _remedies(fit: Fit, view: View) -> list[str]:
     if not fit.remedies:
         return []
-    lines = _heading("what a change would buy", view)
+    lines = heading("what a change would buy", view)
     for each in fit.remedies:
-        batch = "" if each.largest_batch is None else f"; largest batch then {each.largest_batch}"
+        most = "at most " if fit.certainty is Certainty.BOUND else ""
+        batch = "" if each.largest_batch is None else f"; largest batch then {most}{each.largest_batch}"
         lines += paragraph(f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch {fit.batch}{batch}", view.width, "    ", "  ")
     return lines

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36", "blue": "34", "magenta": "35"}
 
@@ -12,6 +14,17 @@ STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "
 def styled(text: str, style: str, color: bool) -> str:
     """The text in a terminal style, or plain."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color and text else text
+
+
+def heading(text: str, view: View) -> list[str]:
+    """A section's name, with an empty line before it."""
+    return ["", styled(text.upper(), "bold", view.color)]
+
+
+def as_text(lines: Iterable[str], view: View) -> str:
+    """The finished page, in letters that the terminal has."""
+    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
@@ -61,6 +74,17 @@ def stacked_bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str
     while sum(counts) > width:
         counts[counts.index(max(counts))] -= 1
     return "".join(letter * count for (letter, _), count in zip(cells, counts, strict=True))
+
+
+def narrowed(rows: Sequence[Sequence[str]], width: int, least: Mapping[int, int], gap: int = 2) -> list[list[str]]:
+    """The rows with the cells of some columns shortened so that all fit; `least` says how far each of these may shrink."""
+    sizes = [max(display_width(row[at]) for row in rows) for at in range(len(rows[0]))]
+    excess = sum(sizes) + gap * (len(sizes) - 1) - width
+    for at in sorted(least, key=lambda at: -sizes[at]):
+        taken = max(min(excess, sizes[at] - least[at]), 0)
+        sizes[at] -= taken
+        excess -= taken
+    return [[shorten(cell, sizes[at]) if at in least else cell for at, cell in enumerate(row)] for row in rows]
 
 
 def columns(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), gap: str = "  ", indent: str = "  ") -> list[str]:

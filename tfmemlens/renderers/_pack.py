@@ -133,6 +133,7 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
         "times": column((round((time - origin) / unit) for time in times), delta=True),
         "peak": timeline.peak_index,
         "bound": _WORDS[timeline.precision],
+        **({"predicted": True} if timeline.predicted else {}),
         **({"ordinal": int(origin)} if timeline.ordinal else {}),
         "phases": [[phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases],
     }

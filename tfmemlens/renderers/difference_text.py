@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfmemlens.model.difference import Change, Difference, Side
-from tfmemlens.renderers._layout import columns, paragraph, shorten, styled
-from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
+from tfmemlens.renderers._layout import as_text, columns, heading, paragraph, shorten, styled
+from tfmemlens.renderers._view import View
 from tfmemlens.units import human
 
 SUFFIX = ".txt"
@@ -20,11 +20,10 @@ def render(difference: Difference, view: View = View()) -> str:
         "",
         *columns([_side("before", difference.before), _side("after", difference.after)], frozenset({1})),
     ]
-    for heading, changes in (("by kind", difference.kinds), ("by layer", difference.layers), ("by allocation", difference.allocations)):
-        lines += _table(heading, changes, view)
+    for name, changes in (("by kind", difference.kinds), ("by layer", difference.layers), ("by allocation", difference.allocations)):
+        lines += _table(name, changes, view)
     lines += ["", *(line for note in difference.notes for line in paragraph(note, view.width, "    ", "  - "))] if difference.notes else []
-    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
-    return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
+    return as_text(lines, view)
 
 
 def _side(name: str, side: Side) -> tuple[str, str, str]:
@@ -32,7 +31,7 @@ def _side(name: str, side: Side) -> tuple[str, str, str]:
     return name, about + human(side.total_bytes), side.what + (f", limit {human(side.limit_bytes)}" if side.limit_bytes else "")
 
 
-def _table(heading: str, changes: tuple[Change, ...], view: View) -> list[str]:
+def _table(name: str, changes: tuple[Change, ...], view: View) -> list[str]:
     changed = [change for change in changes if change.change_bytes]
     if not changed:
         return []
@@ -45,8 +44,7 @@ def _table(heading: str, changes: tuple[Change, ...], view: View) -> list[str]:
         for change in changed[: view.top]
     ]
     drawn = columns(rows, frozenset({0, 1}))
-    lines = ["", styled(heading.upper(), "bold", view.color)]
-    lines += [styled(line, _COLOURS[change.state], view.color) for line, change in zip(drawn, changed, strict=False)]
+    lines = heading(name, view) + [styled(line, _COLOURS[change.state], view.color) for line, change in zip(drawn, changed, strict=False)]
     rest = changed[view.top :]
     return lines + ([f"  … {len(rest)} more with {human(sum(change.change_bytes for change in rest))}"] if rest else [])
 

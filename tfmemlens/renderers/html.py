@@ -18,13 +18,13 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
-from tfmemlens.renderers import _glossary
+from tfmemlens.renderers import _glossary, _request
 from tfmemlens.renderers._pack import packed
-from tfmemlens.renderers.terminal import request_facts
 from tfmemlens.units import human, human_size, percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 SUFFIX = ".html"
 SCRIPTS = ("format", "ledger", "tree", "state", "canvas", "balance", "curve", "lives", "icicle", "table", "whatif", "chunks", "main")
@@ -85,15 +85,15 @@ def _environment() -> Environment:
             return asset(template), None, None
 
     found = Environment(loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    found.filters.update(human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut)
+    found.filters.update(human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said)
     found.globals.update(
         percent=percent,
-        facts=request_facts,
+        facts=_request.facts,
         saving=_saving,
         place=_place,
         largest=_largest,
         output_bytes=_output_bytes,
-        writer=_writer,
+        origin=_origin,
         label=_label,
         held=_held,
     )
@@ -107,6 +107,13 @@ def readable(text: object) -> str:
 
 def _cut(text: str, length: int = LONGEST) -> str:
     return readable(text) if len(text) <= length else readable(text[:length]) + " …"
+
+
+def _said(text: str, length: int = LONGEST) -> Markup:
+    """A sentence of ours, its `names` as code. What it quotes is escaped first."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_cut(text, length)))))
 
 
 def _titles(page: Page) -> list[str]:
@@ -123,6 +130,13 @@ def _label(moment: Any, number: int) -> str:
     failed = moment.request.failed
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     return f"failure {number + 1}{f', line {failed.line.number}' if failed.line else ''}: {at}"
+
+
+def _origin(report: Any) -> str:
+    """What the input was read as, and who wrote it."""
+    formats = " + ".join(report.case.capture.source.formats)
+    predicted = any(moment.predicted for moment in report.case.moments)
+    return f"a model described by {formats}; nothing was run" if predicted else f"read as {formats}, written by {_writer(report)}"
 
 
 def _writer(report: Any) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tfmemlens.model.case import Balance, Case, Moment
+from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Finding
-from tfmemlens.model.fit import Fit, Prediction
 from tfmemlens.model.layers import LayerSummary
-from tfmemlens.model.layout import LayoutCopy
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
+from tfmemlens.renderers import _json_fit, _json_layout
 from tfmemlens.units import Size
 
 SUFFIX = ".json"
@@ -43,119 +42,9 @@ def document(report: Report) -> dict[str, Any]:
         "kinds": {str(group.name): group.total_bytes for group in main.attribution.by("kind")} if main else {},
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
-        **_layout(report.case),
+        **_json_layout.parts(report.case),
         "notes": [{"text": note.text, **_place(note.line, by_bytes)} for note in capture.notes],
-        **({"fit": _fit(report.fit)} if report.fit else {}),
-    }
-
-
-def _fit(fit: Fit) -> dict[str, Any]:
-    return {
-        "batch": fit.batch,
-        "batch_source": fit.batch_source,
-        "limit_bytes": fit.limit_bytes,
-        "largest_batch": fit.largest_batch,
-        "peak_bytes": fit.peak_bytes,
-        "told_batch": fit.told_batch,
-        "fixed_bytes": fit.fixed_bytes,
-        "per_sample_bytes": fit.per_sample_bytes,
-        "pixel_bytes": fit.pixel_bytes,
-        "sequence_bytes": fit.sequence_bytes,
-        "certainty": fit.certainty.value,
-        "constraint": fit.constraint,
-        "runner_up": fit.runner_up,
-        "predicted": fit.predicted,
-        "remedies": [
-            {
-                "remedy": each.slug,
-                "text": each.text,
-                "saves_bytes": each.saves_bytes,
-                "largest_batch": each.largest_batch,
-                "certainty": each.certainty.value,
-            }
-            for each in fit.remedies
-        ],
-        "predictions": [_prediction(each) for each in fit.predictions],
-        "checks": [_prediction(each) for each in fit.checks],
-    }
-
-
-def _prediction(prediction: Prediction) -> dict[str, Any]:
-    return {
-        "batch": prediction.batch,
-        "bytes": prediction.bytes,
-        "low_bytes": prediction.low_bytes,
-        "high_bytes": prediction.high_bytes,
-        "measured_bytes": prediction.measured_bytes,
-    }
-
-
-def _layout(case: Case) -> dict[str, Any]:
-    """The layout pass's copies, where a graph tells of them."""
-    study = case.layout
-    if study is None:
-        return {}
-    peak = study.peak
-    return {
-        "layout": {
-            "from": study.source_format,
-            "to": study.target_format,
-            "copies": len(study.copies),
-            "bytes": study.bytes,
-            "retained_bytes": study.retained_bytes,
-            "unknown_sizes": study.unknown,
-            "peak_bytes": peak.bytes if peak else None,
-            "peak_without_copies_bytes": peak.without_bytes if peak else None,
-            "certainty": peak.certainty.value if peak else None,
-        },
-        "copies": [_copy(copy) for copy in study.copies],
-        "helpers": [_copy(copy) for copy in study.helpers],
-        "causes": [
-            {
-                "cause": cause.slug,
-                "because": cause.because,
-                "copies": len(cause.copies),
-                "bytes": cause.bytes,
-                "retained_bytes": cause.retained_bytes,
-                "forced_by": list(cause.forced_by),
-                "remedy": cause.copies[0].remedy,
-                "peak_saved_bytes": peak.saved(cause.slug) if peak else None,
-            }
-            for cause in study.causes
-        ],
-        "trials": [
-            {
-                "remedy": trial.remedy,
-                "text": trial.text,
-                "copies": len(trial.study.copies),
-                "bytes": trial.study.bytes,
-                "peak_bytes": trial.study.peak.bytes if trial.study.peak else None,
-            }
-            for trial in case.trials
-        ],
-    }
-
-
-def _copy(copy: LayoutCopy) -> dict[str, Any]:
-    return {
-        "node": copy.node,
-        "op": copy.op,
-        "direction": copy.direction,
-        "source_layer": copy.source_layer,
-        "shape": list(copy.tensor.shape) if copy.tensor.shape is not None else None,
-        "dtype": copy.tensor.dtype,
-        "bytes": copy.tensor.bytes,
-        "producer": copy.producer,
-        "consumers": list(copy.consumers),
-        "forced_by": copy.forced_by,
-        "forced_op": copy.forced_op,
-        "cause": copy.cause,
-        "remedy": copy.remedy,
-        "also_forced_by": [{"node": node, "cause": cause} for node, cause in copy.also],
-        "through": list(copy.through),
-        "retained": copy.retained,
-        "in_loop": copy.in_loop,
-        "source_line": copy.source,
+        **({"fit": _json_fit.part(report.fit)} if report.fit else {}),
     }
 
 

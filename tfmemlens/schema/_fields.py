@@ -37,7 +37,7 @@ TensorShapeProto: 2 dim TensorShapeProto.Dim*; 3 unknown_rank bool
 TensorShapeProto.Dim: 1 size int64; 2 name string
 TensorProto: 1 dtype int32; 2 tensor_shape TensorShapeProto; 3 version_number int32; 4 tensor_content bytes; 5 float_val float*; 6 double_val double*; 7 int_val int32*; 8 string_val bytes*; 10 int64_val int64*; 11 bool_val bool*; 13 half_val int32*
 FunctionDefLibrary: 1 function FunctionDef*; 2 gradient GradientDef*
-FunctionDef: 1 signature OpDef; 3 node_def NodeDef*; 4 ret map<string,string>; 5 attr map<string,AttrValue>
+FunctionDef: 1 signature OpDef; 3 node_def NodeDef*; 4 ret map<string,string>; 5 attr map<string,AttrValue>; 6 control_ret map<string,string>
 GradientDef: 1 function_name string; 2 gradient_func string
 OpDef: 1 name string; 2 input_arg OpDef.ArgDef*; 3 output_arg OpDef.ArgDef*
 OpDef.ArgDef: 1 name string; 3 type int32; 4 type_attr string; 5 number_attr string; 6 type_list_attr string

@@ -52,13 +52,23 @@ def kernels_of(patch: int) -> tuple[tuple[int, int, int], ...]:
 
 def volume_kernels_of(patch: int) -> tuple[tuple[int, int], ...]:
     """Cubic kernels with that patch size as (side, channels), likeliest first."""
-    options = [(side, patch // side**3) for side in (3, 5, 7, 2, 4) if patch % side**3 == 0]
-    return tuple(sorted(options, key=lambda option: _oddity(option[0], option[0], option[1])))
+    options = [(side, patch // side**3) for side in (3, 5, 7, 2, 4, 1) if patch % side**3 == 0]
+    return tuple(sorted(options, key=lambda option: _volume_oddity(*option)))
+
+
+def _volume_oddity(side: int, channels: int) -> tuple[int, int]:
+    """Unlike an image's, a volume's 1x1x1 kernel is unrolled, too: 16 columns are 16 channels rather than two under a 2x2x2 kernel."""
+    usual = _usual(channels)
+    return (0 if side == 3 and usual else 1 if side in (5, 7) and usual else 2 if usual and side > 1 else 3 if usual else 4, side)
 
 
 def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
-    usual = channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 16 == 0
+    usual = _usual(channels)
     return (0 if height == 3 and usual else 1 if height in (5, 7, 11) and usual else 2 if usual and height > 1 else 3 if height > 1 else 4, height)
+
+
+def _usual(channels: int) -> bool:
+    return channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 16 == 0
 
 
 def filters_of(images: int, positions: int, patch: int, item_bytes: int = 4) -> tuple[int, int] | None:

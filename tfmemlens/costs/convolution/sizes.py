@@ -71,13 +71,8 @@ def flops(conv: Convolution) -> int:
 
 
 def patch_matrix_bytes(conv: Convolution) -> int:
-    """The im2col matrix of the whole batch, [batch * positions, patch]: what an explicit patch extraction would write."""
-    return conv.batch * positions(conv) * patch(conv) * conv.item_bytes
+    """The im2col matrix of the whole batch, [batch * positions, patch]: what an explicit patch extraction would write.
 
-
-def extracted_patches_bytes(conv: Convolution) -> int:
-    """What ExtractImagePatches writes for these windows: the patch matrix, as a tensor.
-
-    Source: extract_image_patches_op.cc; measured to the byte in TF 1.10, 1.15 and 2.21.
+    ExtractImagePatches writes it as a tensor (extract_image_patches_op.cc); measured to the byte in TF 1.10, 1.15 and 2.21.
     """
-    return patch_matrix_bytes(conv)
+    return conv.batch * positions(conv) * patch(conv) * conv.item_bytes

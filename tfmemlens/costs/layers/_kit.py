@@ -59,7 +59,7 @@ class Asked:
     @property
     def channels_first(self) -> bool:
         """Whether the channels stand before the grid."""
-        return "channels_first" in (self.get("data_format"),) or "th" in (self.get("dim_ordering"),)
+        return bool(self.get("data_format") == "channels_first" or self.get("dim_ordering") == "th")
 
     def grid(self, rank: int) -> tuple[Shape, int]:
         """The spatial sizes and the number of channels of an input with `rank` spatial dimensions. Raises Unknown."""

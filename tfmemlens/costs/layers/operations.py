@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,9 @@ from tfmemlens.costs.layers.merging import concatenated
 from tfmemlens.model.tensor import TensorType, numpy_dtype
 
 _COMPARE = set("equal notequal greater greaterequal less lessequal logicaland logicalor logicalnot isnan isfinite isinf isclose".split())
+_TRUTH = {"all", "any"}
+_PLACES = {"argmax", "argmin", "argsort", "countnonzero"}
+"""Ops that make numbers of elements, whatever they read."""
 _REDUCE = set("mean sum max min prod any all var std logsumexp amax amin variance euclideannorm norm countnonzero average median".split())
 _ELEMENTWISE = set(
     "add addv2 addn subtract sub multiply mul divide truedivide truediv realdiv floordivide floordiv mod remainder power pow maximum minimum square sqrt rsqrt exp log log1p expm1 "
@@ -57,8 +60,10 @@ def _elementwise(asked: Asked) -> Told:
 
 
 def _dtype(asked: Asked) -> str:
-    if name_of(asked) in _COMPARE:
+    if name_of(asked) in _COMPARE | _TRUTH:
         return "bool"
+    if name_of(asked) in _PLACES:
+        return "int32" if asked.dialect == "keras-3" or name_of(asked) == "argsort" else "int64"
     kinds = [each.dtype for each in asked.inputs if each.dtype]
     floats = [kind for kind in kinds if "float" in kind]
     return (floats or kinds or [asked.dtype])[0]
@@ -72,13 +77,19 @@ def _reduce(asked: Asked) -> Told:
     axis, keep = argument(asked, 1, "axis", "dim"), bool(argument(asked, 2, "keepdims", "keep_dims", default=False))
     shape = asked.shape
     gone = set(range(len(shape))) if axis is None else set(_axes(axis, len(shape)))
-    return asked.told([1 if at in gone else size for at, size in enumerate(shape) if keep or at not in gone], dtype=_dtype(asked))
+    return _without(asked, gone, keep)
+
+
+def _without(asked: Asked, gone: Collection[int], keep: bool) -> Told:
+    """The input's shape without these dimensions, or with 1 in their place."""
+    return asked.told([1 if at in gone else size for at, size in enumerate(asked.shape) if keep or at not in gone], dtype=_dtype(asked))
 
 
 def _argmax(asked: Asked) -> Told:
-    axis = argument(asked, 1, "axis")
-    gone = _axes(0 if axis is None else axis, len(asked.shape))
-    return asked.told([size for at, size in enumerate(asked.shape) if at not in gone], dtype="int64" if asked.dialect != "keras-3" else "int32")
+    """Without an axis NumPy and Keras 3 look at all elements, TensorFlow along the first dimension."""
+    axis = argument(asked, 1, "axis", default=None if asked.dialect == "keras-3" else 0)
+    gone = range(len(asked.shape)) if axis is None else _axes(axis, len(asked.shape))
+    return _without(asked, gone, keep=bool(argument(asked, 2, "keepdims", default=False)))
 
 
 def _concatenate(asked: Asked) -> Told:
@@ -86,6 +97,10 @@ def _concatenate(asked: Asked) -> Told:
         concatenated([each.shape or () for each in tensors(argument(asked, 0, "values", "xs"))], int(argument(asked, 1, "axis", default=0))),
         dtype=_dtype(asked),
     )
+
+
+def _hstack(asked: Asked) -> Told:
+    return asked.told(concatenated([each.shape or () for each in tensors(argument(asked, 0, "xs"))], 1), dtype=_dtype(asked))
 
 
 def _stack(asked: Asked) -> Told:
@@ -151,6 +166,16 @@ def _matmul(asked: Asked) -> Told:
     if asked.arguments.get("transpose_b"):
         second[-2:] = second[:-3:-1]
     return asked.told([*broadcast([tuple(first[:-2]), tuple(second[:-2])]), first[-2], second[-1]], dtype=_dtype(asked))
+
+
+def _dot(asked: Asked) -> Told:
+    """NumPy's: the last dimension of the first with the second-last of the second; all others stay."""
+    first, second = argument(asked, 0, "x1"), argument(asked, 1, "x2")
+    left = first.shape if isinstance(first, TensorType) else _constant_shape(first)
+    right = second.shape if isinstance(second, TensorType) else _constant_shape(second)
+    if not left or not right:
+        raise Unknown("it multiplies by something that the file does not describe")
+    return asked.told([*left[:-1], *right[:-2], *right[-1:]] if len(right) > 1 else left[:-1], dtype=_dtype(asked))
 
 
 def _einsum(asked: Asked) -> Told:
@@ -247,7 +272,10 @@ def _take(asked: Asked) -> Told:
 
 
 def _one_hot(asked: Asked) -> Told:
-    return asked.told([*asked.shape, int(argument(asked, 1, "num_classes", "depth"))], dtype=numpy_dtype(str(argument(asked, 9, "dtype", default="float32"))))
+    shape, count = list(asked.shape), int(argument(asked, 1, "num_classes", "depth"))
+    axis = int(argument(asked, 4, "axis", default=-1))
+    shape.insert(len(shape) if axis == -1 else axis, count)
+    return asked.told(shape, dtype=numpy_dtype(str(argument(asked, 9, "dtype", default="float32"))))
 
 
 def _cast(asked: Asked) -> Told:
@@ -287,6 +315,9 @@ _OPS: dict[str, Callable[[Asked], Told]] = {
     **dict.fromkeys(("flatten", "ravel"), _flatten),
     **dict.fromkeys(("resize", "resizebilinear"), _resize),
     "stack": _stack,
+    "hstack": _hstack,
+    "dot": _dot,
+    "argsort": _elementwise,
     "reshape": _reshape,
     "transpose": _transpose,
     "swapaxes": _swapaxes,

@@ -18,10 +18,31 @@ def run(call: Call) -> list[Token]:
         return found(call)
     if call.node.op in ELEMENTWISE and call.inputs:
         return elementwise(call)
+    return guessed(call)
+
+
+def guessed(call: Call) -> list[Token]:
+    """What the graph states of the outputs, else something like the first input."""
     declared = [each for each in call.node.outputs if each.shape is not None and None not in each.shape]
     if declared:
         return [call.output([size or 0 for size in each.shape or ()], each.dtype) for each in declared]
     return elementwise(call) if call.inputs else [call.output(())]
 
 
-__all__ = ["ELEMENTWISE", "KERNELS", "Call", "broadcast", "joining", "lists", "numbers", "others", "passing", "products", "run", "stacks", "sums", "variables"]
+__all__ = [
+    "ELEMENTWISE",
+    "KERNELS",
+    "Call",
+    "broadcast",
+    "guessed",
+    "joining",
+    "lists",
+    "numbers",
+    "others",
+    "passing",
+    "products",
+    "run",
+    "stacks",
+    "sums",
+    "variables",
+]

@@ -107,11 +107,13 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def declared(call: Call) -> Shape | None:
+    """The shape that the graph states for the first output, None where it leaves a size open."""
     known: TensorType | None = call.node.outputs[0] if call.node.outputs else None
     return None if known is None or known.shape is None or None in known.shape else tuple(size or 0 for size in known.shape)
 
 
 def vector(call: Call, values: Sequence[int], shape: Sequence[int] | None = None) -> Token:
+    """Whole numbers that are known, in a buffer of their own."""
     dtype = str(call.attribute("out_type") or call.attribute("T") or "int32")
     return call.output((len(values),) if shape is None else shape, dtype if dtype in WHOLE else "int32", tuple(values))
 
@@ -133,5 +135,6 @@ def list_of(call: Call, elements: Sequence[Token]) -> Token:
 
 
 def elements(token: Token) -> list[Token]:
+    """The tensors in a list, by its handle."""
     found = token.buffer.elements if token.buffer is not None else None
     return [] if found is None else found

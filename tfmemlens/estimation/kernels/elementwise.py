@@ -23,6 +23,8 @@ def _combined(call: Call) -> tuple[int, ...] | None:
     if rule is None or len(call.inputs) != 2 or any(each.dtype not in WHOLE for each in call.inputs):
         return None
     left, right = call.values(0), call.values(1)
+    if call.node.op == "Minimum" and (left is None or right is None):
+        return left or right  # the length of a sequence that is fed is at most that of its tensor
     if left is None or right is None or not left or not right:
         return None
     size = max(len(left), len(right))

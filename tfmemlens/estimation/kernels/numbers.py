@@ -102,3 +102,20 @@ def _unpack(call: Call) -> list[Token]:
         (call.alias(0, shape) if shared else call.output(shape, source.dtype, (values[index],) if values and index < len(values) else None))
         for index in range(count)
     ]
+
+
+@kernel("DynamicStitch", "ParallelDynamicStitch")
+def _stitch(call: Call) -> list[Token]:
+    """Pieces put at their places: gradients of reductions write a 1 over each reduced side of a shape so."""
+    half = len(call.inputs) // 2
+    places, pieces = call.inputs[:half], call.inputs[half:]
+    sides = pieces[0].shape[len(places[0].shape) :] if pieces else ()
+    known = [(place.values, piece.values) for place, piece in zip(places, pieces, strict=False)]
+    if any(place is None for place, _ in known):
+        return [call.output((sum(math.prod(place.shape) for place in places), *sides), pieces[0].dtype if pieces else None)]
+    whole: dict[int, int | None] = {}
+    for at, piece in known:
+        whole.update(zip(at or (), piece if piece is not None else (None,) * len(at or ()), strict=False))
+    size = max(whole, default=-1) + 1
+    values = tuple(whole.get(index) for index in range(size)) if not sides else (None,)
+    return [call.output((size, *sides), pieces[0].dtype, None if None in values else tuple(value or 0 for value in values))]

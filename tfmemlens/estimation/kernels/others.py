@@ -79,3 +79,10 @@ def _space_to_batch(call: Call) -> list[Token]:
 @kernel("Cumsum", "Cumprod", "ReverseV2", "Reverse", "ReverseSequence", "Roll", "RandomShuffle", "LRNGrad", "TensorScatterUpdate", "TensorScatterAdd")
 def _same_shape(call: Call) -> list[Token]:
     return [call.output(call.inputs[0].shape, call.inputs[0].dtype)]
+
+
+@kernel("OneShotIterator", "Iterator", "IteratorV2", "AnonymousIterator", "AnonymousIteratorV2", "AnonymousIteratorV3", "MutexV2", "HashTableV2", "FIFOQueueV2")
+def _thing(call: Call) -> list[Token]:
+    """What lives outside the allocator."""
+    del call
+    return [Token((), "resource")]

@@ -14,7 +14,13 @@ def _pass(call: Call) -> list[Token]:
     return [call.alias(0)] if call.inputs else [Token()]
 
 
-@kernel("IdentityN", "_ParallelConcatStart", "TupleN")
+@kernel("_FunctionResults")
+def _results(call: Call) -> list[Token]:
+    """The results; the arguments, which a call holds to its end, come after them."""
+    return [call.alias(index) for index in range(int(call.attribute("results", 0)))]
+
+
+@kernel("IdentityN", "_FunctionArguments", "_ParallelConcatStart", "TupleN")
 def _pass_all(call: Call) -> list[Token]:
     return [call.alias(index) for index in range(len(call.inputs))]
 

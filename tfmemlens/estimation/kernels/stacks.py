@@ -9,6 +9,35 @@ from tfmemlens.estimation.kernels._call import Call, kernel
 from tfmemlens.estimation.tokens import Token
 
 
+class Array(dict[int, Token]):
+    """A TensorArray: its elements by index. `clears`: an element is gone once it was read (`clear_after_read`)."""
+
+    def __init__(self, clears: bool, size: int = 0) -> None:
+        super().__init__()
+        self.clears = clears
+        self.size = size
+        self.like = Token()
+        """The type of an element, also when all are gone."""
+
+    def put(self, call: Call, index: int, token: Token) -> None:
+        """Another element, held from now on."""
+        call.memory.hold(token.buffer)
+        if index in self:
+            call.memory.release(self[index].buffer)
+        self[index] = self.like = token
+        self.size = max(self.size, index + 1)
+
+    def read(self, call: Call, index: int) -> Token:
+        """An element; what it held is let go when the call is done."""
+        found = self.get(index)
+        if found is None:
+            return call.output(self.like.shape, self.like.dtype)
+        if self.clears:
+            del self[index]
+            call.state.setdefault("released", []).append(found.buffer)
+        return found
+
+
 def _handle(thing: Any) -> Token:
     return Token((2,), "resource", None, None, resource=thing)
 
@@ -38,56 +67,69 @@ def _pop(call: Call) -> list[Token]:
 
 @kernel("TensorArrayV3")
 def _array(call: Call) -> list[Token]:
-    return [_handle({}), call.output((), "float32")]
+    return [_handle(Array(call.attribute("clear_after_read", True) is not False, (call.values(0) or (0,))[0])), call.output((), "float32")]
 
 
 @kernel("TensorArrayGradV3")
 def _array_gradient(call: Call) -> list[Token]:
     key = ("gradient", id(call.inputs[0].resource), call.attribute("source"))
-    made = call.state.setdefault("arrays", {}).setdefault(key, {})
+    made = call.state.setdefault("arrays", {}).setdefault(key, Array(True))
     call.state.setdefault("keep", []).append(call.inputs[0].resource)
     return [_handle(made), call.output((), "float32")]
 
 
 @kernel("TensorArrayWriteV3")
 def _array_write(call: Call) -> list[Token]:
-    index = (call.values(1) or (len(call.inputs[0].resource),))[0]
-    array = call.inputs[0].resource
-    if index in array:
-        total = call.output(call.inputs[2].shape, call.inputs[2].dtype)
-        call.memory.hold(total.buffer)
-        call.memory.release(array[index].buffer)
-        array[index] = total
-    else:
-        array[index] = call.inputs[2]
-        call.memory.hold(call.inputs[2].buffer)
+    array, value = call.inputs[0].resource, call.inputs[2]
+    index = (call.values(1) or (len(array),))[0]
+    array.put(call, index, call.output(value.shape, value.dtype) if index in array else value)
     return [call.alias(3)]
 
 
 @kernel("TensorArrayReadV3")
 def _array_read(call: Call) -> list[Token]:
-    array, index = call.inputs[0].resource, (call.values(1) or (0,))[0]
-    found = array.get(index) or (next(iter(array.values())) if array else Token())
+    array = call.inputs[0].resource
+    found = array.read(call, (call.values(1) or (next(iter(array), 0),))[0])
     return [Token(found.shape, found.dtype, None, found.buffer)]
 
 
 @kernel("TensorArrayGatherV3")
 def _array_gather(call: Call) -> list[Token]:
     array, count = call.inputs[0].resource, math.prod(call.inputs[1].shape)
-    first = next(iter(array.values())) if array else Token()
-    return [call.output((count, *first.shape), first.dtype)]
+    result = call.output((count, *array.like.shape), array.like.dtype)
+    if array.clears:
+        for index in list(array):
+            array.read(call, index)
+    return [result]
 
 
 @kernel("TensorArrayScatterV3")
 def _array_scatter(call: Call) -> list[Token]:
     value = call.inputs[2]
     for index in range(value.shape[0] if value.shape else 0):
-        part = call.output(value.shape[1:], value.dtype)
-        call.memory.hold(part.buffer)
-        call.inputs[0].resource[index] = part
+        call.inputs[0].resource.put(call, index, call.output(value.shape[1:], value.dtype))
+    return [call.alias(3)]
+
+
+@kernel("TensorArrayConcatV3")
+def _array_concat(call: Call) -> list[Token]:
+    array = call.inputs[0].resource
+    shapes = [array[index].shape for index in sorted(array)] or [array.like.shape]
+    result = call.output((sum(shape[0] if shape else 1 for shape in shapes), *shapes[0][1:]), array.like.dtype)
+    if array.clears:
+        for index in list(array):
+            array.read(call, index)
+    return [result, call.output((len(shapes),), "int64")]
+
+
+@kernel("TensorArraySplitV3")
+def _array_split(call: Call) -> list[Token]:
+    value, lengths = call.inputs[1], call.values(2) or ()
+    for index, length in enumerate(lengths):
+        call.inputs[0].resource.put(call, index, call.output((length, *value.shape[1:]), value.dtype))
     return [call.alias(3)]
 
 
 @kernel("TensorArraySizeV3")
 def _array_size(call: Call) -> list[Token]:
-    return [call.output((), "int32", (len(call.inputs[0].resource),))]
+    return [call.output((), "int32", (call.inputs[0].resource.size,))]

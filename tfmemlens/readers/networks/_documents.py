@@ -148,7 +148,7 @@ def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, bui
     layers = _renamed(layers)
     if not layers:
         return Network((), name=name, dialect=dialect)
-    return Network(tuple(layers), (TensorRef(layers[0].name),), (TensorRef(layers[-1].name),), name, dialect, sequential=True)
+    return Network(tuple(layers), (TensorRef(layers[0].name),), (TensorRef(layers[-1].name),), name, dialect)
 
 
 def _renamed(layers: list[LayerSpec]) -> list[LayerSpec]:

@@ -81,6 +81,8 @@ _UNFINISHED = (
         re.compile(r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator " + _CUT_ALLOCATOR + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"),
     ),
     ("ran out of memory trying", re.compile(r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?: |\Z)|\s*\Z)")),
+    ("[[node ", re.compile(r"\[\[node .*\]\]")),
+    ("xhausted: Out", re.compile(r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
     ("memory while trying to allocate", re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
     ("Ran out of memory in memory space", re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded")),
     (" Chunks of size", re.compile(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
@@ -228,7 +230,7 @@ def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
         if trigger not in text or whole.search(text):
             continue
         later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
-        for glue in ("", " "):
+        for glue in (" ", "") if trigger == "[[node " else ("", " "):
             longer = text
             for used, line in enumerate(later, start=1):
                 if FRESH.match(line) and line.strip():

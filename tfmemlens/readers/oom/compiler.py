@@ -55,6 +55,22 @@ TPU = LineRule(
     "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.",
     needs="Ran out of memory in memory space",
 )
+ON_STACK = LineRule(
+    r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)",
+    "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
+    needs="while allocating on stack",
+)
+TWO_CORES = LineRule(
+    rf"TPU TensorCore Hbm usage: (?P<tensor>{TPU_SIZE}), SparseCore Hbm usage:? (?P<sparse>{TPU_SIZE}), exceeding available bytes: (?P<capacity>{TPU_SIZE})",
+    "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G",
+    needs="SparseCore Hbm usage",
+)
+ON_CHIP = LineRule(
+    r"Allocation \(size=(?P<size>\d+)\) would exceed memory \(size=(?P<capacity>\d+)\)(?:.*?shape = '(?P<shape>[^']*)')?(?:.*?space=(?P<space>\w+))?(?:.*?tag = '(?P<tag>[^']*)')?",
+    "RESOURCE_EXHAUSTED: Allocation (size=134217728) would exceed memory (size=67108864) :: #allocation25 [shape = 'u8[134217728]{0}', space=vmem, size = 0x8000000, "
+    "tag = 'scoped memory for gated_matmul_kernel.2'] :: gated_matmul_kernel.2",
+    needs="would exceed memory",
+)
 TPU_RESERVE = LineRule(
     rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not possible\. There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and (?P<reservable>{TPU_SIZE}) reservable)?",
     "Attempting to reserve 8.37G at the bottom of memory. That was not possible. There are 6.26G free, 0B reserved, and 6.26G reservable.",
@@ -134,12 +150,19 @@ class Executable:
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
+    cut: bool = False
+    """Whether the list of buffers begins after its first."""
 
     @property
     def source(self) -> str | None:
         """The line of code behind the largest buffer that a line outside the libraries made."""
         ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)
         return next((buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source)), None)
+
+    @property
+    def listed(self) -> bool:
+        """Whether more than the one sentence is known of it."""
+        return bool(self.buffers or self.sections or self.remat or self.capacity)
 
     def memory(self) -> CompilerMemory:
         """The compiler's figures as a value."""
@@ -149,7 +172,7 @@ class Executable:
             if b.unpadded is not None and b.unpadded.bytes < b.size.bytes
         )
         goal, reached, down, line = self.remat or (None, None, None, None)
-        return CompilerMemory(tuple(self.sections), self.needed, self.capacity, down, reached, goal, line, padded)
+        return CompilerMemory(tuple(self.sections), self.needed, self.capacity, down, reached, goal, line, padded, self.excess, self.cut, self.free)
 
 
 def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
@@ -173,7 +196,16 @@ class CompilerFamily:
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
         text = line.text
-        for rule, take in ((XLA, self._xla), (REQUEST, self._request), (TPU, self._tpu), (TPU_RESERVE, self._reserve), (REMAT, self._reduced)):
+        for rule, take in (
+            (XLA, self._xla),
+            (REQUEST, self._request),
+            (TPU, self._tpu),
+            (TPU_RESERVE, self._reserve),
+            (ON_CHIP, self._on_chip),
+            (ON_STACK, self._on_stack),
+            (TWO_CORES, self._two_cores),
+            (REMAT, self._reduced),
+        ):
             if found := rule.search(text):
                 take(found.groupdict(), line)
                 return True
@@ -183,8 +215,9 @@ class CompilerFamily:
                 program.size = program.needed = parse_size(total["size"])
             self._listing = True
             return True
-        if not self._listing and (BUFFER.search(text) or TPU_ENTRY.search(text)):
-            self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
+        if not self._listing and (found := BUFFER.search(text) or TPU_ENTRY.search(text)):
+            program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
+            program.cut = program.cut or int(found["index"]) > 1
             self._listing = True  # the head of the list was not pasted
         return self._body(text, line) if self._listing else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
 
@@ -194,7 +227,6 @@ class CompilerFamily:
             return True
         if BUFFER.search(text):
             self._buffer = None
-            self._awaiting = line
             return True
         if found := BUFFER_SIZE.search(text):
             self._open(line, parse_size(found["size"]))
@@ -205,8 +237,6 @@ class CompilerFamily:
             self._section(found.groupdict(), line)
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
-
-    _awaiting: Line | None = None
 
     def _detail(self, buffer: Buffer, text: str) -> bool:
         if found := OPERATOR.search(text):
@@ -248,7 +278,8 @@ class CompilerFamily:
         host = "ut of host memory" in line.text
         program = self._new(line, RequestKind.HOST if host else RequestKind.XLA)
         program.size = Size.exactly(int(text)) if text.isdigit() else parse_size(text)
-        program.allocator, program.name = found["allocator"], found["executable"]
+        function = re.search(r"\[Op:(__\w+)\]", line.text)
+        program.allocator, program.name = found["allocator"], found["executable"] or (function[1] if function else None)
         program.device = f"/device:GPU:{found['device']}" if found["device"] else None
 
     def _request(self, found: dict[str, str | None], line: Line) -> None:
@@ -262,9 +293,30 @@ class CompilerFamily:
         program.capacity = parse_size(found["capacity"] or "0B")
         program.excess = parse_size(found["excess"]) if found["excess"] else None
 
+    def _on_stack(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.allocator, program.name = found["space"], found["name"]
+
+    def _two_cores(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        tensor, sparse = (parse_size(found[name] or "0B") for name in ("tensor", "sparse"))
+        program.size = program.needed = tensor + sparse
+        program.capacity, program.allocator = parse_size(found["capacity"] or "0B"), "hbm"
+        program.sections += [("TensorCore", tensor, line), ("SparseCore", sparse, line)]
+
+    def _on_chip(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.size = program.needed = Size.exactly(int(found["size"] or 0))
+        program.capacity = Size.exactly(int(found["capacity"] or 0))
+        program.excess = Size.exactly(program.needed.bytes - program.capacity.bytes)
+        program.allocator = found["space"]
+        program.name = (found["tag"] or "").removeprefix("scoped memory for ") or None
+
     def _reserve(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         program.size, program.free = parse_size(found["size"] or "0B"), parse_size(found["free"] or "0B")
+        loading = re.search(r"Error loading program '([^']+)'", line.text)
+        program.name = loading[1] if loading else None
 
     def _reduced(self, found: dict[str, str | None], line: Line) -> None:
         down = Size.exactly(int(found["down_bytes"])) if found["down_bytes"] else parse_size(found["down"]) if found["down"] else None
@@ -285,7 +337,3 @@ class CompilerFamily:
         if found and self.finished:
             self.finished[-1].sections.append((found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line))
         return bool(found)
-
-    def leftover_remat(self) -> tuple[Size, Size, Size | None, Line] | None:
-        """A rematerialisation line that no failure followed."""
-        return self._remat

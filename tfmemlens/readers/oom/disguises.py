@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import DEVICE, LineRule
 from tfmemlens.readers.oom.sentence import EXCEPTION
-from tfmemlens.units import Size
+from tfmemlens.units import Size, parse_size
 
 DRIVER = LineRule(
-    r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?) \((?P<bytes>\d+) bytes\) from device: (?P<error>.+)",
+    r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device: (?P<error>.+)",
     "failed to allocate 3.90G (4188778496 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
+    "failed to allocate 8.00G from device: hipError_t(1002)",
     needs="from device:",
 )
 PINNED = LineRule(
@@ -27,56 +31,101 @@ HOST = LineRule(
     "failed to alloc 2147483648 bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY",
     needs="failed to alloc",
 )
+ARRAY = LineRule(
+    r"Unable to allocate (?:(?P<size>[\d.]+ ?(?:[KMGTPE]iB|bytes|B)) for an )?array with shape \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\S+)",
+    "numpy.core._exceptions.MemoryError: Unable to allocate 7.91 GiB for an array with shape (1396913, 190, 4) and data type float64",
+    "MemoryError: Unable to allocate array with shape (39146090, 75) and data type float64",
+    needs="Unable to allocate",
+)
+FETCHED = LineRule(
+    r"Failed to allocate np array: \[(?P<shape>[\d,]*)\]|Could not allocate ndarray",
+    "Internal: Failed to allocate np array: [37,640,853]",
+    "InternalError: Could not allocate ndarray",
+    needs="allocate n",
+)
+BATCH = LineRule(
+    r"Failed to allocate memory for the batch of component \d+",
+    "ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]",
+    needs="for the batch of component",
+)
 COPY = LineRule(
     rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run (?P<op>\w+)",
     "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized.",
     needs="Failed copying input tensor",
 )
-DST = LineRule(r"Dst tensor is not initialized", "InternalError: Dst tensor is not initialized.", needs="Dst tensor is not initialized")
+DST = LineRule(
+    rf"(?:Error copying tensor to device: (?P<device>{DEVICE})\. )?Dst tensor is not initialized",
+    "InternalError: Dst tensor is not initialized.",
+    "RuntimeError: Error copying tensor to device: /job:localhost/replica:0/task:0/device:GPU:0. Dst tensor is not initialized.",
+    needs="Dst tensor is not initialized",
+)
 LAUNCH = LineRule(
     r"(?:Non-OK-status: )?GpuLaunchKernel\(.*(?:out of memory)",
     "Non-OK-status: GpuLaunchKernel(Fill, 1, 1, 0) status: Internal: out of memory",
     needs="GpuLaunchKernel(",
 )
-NO_ALGORITHM = LineRule(
-    r"No algorithm worked!?|Failed to get convolution algorithm|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_NOT_INITIALIZED",
+LIBRARY = LineRule(
+    r"No algorithm worked!?|Failed to get convolution algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
+    r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
+    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error: .*Memory not available",
     "NotFoundError: No algorithm worked!",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
+    "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
+    "No DNN in stream executor. [Op:Conv2D] name:",
+    "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
 CUDA_ERROR = LineRule(
-    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|CUDA runtime implicit initialization .*out of memory",
+    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
-FAILED_MEMORY = LineRule(
-    r"failed to allocate memory(?: +\[Op:(?P<op>\w+)\])?", "InternalError: failed to allocate memory [Op:AddV2]", needs="failed to allocate memory"
+OUTPUT = LineRule(
+    r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A)failed to allocate memory\b",
+    "InternalError: failed to allocate memory [Op:AddV2]",
+    "RESOURCE_EXHAUSTED: failed to allocate memory",
+    needs="failed to allocate memory",
+)
+BARE = LineRule(
+    r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED: |\bResource exhausted: ",
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
 )
 BAD_ALLOC = LineRule(
-    r"std::bad_alloc|MemoryError\b|Cannot allocate memory|Allocation of (?P<bytes>\d+) exceeds (?P<percent>\d+)% of (?:free )?system memory",
+    r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b|Cannot allocate memory",
     "terminate called after throwing an instance of 'std::bad_alloc'",
-    "Allocation of 3221225472 exceeds 10% of free system memory.",
+    "OSError: [Errno 12] Cannot allocate memory",
 )
 KILLED = LineRule(
-    r"oom-kill|Out of memory: Kill(?:ed)? process|exit code 137|OOMKilled|Killed\s*\Z",
+    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
+    r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+ +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "Killed",
+    "./train.sh: line 26:  6499 Killed                  python train.py",
 )
 
 
-@dataclass
-class Disguise:
-    """One line that stands for a failed allocation."""
+_NO_MEMORY = re.compile(r"larger than max|No space left|Too many open files|[Qq]uota|rate limit|grpc_message|^\s*(?:except|raise|import|from)\b", re.MULTILINE)
+_IN_OP = re.compile(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
+_PYTHON = re.compile(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
+
+
+@dataclass(kw_only=True)
+class Disguise(Context):
+    """One line that stands for a failed allocation, with its context."""
 
     kind: RequestKind
-    line: Line
     what: str
     size: Size | None = None
     device: str | None = None
-    op: str | None = None
-    in_python: bool = False
-    soft: bool = False
-    """Says only that memory is scarce: no failure by itself."""
-    node: str | None = None
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    echo: bool = False
+    """Says again what the line before it said."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the driver logged it: such a line may stand amid another failure's story, and no node follows it."""
+        return self.what in ("driver", "host") and not self.in_python
 
 
 class DisguiseFamily:
@@ -87,37 +136,61 @@ class DisguiseFamily:
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
+        if "OM when allocating" in line.text:
+            return False
         found = self._recognise(line)
         if found is None:
             return False
-        found.in_python = bool(EXCEPTION.search(line.text))
+        found.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))
         self.finished.append(found)
         return True
 
     def _recognise(self, line: Line) -> Disguise | None:
         text = line.text
         if found := DRIVER.search(text):
-            return Disguise(RequestKind.DRIVER, line, "driver", Size.exactly(int(found["bytes"])))
+            size = Size.exactly(int(found["bytes"])) if found["bytes"] else parse_size(_binary(found["size"]))
+            return Disguise(line, kind=RequestKind.DRIVER, what="driver", size=size)
         if found := PINNED.search(text) or HOST.search(text):
-            return Disguise(RequestKind.HOST, line, "host", Size.exactly(int(found["bytes"])))
+            return Disguise(line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"])))
+        if found := ARRAY.search(text):
+            return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
+        if found := FETCHED.search(text):
+            return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
+        if BATCH.search(text):
+            return Disguise(line, kind=RequestKind.HOST, what="batch")
         if found := COPY.search(text):
-            return Disguise(RequestKind.COPY, line, "copy", device=found["device"], op=found["op"])
+            return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
         return self._words(text, line)
 
     def _words(self, text: str, line: Line) -> Disguise | None:
-        if DST.search(text):
-            return Disguise(RequestKind.COPY, line, "copy")
+        if found := DST.search(text):
+            return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"])
         if LAUNCH.search(text):
-            return Disguise(RequestKind.DRIVER, line, "kernel launch")
-        if NO_ALGORITHM.search(text):
-            return Disguise(RequestKind.WORKSPACE, line, "library")
-        if found := FAILED_MEMORY.search(text):
-            return Disguise(RequestKind.COPY, line, "copy", op=found["op"])
+            return Disguise(line, kind=RequestKind.DRIVER, what="kernel launch")
+        if LIBRARY.search(text):
+            return Disguise(line, kind=RequestKind.WORKSPACE, what="library")
+        if OUTPUT.search(text):
+            return Disguise(line, kind=RequestKind.TENSOR, what="output")
         if found := BAD_ALLOC.search(text):
-            size = Size.exactly(int(found["bytes"])) if found["bytes"] else None
-            return Disguise(RequestKind.HOST, line, "host", size, soft=size is not None)
+            return Disguise(line, kind=RequestKind.HOST, what="array" if "MemoryError" in found[0] else "bad_alloc", echo=bool(found["echo"]))
         if KILLED.search(text):
-            return Disguise(RequestKind.HOST, line, "killed")
+            return Disguise(line, kind=RequestKind.HOST, what="killed")
         if CUDA_ERROR.search(text):
-            return Disguise(RequestKind.DRIVER, line, "driver")
+            return Disguise(line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver")
         return None
+
+
+def bare_exception(line: Line) -> Disguise | None:
+    """The name of the exception alone: for pastes that hold nothing else. Other resources run out, too: disks, files, quotas, message sizes."""
+    if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
+        return None
+    return Disguise(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in text.replace(" ", "").split(",") if size)
+
+
+def _binary(text: str) -> str:
+    """The driver's `1.51G` is a gibibyte's worth: in TensorFlow's spelling `1.51GiB`."""
+    return text if text.endswith("B") else f"{text}iB" if text[-1] in "KMGT" else f"{text}B"

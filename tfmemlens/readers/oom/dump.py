@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
-from dataclasses import dataclass, field
-
-from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
+from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.dump_figures import Dump, figure
 from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, narrow
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 
@@ -66,7 +64,17 @@ STATS_VALUE = LineRule(
     "LargestFreeBlock:                0",
     needs=": ",
 )
-MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,100})\s*\Z", "*" * 88 + "_" * 12)
+HEADLESS = LineRule(
+    r"\A(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize): {2,}\d{4,}\s*\Z",
+    "Limit:                 22654317364",
+    needs=":  ",
+)
+MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z", "*" * 88 + "_" * 12)
+ENDED = LineRule(
+    rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
+    "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
+    needs="See logs for memory state",
+)
 EMPTY_MAP = LineRule(r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains")
 ASYNC = LineRule(
     r"(?:(?P<name>\S+) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
@@ -100,154 +108,7 @@ COLLAPSED = LineRule(
     "...",
 )
 
-_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak", "MaxAllocSize": "largest_allocation"}
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
-
-
-@dataclass
-class Dump:
-    """One dump as it is read. Columns for the chunks, since a dump can hold a million of them."""
-
-    first: Line
-    allocator: str | None = None
-    size: Size | None = None
-    op: str | None = None
-    start: Line | None = None
-    address: array[int] = field(default_factory=lambda: array("Q"))
-    sizes: array[int] = field(default_factory=lambda: array("Q"))
-    used: bytearray = field(default_factory=bytearray)
-    region: array[int] = field(default_factory=lambda: array("l"))
-    ops: list[str | None] = field(default_factory=list)
-    regions: list[int] = field(default_factory=list)
-    classes: list[SizeClass] = field(default_factory=list)
-    bins: list[tuple[Size, Size, Size | None]] = field(default_factory=list)
-    bin_free: list[tuple[Size, Line]] = field(default_factory=list)
-    total: tuple[Size, Line] | None = None
-    figures: dict[str, tuple[Size, Line]] = field(default_factory=dict)
-    stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
-    map_line: Line | None = None
-    ended_chunks: bool = False
-    collapsed: Line | None = None
-    era: Era = (FIRST, LAST)
-    largest_free_line: Line | None = None
-    device_free: tuple[Size, Size, Line] | None = None
-    """Free and total memory of the whole device, as the driver says (cuda_malloc_async)."""
-
-    def state(self) -> AllocatorState:
-        """The allocator's figures, exact ones before printed ones."""
-        lines: dict[str, Line] = {}
-        values: dict[str, Size | None] = {}
-        for name, fieldname in _STATE_FIELDS.items():
-            if name in self.stats:
-                values[fieldname], lines[fieldname] = self.stats[name]
-        for name in ("limit", "pool"):
-            if name in self.figures and (values.get(name) is None or not _known(values[name])):
-                values[name], lines[name] = self.figures[name]
-        if "in_use" not in values and "used" in self.figures:
-            values["in_use"], lines["in_use"] = self.figures["used"]
-        if self.device_free and "limit" not in values:
-            values["limit"], lines["limit"] = self.device_free[1:]
-            values.setdefault("in_use", Size.exactly(self.device_free[1].bytes - self.device_free[0].bytes))
-            values.setdefault("pool", self.device_free[1])
-        if (
-            self.device_free
-            and (pool_now := values.get("pool"))
-            and (limit := values.get("limit"))
-            and pool_now.bytes + self.device_free[0].bytes < limit.bytes
-        ):
-            values["limit"], lines["limit"] = Size.exactly(pool_now.bytes + self.device_free[0].bytes), self.device_free[2]  # the rest of the device is taken
-        in_use = self._in_use(values.get("in_use"))
-        if in_use and "in_use" not in lines and self.total:
-            lines["in_use"] = self.total[1]
-        pool = self._pool(values.get("pool"))
-        largest, line = self._largest_free()
-        if line:
-            lines["largest_free_chunk"] = line
-        free = Size(max(pool.bytes - in_use.bytes, 0), max(pool.low - in_use.high, 0), max(pool.high - in_use.low, 0)) if pool and in_use else None
-        allocations = self.stats.get("NumAllocs")
-        return AllocatorState(
-            limit=values.get("limit"),
-            in_use=in_use,
-            peak=values.get("peak"),
-            pool=pool,
-            free=free,
-            largest_free_chunk=largest if largest or not self.complete else Size.exactly(0),
-            free_chunks=sum(1 for used in self.used if not used) if self.complete else None,
-            requested_in_use=self._requested(in_use),
-            allocations=allocations[0].bytes if allocations else None,
-            largest_allocation=values.get("largest_allocation"),
-            lines=tuple(lines.items()),
-        )
-
-    @property
-    def chunk_bytes_in_use(self) -> int:
-        """Sum of the in-use chunks that the dump lists."""
-        return sum(size for size, used in zip(self.sizes, self.used, strict=True) if used)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the chunk list is whole: it agrees with the total that the dump prints, or nothing speaks against it."""
-        if not self.sizes or self.collapsed:
-            return False
-        listed = self.chunk_bytes_in_use
-        if "InUse" in self.stats:
-            return self.stats["InUse"][0].may_be(listed)
-        if self.total:
-            return self.total[0].may_be(listed)
-        return self.ended_chunks and self.start is not None
-
-    def _in_use(self, stated: Size | None) -> Size | None:
-        if stated and stated.exact:
-            return stated
-        if self.complete:
-            return Size.exactly(self.chunk_bytes_in_use)
-        if self.classes and self.total:
-            summed = sum(entry.count * entry.size_bytes for entry in self.classes)
-            if self.total[0].may_be(summed):
-                return Size.exactly(summed)
-        return stated or (self.total[0] if self.total else None)
-
-    def _pool(self, stated: Size | None) -> Size | None:
-        if stated and stated.exact:
-            return stated
-        if self.complete:
-            return Size.exactly(sum(self.sizes))
-        if self.regions and self.ended_chunks and self.start and not self.collapsed:
-            return Size.exactly(sum(self.regions))
-        return stated
-
-    def _largest_free(self) -> tuple[Size | None, Line | None]:
-        chunks = [size for size, used in zip(self.sizes, self.used, strict=True) if not used]
-        if chunks:
-            return Size.exactly(max(chunks)), self.largest_free_line
-        if self.bin_free:
-            return max(self.bin_free, key=lambda entry: entry[0].bytes)
-        return None, None
-
-    def _requested(self, in_use: Size | None) -> Size | None:
-        if not self.bins or in_use is None or any(entry[2] is None for entry in self.bins) or len(self.bins) < 21:
-            return None
-        waste = Size.exactly(0)
-        for _, used, requested in self.bins:
-            if requested is not None:
-                waste += Size(used.bytes - requested.bytes, used.low - requested.high, used.high - requested.low)
-        return Size(in_use.bytes - waste.bytes, in_use.low - waste.high, in_use.high - waste.low)
-
-    def chunk_map(self) -> ChunkMap | None:
-        """The chunks in the order of the dump, None if it lists none."""
-        if not self.sizes:
-            return None
-        ops = self.ops if any(self.ops) else ()
-        return ChunkMap(self.address, self.sizes, [bool(used) for used in self.used], self.region, (), ops, tuple(self.regions), self.complete)
-
-
-def _known(size: Size | None) -> bool:
-    return size is not None and size.exact
-
-
-def figure(text: str) -> Size:
-    """A figure of the dump: plain bytes up to 2.20, human-readable in 2.21."""
-    return Size.exactly(int(text)) if text.lstrip("-").isdigit() else parse_size(text)
 
 
 class DumpFamily:
@@ -266,6 +127,9 @@ class DumpFamily:
             return True
         if found := START.search(text):
             return self._start(found.groupdict(), line)
+        if not self._in_stats and HEADLESS.search(text):
+            self._open(line).ended_chunks = True
+            self._in_stats = True
         if self._in_stats and (found := STATS_VALUE.search(text)):
             assert self.dump
             self.dump.stats[found["name"]] = (figure(found["value"]), line)
@@ -307,8 +171,10 @@ class DumpFamily:
             if found := STATS_VALUE.search(text):
                 self._open(line).stats[found["name"]] = (figure(found["value"]), line)
             return True
-        if self.dump and (MAP.search(text) or EMPTY_MAP.search(text)):
-            self.dump.map_line = line
+        if found := ENDED.search(text):  # the last line of dumps up to 1.0
+            self._ended(parse_size(found["size"], ALIGNMENT), line)
+            return True
+        if MAP.search(text) or EMPTY_MAP.search(text):
             self.finish()
             return True
         if self.dump and COLLAPSED.search(text):
@@ -390,6 +256,14 @@ class DumpFamily:
         else:
             self._seen(((2, 12), (2, 20)) if "Total bytes" in line.text else ((2, 21), LAST))
 
+    def _ended(self, size: Size, line: Line) -> None:
+        self.finish()
+        if not self.finished or self.finished[-1].size is not None:
+            self._open(line)
+            self.finish()
+        self.finished[-1].size, self.finished[-1].start = size, self.finished[-1].start or line
+        self.finished[-1].era = narrow(self.finished[-1].era, (FIRST, (1, 1)))
+
     def _open(self, line: Line) -> Dump:
         if self.dump is None:
             self.dump = Dump(line)
@@ -400,8 +274,14 @@ class DumpFamily:
         if self.dump:
             self.dump.era = narrow(self.dump.era, era)
 
+    def _retold(self, dump: Dump) -> bool:
+        """Whether these are statistics of an earlier dump again, whose other lines a filter took away."""
+        alone = dump.start is None and not dump.sizes and not dump.classes and bool(dump.stats)
+        told = {name: size for name, (size, _) in dump.stats.items()}
+        return alone and any(told.items() <= {name: size for name, (size, _) in known.stats.items()}.items() for known in self.finished)
+
     def finish(self) -> None:
         """Close the dump that is being read."""
-        if self.dump:
+        if self.dump and not self._retold(self.dump):
             self.finished.append(self.dump)
         self.dump, self._in_stats, self._in_histogram, self._largest = None, False, False, 0

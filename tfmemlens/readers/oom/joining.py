@@ -7,17 +7,15 @@ Python exception begins a new failure.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.disguises import Disguise
-from tfmemlens.readers.oom.dump import Dump
+from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
-from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import Telling
 from tfmemlens.units import Size, round_up
 
@@ -36,7 +34,6 @@ class Draft:
     driver: list[Disguise] = field(default_factory=list)
     rank: str = ""
     order: int = 0
-    retold_dump: bool = False
 
     @property
     def in_python(self) -> bool:
@@ -53,7 +50,11 @@ class Draft:
         if not self.tellings:
             return False
         for known in self.tellings:
-            if known.shape != telling.shape or not _agree(known.dtype, telling.dtype) or not _agree(known.allocator, telling.allocator):
+            if (
+                (known.shape != telling.shape and not (telling.cut and telling.shape is None))
+                or not _agree(known.dtype, telling.dtype)
+                or not _agree(known.allocator, telling.allocator)
+            ):
                 return False
             if not _agree(known.device, telling.device):
                 return False
@@ -61,7 +62,7 @@ class Draft:
         return telling.node is None or not nodes or telling.node in nodes
 
 
-def _agree(one: str | None, other: str | None) -> bool:
+def _agree(one: object, other: object) -> bool:
     return one is None or other is None or one == other
 
 
@@ -144,7 +145,7 @@ class Joiner:
 
     def _disguise(self, part: Disguise) -> None:
         last = self.drafts[-1] if self.drafts else None
-        if part.soft or (part.kind is RequestKind.DRIVER and part.what == "driver"):
+        if part.kind is RequestKind.DRIVER and part.what == "driver":
             if last and last.disguises and last.disguises[-1].kind is part.kind and part.size is None:
                 last.disguises.append(part)
             else:
@@ -152,11 +153,16 @@ class Joiner:
             return
         for draft in reversed(self.drafts):
             known = draft.disguises[-1] if draft.disguises else None
-            if known and known.kind is part.kind and known.what == part.what and _agree(known.op, part.op):
+            if (
+                known
+                and known.kind is part.kind
+                and known.what == part.what
+                and all(_agree(getattr(known, name), getattr(part, name)) for name in ("op", "node", "shape"))
+            ):
                 draft.disguises.append(part)
                 return
         draft = self._new(disguises=[part])
-        if self.waiting and part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER):
+        if part.what == "batch" or part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
     def finish(self) -> list[Draft]:
@@ -170,14 +176,15 @@ class Joiner:
             if not same and any(dump.size is not None and known.size == dump.size and known.op == dump.op for draft in self.drafts for known in draft.dumps):
                 same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][-1:]
             same = same or [draft for draft in self.drafts if draft.executables and not draft.dumps and all(one.size is None for one in draft.executables)][-1:]
+            if not same and dump.size is None and len(self.drafts) == 1 and not self.drafts[0].dumps:
+                same = self.drafts  # the head of the dump is missing, and there is but one failure
             if same:
                 same[0].dumps.append(dump)
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
-        hard = [part for part in self.driver if not part.soft]
-        if hard and not self.drafts:
-            self._new(disguises=list(hard))
+        if self.driver and not self.drafts:
+            self._new(disguises=list(self.driver))
         return self.drafts
 
 
@@ -203,187 +210,6 @@ def _same_program(one: Executable, other: Executable) -> bool:
 
 def _overlap(one: Size, other: Size) -> bool:
     return one.low <= other.high and other.low <= one.high
-
-
-def incident(draft: Draft) -> Incident:
-    """The value that a draft stands for."""
-    dump = _best_dump(draft)
-    program = _best_program(draft)
-    request = _request(draft, dump, program)
-    state = dump.state() if dump else AllocatorState()
-    if program and program.capacity and state.limit is None:
-        state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
-    blocks = tuple(block.holders() for block in _distinct(draft.blocks))
-    return Incident(
-        request=request,
-        occurrences=max(len(draft.tellings), len([part for part in draft.executables if part.tellings]), len(draft.disguises), 1),
-        state=state,
-        holders=(*blocks, *_buffers(program)),
-        chunks=dump.chunk_map() if dump else None,
-        size_classes=tuple(dump.classes) if dump else (),
-        compiler=program.memory() if program else None,
-        ranks=(draft.rank,) if draft.rank else (),
-        hint=next((telling.hint for telling in draft.tellings if telling.hint), None),
-        driver_failures=tuple((part.size, part.line) for part in draft.driver if part.size),
-        tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
-        era=_era(draft),
-    )
-
-
-def _distinct(blocks: list[Block]) -> list[Block]:
-    """A call inside the step reports first, its caller again with what is left by then: the later block is part of the first."""
-    kept: list[Block] = []
-    for block in blocks:
-        nodes = {node for node, _, _ in block.rows}
-        if not any(known.device == block.device and known.allocator == block.allocator and nodes <= {node for node, _, _ in known.rows} for known in kept):
-            kept.append(block)
-    return kept
-
-
-def _best_dump(draft: Draft) -> Dump | None:
-    nodes = {telling.node for telling in draft.tellings if telling.node}
-    ranked = sorted(draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True)
-    return ranked[0] if ranked else None
-
-
-def _best_program(draft: Draft) -> Executable | None:
-    if not draft.executables:
-        return None
-    best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
-    best.size = best.size or next((program.size for program in draft.executables if program.size), None)
-    best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
-    best.tellings = best.tellings or next((program.tellings for program in draft.executables if program.tellings), [])
-    return best
-
-
-def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
-    if program is None or not program.buffers:
-        return ()
-    from tfmemlens.model.allocation import AllocationTable
-
-    rows = [replace(buffer.allocation(), device=program.device, allocator=program.allocator) for buffer in program.buffers]
-    return (HolderBlock(program.device, program.allocator, AllocationTable.of(rows), header=program.line),)
-
-
-def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> FailedRequest:
-    if draft.tellings:
-        return _tensor_request(draft, dump)
-    if program:
-        return FailedRequest(
-            program.kind,
-            device=program.device,
-            allocator=program.allocator or (dump.allocator if dump else None),
-            size=program.size or (dump.size if dump else None),
-            source=program.source,
-            line=(program.tellings or [dump.start if dump and dump.start else program.line])[0],
-            executable=program.name,
-        )
-    if draft.disguises:
-        part = draft.disguises[0]
-        size = part.size or (dump.size if dump else None)
-        op = next((other.op for other in draft.disguises if other.op), None)
-        device = next((other.device for other in draft.disguises if other.device), None)
-        node = next((other.node for other in draft.disguises if other.node), None)
-        return FailedRequest(
-            part.kind,
-            node=node,
-            op=op,
-            device=device,
-            allocator=dump.allocator if dump else None,
-            size=size,
-            line=part.line,
-            requested_by=dump.op if dump else None,
-        )
-    if dump:
-        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start, requested_by=dump.op)
-    block = draft.blocks[0]
-    return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
-
-
-def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
-    """The union of what all tellings say."""
-    known = draft.tellings
-
-    def first(name: str) -> object:
-        return next((value for telling in known if (value := getattr(telling, name)) is not None and (value != () or name == "shape")), None)
-
-    ran_at = next((telling.ran_at for telling in known if telling.ran_at[0]), (None, None))
-    source = first("source")
-    node = first("node") or (dump.op if dump else None)
-    return FailedRequest(
-        RequestKind.TENSOR,
-        node=node,  # type: ignore[arg-type]
-        op=first("op"),  # type: ignore[arg-type]
-        shape=first("shape"),  # type: ignore[arg-type]
-        dtype=first("dtype"),  # type: ignore[arg-type]
-        device=first("device"),  # type: ignore[arg-type]
-        allocator=first("allocator") or (dump.allocator if dump else None),  # type: ignore[arg-type]
-        size=dump.size if dump else None,
-        temporary=any(telling.temporary for telling in known),
-        line=known[0].line,
-        requested_by=dump.op if dump else None,
-        inputs=first("inputs") or (),  # type: ignore[arg-type]
-        attributes=first("attributes") or (),  # type: ignore[arg-type]
-        source=source or ran_at[0],  # type: ignore[arg-type]
-        source_text=first("source_text") if source else ran_at[1],  # type: ignore[arg-type]
-        forward_node=first("forward_node"),  # type: ignore[arg-type]
-        keras_layer=first("keras_layer"),  # type: ignore[arg-type]
-        function=first("function"),  # type: ignore[arg-type]
-        kernel=first("kernel"),  # type: ignore[arg-type]
-        caller=first("caller"),  # type: ignore[arg-type]
-        updating=any(telling.updating for telling in known),
-    )
-
-
-def _era(draft: Draft) -> tuple[str, str] | None:
-    era: Era = (FIRST, LAST)
-    for seen in (*(telling.era for telling in draft.tellings), *(dump.era for dump in draft.dumps)):
-        era = narrow(era, seen)
-    return None if era == (FIRST, LAST) else (version_text(era[0]), version_text(era[1]))
-
-
-def version_text(version: tuple[int, int]) -> str:
-    """`1.14`; the open end is the newest TensorFlow that was read."""
-    return "2.21" if version == LAST else f"{version[0]}.{version[1]}"
-
-
-def order(incidents: list[tuple[Incident, Draft]]) -> list[Incident]:
-    """The fatal failure first: the last story that reached Python, in it the first root error; the others in the order of the log."""
-    if not incidents:
-        return []
-    reached = [index for index, (_, draft) in enumerate(incidents) if draft.in_python]
-    roots = [index for index in reached if incidents[index][1].root == 0]
-    fatal = roots[-1] if roots else reached[-1] if reached else _last_story(incidents)
-    first = replace(incidents[fatal][0], fatal=True)
-    rest = [replace(found, fatal=bool(draft.root) or index > fatal) for index, (found, draft) in enumerate(incidents) if index != fatal]
-    return [first, *rest]
-
-
-def _last_story(incidents: list[tuple[Incident, Draft]]) -> int:
-    """Without an exception the best explained failure is the one to show: with a sentence, else with a dump; the last of these."""
-    return max(
-        range(len(incidents)),
-        key=lambda index: (bool(incidents[index][1].tellings), bool(incidents[index][1].executables), bool(incidents[index][1].disguises), index),
-    )
-
-
-def merge_ranks(incidents: list[tuple[Incident, Draft]]) -> list[tuple[Incident, Draft]]:
-    """The same request on several ranks is one failure with a count; each rank calls its device GPU:0."""
-    merged: dict[tuple[object, ...], int] = {}
-    times: Counter[tuple[object, ...]] = Counter()
-    result: list[tuple[Incident, Draft]] = []
-    for found, draft in incidents:
-        request = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
-        times[(draft.rank, *request)] += 1
-        key = (times[(draft.rank, *request)], *request)
-        index = merged.get(key)
-        if index is None or not draft.rank:
-            merged.setdefault(key, len(result))
-            result.append((found, draft))
-            continue
-        known, first = result[index]
-        result[index] = (replace(known, occurrences=known.occurrences + found.occurrences, ranks=(*known.ranks, draft.rank)), first)
-    return result
 
 
 def first_line(part: Part) -> Line:

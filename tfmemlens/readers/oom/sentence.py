@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tfmemlens.model.line import Line
-from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
+from tfmemlens.readers.oom.context import Context, attributes_of
+from tfmemlens.readers.oom.eras import SESSION, era_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 
 SENTENCE = LineRule(
-    r"OOM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
+    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
     rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.-]+))?",
     "OOM when allocating tensor with shape[8,256,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
     "OOM when allocating tensor with shape[64,28,28,128]",
     "OOM when allocating tensor with shapedim { size: 4096 } dim { size: 1024 }",
     "OOM when allocating tensor with shape[] and type float on /device:GPU:0 by allocator Simple allocator",
-    needs="OOM when allocating",
+    needs="OM when allocating",
 )
 OP_TAIL = LineRule(
     r"\[Op:(?P<op>\w+)\](?: name: ?(?P<name>[^\s\"']+))?", "by allocator GPU_0_bfc [Op:Mul] name: mul/", "[Op:__inference_train_function_669]", needs="[Op:"
@@ -33,6 +35,12 @@ TAG = LineRule(
     "[[loss/mul]]",
     needs="[[",
 )
+CUT_TAG = LineRule(
+    r"\[\[ ?(?:\{\{node (?P<braced>[^}\s]+)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+) ?\[(?P<attrs>.*)\Z",
+    '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi',
+    needs="[[",
+)
+_NO_TAG = dict.fromkeys(("function", "bare", "defined", "source", "inputs"))
 FUNCTION_NODE = LineRule(
     r"\{\{function_node (?P<function>[^}]+)\}\}",
     "{{function_node __wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when",
@@ -53,9 +61,14 @@ FORWARD = LineRule(
     needs="originally created as op",
 )
 FRAME = LineRule(r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?", 'File "train.py", line 31, in <module>', needs='File "')
+NOTEBOOK_FRAME = LineRule(
+    r"\A\s*(?P<file>(?:[~/]|[A-Za-z]:\\)\S*\.pyc?) in \S+\(",
+    "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
+    needs=" in ",
+)
 TRACEBACK = LineRule(r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback")
 KERAS_LAYER = LineRule(
-    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]? ?\(type (?P<type>\w+)\)",
+    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]?(?:[ '\"f]*)\(type (?P<type>\w+)\)",
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
     'Exception encountered when calling layer "dense" (type Dense).',
     needs="Exception encountered when calling",
@@ -66,21 +79,22 @@ KERAS3_LAYER = LineRule(
     needs="Exception encountered when calling",
 )
 ROOT = LineRule(
-    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL): ",
+    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not found|NOT_FOUND): ",
     "  (0) Resource exhausted: OOM when allocating",
-    needs=") R",
+    "  (1) Unknown: Failed to get convolution algorithm.",
+    needs=") ",
     era=((1, 14), LAST),
 )
-ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)", era=((1, 14), LAST))
+ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)")
 OP_REQUIRES = LineRule(
     r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
     needs="OP_REQUIRES failed",
 )
 HINT = LineRule(
-    r"Hint: If you want to see a list of allocated tensors when OOM happens",
+    r"If you want to see a list of allocated tensors when OOM happens",
     "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
-    needs="Hint: If you want",
+    needs="If you want to see",
 )
 EXCEPTION = LineRule(
     r"(?:\A|[\s.:])(?P<name>ResourceExhaustedError|InternalError|UnknownError|XlaRuntimeError|JaxRuntimeError|NotFoundError|AbortedError)\b",
@@ -89,54 +103,25 @@ EXCEPTION = LineRule(
 )
 BORING = LineRule(
     r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input Source operations connected to node|"
-    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was",
+    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
 )
-_CALL = re.compile(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
 _OPTIMIZER_FRAME = re.compile(r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py")
 
 
 @dataclass
-class Telling:
-    """One time that the log tells a failure, as it is read."""
+class Telling(Context):
+    """One sentence that names the tensor, with its context."""
 
-    line: Line
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
     device: str | None = None
     allocator: str | None = None
     temporary: bool = False
     kernel: str | None = None
-    node: str | None = None
-    op: str | None = None
-    attributes: tuple[tuple[str, str], ...] = ()
-    inputs: tuple[str, ...] = ()
-    function: str | None = None
-    source: str | None = None
-    source_text: str | None = None
-    ran_at: tuple[str | None, str | None] = (None, None)
-    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created the op."""
-    forward_node: str | None = None
-    keras_layer: tuple[str, str] | None = None
-    hint: Line | None = None
-    in_python: bool = False
-    root: int | None = None
-    era: Era = (FIRST, LAST)
-    also: list[str] = field(default_factory=list)
-    """Nodes named in later brackets: the fetch side, or the calls that led to the failing op."""
-    updating: bool = False
-    """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
-
-    @property
-    def caller(self) -> str | None:
-        """The outermost call of a function that the failing op ran in: `reader/lstm_a/PartitionedCall`."""
-        return next((node for node in reversed(self.also) if _CALL.search(node)), None)
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two tellings speak of the same request."""
-        return (self.shape, self.dtype, self.device, self.allocator)
+    cut: bool = False
+    """Whether the text stops inside the sentence, so that the last word of it cannot be trusted."""
 
 
 class SentenceFamily:
@@ -144,10 +129,13 @@ class SentenceFamily:
 
     def __init__(self) -> None:
         self.finished: list[Telling] = []
+        self._told: Context | None = None
         self._node_before: str | None = None
         self._layer_before: tuple[str, str] | None = None
         self._frames: list[tuple[str, str]] | None = None
         self._frame_owner = "before"
+        self._placed = False
+        """Whether the code is known already from the node's own tag."""
         self._running = False
         """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
@@ -155,12 +143,19 @@ class SentenceFamily:
         self._age = 0
         self._at_frame = self._after_frame = False
         self.era: Era = (FIRST, LAST)
-        """What node tags outside any sentence say of the version: a list may be pasted without its error."""
+        """What stack frames and node tags outside any sentence say of the version: a list may be pasted without its error."""
+        self.session = False
+        """Whether the stack goes through `Session.run`."""
 
     @property
-    def current(self) -> Telling | None:
-        """The telling that following lines still belong to."""
-        return self.finished[-1] if self.finished and self._age < 400 else None
+    def current(self) -> Context | None:
+        """The message that following lines still belong to."""
+        return self._told if self._age < 400 else None
+
+    @property
+    def quotes_code(self) -> bool:
+        """Whether the next line is the code that a traceback's frame quotes."""
+        return self._at_frame
 
     def offer(self, line: Line) -> bool:
         """Take the line if it is a sentence or belongs to one."""
@@ -168,44 +163,48 @@ class SentenceFamily:
         self._after_frame, self._at_frame = self._at_frame, False
         text = line.text
         if found := SENTENCE.search(text):
-            self._sentence(found.groupdict(), line)
-            self._tags(text[found.end() :])
+            self._sentence(found.groupdict(), line, text[found.end() :])
+            self.tags(text[found.end() :])
             return True
         return self._context(text, line)
 
-    def _sentence(self, found: dict[str, str | None], line: Line) -> None:
+    def _sentence(self, found: dict[str, str | None], line: Line, rest: str) -> None:
         telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
+        if telling.dtype and not telling.device and telling.dtype not in ITEM_BYTES and telling.dtype not in ("string", "resource", "variant"):
+            telling.dtype, telling.cut = None, True
+        telling.cut = telling.cut or (rest.lstrip().startswith("[") and "]" not in rest)
         kernel = OP_REQUIRES.search(line.text)
         telling.kernel = f"{kernel['file']}:{kernel['line']}" if kernel else None
         telling.in_python = not self.origin and not kernel
-        telling.node, telling.keras_layer = self._node_before, self._layer_before
-        if found["dims"]:
-            telling.era = narrow(telling.era, (FIRST, (0, 7)))
-        elif not found["dtype"] and not found["device"] and line.text.rstrip().endswith("]"):
-            telling.era = narrow(telling.era, ((0, 8), (1, 4)))
-        elif found["dtype"] and found["device"]:
-            telling.era = narrow(telling.era, ((1, 5), LAST))
-        if root := re.search(r"\((\d+)\) (?:Resource|RESOURCE|Internal|INTERNAL)", line.text):
-            telling.root = int(root[1])
-        if wrapped := FUNCTION_NODE.search(line.text):
-            telling.function = wrapped["function"]
+        telling.era = narrow(telling.era, _sentence_era(found, line.text))
+        self.finished.append(telling)
+        self.begin(telling)
+
+    def begin(self, told: Context) -> None:
+        """A message of a failure, recognised here or by another family: what stands before it and what follows belong to it."""
+        text = told.line.text
+        told.node, told.keras_layer = told.node or self._node_before, self._layer_before
+        if root := ROOT.search(text):
+            told.root = int(root["index"])
+            told.era = narrow(told.era, ROOT.era)
+        if wrapped := FUNCTION_NODE.search(text):
+            told.function = wrapped["function"]
             eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])
-            telling.op = eager[1] if eager else telling.op
+            told.op = eager[1] if eager else told.op
             if eager:
-                telling.era = narrow(telling.era, ((2, 9), LAST))
+                told.era = narrow(told.era, ((2, 9), LAST))
         if self._frames and self._frame_owner == "before":
             place = _deepest_user_frame(self._frames)
             if self._running:
-                telling.ran_at = place
+                told.ran_at = place
             else:
-                telling.source, telling.source_text = place
-            telling.updating = not self._running and any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+                told.source, told.source_text = place
+            told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
         self._frames, self._frame_owner = None, "after"
-        self.finished.append(telling)
-        self._age = 0
+        self._told, self._age = told, 0
 
     def _context(self, text: str, line: Line) -> bool:
         if found := DETECTED.search(text):
@@ -223,7 +222,7 @@ class SentenceFamily:
             self._layer_before = (parts.get("name") or "", parts["type"])
             return True
         if "[[" in text or "[Op:" in text:
-            self._tags(text)
+            self.tags(text)
             return True
         return self._trace(text, line)
 
@@ -233,16 +232,27 @@ class SentenceFamily:
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
             return True
+        if found := NOTEBOOK_FRAME.search(text):
+            self._ran_through(found["file"])
+            if self._frames is None and self.current is None:
+                self._frames, self._frame_owner, self._running = [], "before", True
+            if self._frames is not None and not user_frame(found["file"]):
+                self._frames.append((found["file"], ""))  # a notebook's frames have no line number to quote
+            return True
         if found := FRAME.search(text):
             self._at_frame = True
+            self._ran_through(found["file"])
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
                 self._keep_frame(telling)
             return True
         if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
             self._frames, self._frame_owner = [], "after"
-            if telling and telling.node is None:
+            if telling is None:  # the sentence that it explains comes again after it
+                self._node_before, self._frame_owner, self._running = found["node"], "before", False
+            elif telling.node is None:
                 telling.node = found["node"]
+            self._placed = telling is not None and telling.source is not None
             return True
         if found := FORWARD.search(text):
             self._frames, self._frame_owner = [], "forward"
@@ -255,13 +265,19 @@ class SentenceFamily:
             return True
         return bool(BORING.search(text) or ROOTS.search(text))
 
-    def _keep_frame(self, telling: Telling | None) -> None:
-        if telling and self._frames and self._frame_owner in ("after", "forward") and (telling.source is None or self._frame_owner == "forward"):
+    def _ran_through(self, file: str) -> None:
+        """What a file on the stack tells of the version and the front end."""
+        self.era = narrow(self.era, era_of(file))
+        self.session = self.session or bool(SESSION.search(file))
+
+    def _keep_frame(self, telling: Context | None) -> None:
+        if telling and self._frames and self._frame_owner in ("after", "forward") and (not self._placed or self._frame_owner == "forward"):
             source, text = _deepest_user_frame(self._frames)
             if source:
                 telling.source, telling.source_text = source, text
 
-    def _tags(self, text: str) -> None:
+    def tags(self, text: str) -> None:
+        """Take the nodes and ops that the text names in brackets."""
         telling = self.current
         if telling is None:
             for found in re.finditer(TAG.pattern, text):
@@ -269,6 +285,8 @@ class SentenceFamily:
             return
         for found in re.finditer(TAG.pattern, text):
             self._tag(telling, found.groupdict())
+        if telling.node is None and (cut := CUT_TAG.search(text)):
+            self._tag(telling, {**_NO_TAG, **cut.groupdict()})
         if tail := OP_TAIL.search(text):
             if tail["op"].startswith("__"):
                 telling.function = telling.function or tail["op"]
@@ -277,7 +295,7 @@ class SentenceFamily:
             if tail["name"] and telling.node is None:
                 telling.node = tail["name"].rstrip("/")
 
-    def _tag(self, telling: Telling, found: dict[str, str | None]) -> None:
+    def _tag(self, telling: Context, found: dict[str, str | None]) -> None:
         node = found["braced"] or found["plain"] or found["bare"]
         if not node or (telling.node is not None and telling.node != node):
             if node:
@@ -286,12 +304,20 @@ class SentenceFamily:
         telling.node = node
         telling.op = telling.op or found["op"]
         if found["attrs"]:
-            telling.attributes = tuple((name, value) for name, value in re.findall(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|[^,\[\]]+)", found["attrs"]))
+            telling.attributes = attributes_of(found["attrs"])
         if found["inputs"]:
             telling.inputs = tuple(part.strip() for part in found["inputs"].split(","))
         if found["source"] and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"])) and user_frame(source["file"]):
             telling.source = telling.source or source[0]
         telling.era = narrow(telling.era, _tag_era(found))
+
+
+def _sentence_era(found: dict[str, str | None], text: str) -> Era | None:
+    if found["dims"]:
+        return (FIRST, (0, 7))
+    if not found["dtype"] and not found["device"] and text.rstrip().endswith("]"):
+        return ((0, 8), (1, 4))
+    return ((1, 5), LAST) if found["dtype"] and found["device"] else None
 
 
 def _tag_era(found: dict[str, str | None]) -> Era | None:

@@ -24,7 +24,8 @@ STEP = LineRule(
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 BATCH = LineRule(r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b", "batch_size=32", "--batch_size=8", needs="atch")
 VERSION = LineRule(
-    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?: version| Version)?(?: is| installed from .*| \(use command below\))?[ :=v]{1,4}(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
     needs="low",
@@ -57,6 +58,33 @@ HARMLESS = {
     ),
 }
 
+LARGE = LineRule(
+    r"Allocation of (?P<bytes>\d+) exceeds (?P<percent>\d+)% of (?:free )?system memory",
+    "Allocation of 3221225472 exceeds 10% of free system memory.",
+    needs="system memory",
+)
+FOREIGN = {
+    "PyTorch": LineRule(
+        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity; 643.57 MiB already allocated)",
+        needs="emory",
+    ),
+    "CuPy": LineRule(r"cupy\.\S*OutOfMemoryError", "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes", needs="cupy"),
+    "MXNet": LineRule(r"MXNetError.*(?:out of memory|cudaMalloc)", "mxnet.base.MXNetError: cudaMalloc failed: out of memory", needs="MXNetError"),
+}
+ELSEWHERE = {
+    "the disk was full": LineRule(
+        r"No space left on device", "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device", needs="No space"
+    ),
+    "a message between processes was larger than gRPC's limit": LineRule(
+        r"(?:Received|Sent) message larger than max", "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)", needs="larger than max"
+    ),
+    "too many files were open": LineRule(r"Too many open files", "ResourceExhaustedError: data.tfrecord; Too many open files", needs="Too many open"),
+}
+CRASH = LineRule(
+    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
+)
+
 _KEEP = 4000
 
 
@@ -70,6 +98,10 @@ class SurroundingsFamily:
         self.parameters: tuple[int, Line] | None = None
         self.settings: list[tuple[str, str, Line]] = []
         self.harmless: dict[str, tuple[int, Line]] = {}
+        self.foreign: dict[str, Line] = {}
+        self.crash: Line | None = None
+        self.elsewhere: dict[str, Line] = {}
+        self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
         self._total: Size | None = None
 
@@ -81,7 +113,23 @@ class SurroundingsFamily:
                 count, first = self.harmless.get(what, (0, line))
                 self.harmless[what] = (count + 1, first)
                 return True
-        return self._device(text, line) or self._words(text, line)
+        return self._device(text, line) or self._elsewhere(text, line) or self._words(text, line)
+
+    def _elsewhere(self, text: str, line: Line) -> bool:
+        """Another framework's messages, crashes of another kind, and requests that were large and granted."""
+        if found := LARGE.search(text):
+            self.large.append((Size.exactly(int(found["bytes"])), line))
+            return True
+        if other := next((name for name, rule in ELSEWHERE.items() if rule.search(text)), None):
+            self.elsewhere.setdefault(other, line)
+            return True
+        if other := next((name for name, rule in FOREIGN.items() if rule.search(text)), None):
+            self.foreign.setdefault(other, line)
+            return True
+        if CRASH.search(text):
+            self.crash = self.crash or line
+            return True
+        return False
 
     def _device(self, text: str, line: Line) -> bool:
         if found := CREATED.search(text):
@@ -142,4 +190,8 @@ class SurroundingsFamily:
             parameters=self.parameters,
             settings=tuple(self.settings),
             ranks=ranks,
+            foreign=tuple(self.foreign.items()),
+            crash=self.crash,
+            elsewhere=tuple(self.elsewhere.items()),
+            large_host_requests=tuple(self.large[-_KEEP:]),
         )

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tfmemlens.model.convolution import Alternative, ConvolutionKind, ConvolutionReport, Need, Variation
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.renderers._layout import columns, paragraph, styled
-from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
+from tfmemlens.renderers._layout import as_text, columns, heading, paragraph, styled
+from tfmemlens.renderers._view import View
 from tfmemlens.units import human, rough
 
 _ABOUT = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
@@ -24,22 +24,17 @@ def page(report: ConvolutionReport, view: View = View()) -> str:
     """The page as text."""
     lines = [styled(line, "bold", view.color) for line in paragraph(_title(report), view.width)]
     lines += ["", *paragraph(report.verdict, view.width)]
-    lines += _heading("what it is", view) + _facts(report)
-    lines += _heading(f"what it takes beside its tensors, in {_setting(report)}", view) + _passes(report, view)
+    lines += heading("what it is", view) + _facts(report)
+    lines += heading(f"what it takes beside its tensors, in {_setting(report)}", view) + _passes(report, view)
     if report.workspaces:
-        lines += _heading("cudnn's algorithms, orders of magnitude", view) + _workspaces(report)
-    lines += _heading("other kernels and batches", view) + _table(report)
+        lines += heading("cudnn's algorithms, orders of magnitude", view) + _workspaces(report)
+    lines += heading("other kernels and batches", view) + _table(report)
     if report.alternatives:
-        lines += _heading("what would take less", view)
+        lines += heading("what would take less", view)
         for option in report.alternatives:
             lines += _alternative(option, view)
     lines += [""] + [line for note in report.notes for line in paragraph(note, view.width)]
-    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
-    return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
-
-
-def _heading(text: str, view: View) -> list[str]:
-    return ["", styled(text.upper(), "bold", view.color)]
+    return as_text(lines, view)
 
 
 def _title(report: ConvolutionReport) -> str:

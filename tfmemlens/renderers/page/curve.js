@@ -4,7 +4,8 @@ import { colour, element, fitted, kindColours, palette, prepared, swatch, tellin
 import { human, readable } from "./format.js";
 
 const HEIGHT = 240;
-const FOOT = 22;
+const FOOT = 38;
+const BAND = 19;
 const OTHERS = 9;
 // What stands during the whole step lies below, what comes and goes above.
 const STACK = "parameter optimizer-slot unattributed constant input transfer activation loop-stack layout-transpose gradient workspace".split(" ");
@@ -19,7 +20,7 @@ export class CurveView {
     this.said = room.querySelector(".moment-said");
     this._hear();
     state.listen((changes) => {
-      if ("theme" in changes) this.draw();
+      if ("theme" in changes || "window" in changes) this.draw();
       else if ("index" in changes) this.mark();
     });
   }
@@ -40,13 +41,25 @@ export class CurveView {
     return this._groups();
   }
 
+  /** Where a time lies on the canvas. */
+  x(micros) {
+    const [from, to] = this.state.window;
+    return ((micros - from) / (to - from)) * this.width;
+  }
+
+  /** The time at a place on the canvas. */
+  timeAt(x) {
+    const [from, to] = this.state.window;
+    return from + (x * (to - from)) / this.width;
+  }
+
   draw() {
     const { ledger } = this.state;
     const { pen, width } = prepared(this.canvas, HEIGHT);
     this.width = width;
     const groups = this._groups();
-    const key = `${this.by} ${width}`;
-    if (this._key !== key) this._stack = ledger.stacked(width, groups.of, groups.names.length);
+    const key = `${this.by} ${width} ${this.state.window}`;
+    if (this._key !== key) this._stack = ledger.stacked(width, groups.of, groups.names.length, ...this.state.window);
     this._key = key;
     const limit = ledger.balance.limit;
     const highest = ledger.total(ledger.peak);
@@ -54,7 +67,9 @@ export class CurveView {
     this._areas(pen, width, groups);
     this._marks(pen, width, limit);
     this._phases(pen, width);
+    this._axis(pen, width);
     this._legend(groups);
+    this._tellSpan();
     this.mark();
   }
 
@@ -96,7 +111,8 @@ export class CurveView {
       pen.fillText(`limit ${human(limit)}`, 6, this.y(limit) + 9);
     }
     if (ledger.peak < 0) return;
-    const x = (ledger.times[ledger.peak] / ledger.span) * width;
+    const x = this.x(ledger.times[ledger.peak]);
+    if (x < 0 || x > width) return;
     const y = this.y(ledger.total(ledger.peak));
     pen.beginPath();
     pen.moveTo(x, y);
@@ -112,13 +128,37 @@ export class CurveView {
     const { ledger } = this.state;
     const shades = ["phase-a", "phase-b", "phase-c"].map(colour);
     ledger.phases.forEach(([name, start, end], at) => {
-      const x = Math.max((start / ledger.span) * width, 0);
-      const room = Math.max(Math.min((end / ledger.span) * width, width) - x, 1);
+      const x = Math.max(this.x(start), 0);
+      const room = Math.max(Math.min(this.x(end), width) - x, 1);
+      if (this.x(end) < 0 || x > width) return;
       pen.fillStyle = shades[at % 3];
-      pen.fillRect(x, HEIGHT - FOOT + 3, room, FOOT - 3);
+      pen.fillRect(x, HEIGHT - FOOT + 3, room, BAND);
       pen.fillStyle = colour("ink");
-      pen.fillText(fitted(pen, name, room - 8), x + 4, HEIGHT - FOOT / 2 + 2);
+      pen.fillText(fitted(pen, name, room - 8), x + 4, HEIGHT - FOOT + 4 + BAND / 2);
     });
+  }
+
+  /** Times below the picture: at its ends and, where there is room, between them. */
+  _axis(pen, width) {
+    const parts = width > 640 ? 4 : width > 360 ? 2 : 1;
+    pen.fillStyle = colour("dim");
+    for (let at = 0; at <= parts; at++) {
+      const text = this.state.ledger.tick(this.timeAt((at * width) / parts));
+      const room = pen.measureText(text).width;
+      pen.fillText(text, Math.min(Math.max((at * width) / parts - room / 2, 0), width - room), HEIGHT - 7);
+    }
+  }
+
+  /** What part of the step is shown, and which buttons make sense. */
+  _tellSpan() {
+    const { state } = this;
+    const [from, to] = state.window;
+    const said = this.room.querySelector(".span-said");
+    said.hidden = !state.zoomed;
+    said.textContent = state.zoomed ? state.ledger.part(state.window) : "";
+    said.dataset.from = from;
+    said.dataset.to = to;
+    for (const name of ["out", "all"]) this.room.querySelector(`[data-zoom=${name}]`).disabled = !state.zoomed;
   }
 
   _legend(groups) {
@@ -133,7 +173,13 @@ export class CurveView {
   mark() {
     const { ledger, index, time } = this.state;
     const { pen, width } = prepared(this.front, HEIGHT);
-    const x = Math.min(Math.max((time / ledger.span) * width, 1), width - 1);
+    const x = Math.min(Math.max(this.x(time), 1), width - 1);
+    if (this._chosen) {
+      pen.fillStyle = colour("accent");
+      pen.globalAlpha = 0.2;
+      pen.fillRect(Math.min(...this._chosen), 0, Math.abs(this._chosen[1] - this._chosen[0]), HEIGHT - FOOT);
+      pen.globalAlpha = 1;
+    }
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
     pen.beginPath();
@@ -152,8 +198,8 @@ export class CurveView {
   /** The moment of a place on the canvas: the settled instant with the most in use under that pixel, or what still holds there. */
   at(x) {
     const { ledger } = this.state;
-    const from = (Math.floor(x) * ledger.span) / this.width;
-    const index = ledger.snapped(from, from + ledger.span / this.width);
+    const from = this.timeAt(Math.floor(x));
+    const index = ledger.snapped(from, this.timeAt(Math.floor(x) + 1));
     return { index, time: Math.max(ledger.times[index] ?? 0, from) };
   }
 
@@ -164,11 +210,23 @@ export class CurveView {
     front.addEventListener("pointerdown", (event) => {
       held = true;
       front.setPointerCapture?.(event.pointerId);
-      this.state.set(this.at(place(event)));
+      if (event.shiftKey) this._chosen = [place(event), place(event)];
+      else this.state.set(this.at(place(event)));
     });
     front.addEventListener("pointermove", (event) => {
-      if (held) this.state.set(this.at(place(event)));
+      if (held && this._chosen) {
+        this._chosen[1] = place(event);
+        this.mark();
+      } else if (held) this.state.set(this.at(place(event)));
     });
+    front.addEventListener("pointerup", () => {
+      const ends = this._chosen?.toSorted((a, b) => a - b);
+      this._chosen = null;
+      if (ends && ends[1] - ends[0] > 3) this.state.zoom(...ends.map((x) => this.timeAt(x)));
+      else if (ends) this.mark();
+    });
+    front.addEventListener("dblclick", () => this._zoom("all"));
+    for (const button of this.room.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => this._zoom(button.dataset.zoom));
     telling(front, (event) => this._tell(place(event)));
     for (const name of ["pointerup", "pointercancel"]) front.addEventListener(name, () => (held = false));
     front.addEventListener("keydown", (event) => this._key_(event));
@@ -182,8 +240,20 @@ export class CurveView {
     this.room.querySelector("[data-go=peak]").addEventListener("click", () => this.choose(this.state.ledger.peak));
   }
 
+  /** Choose an instant; the part that is shown follows it. */
   choose(index) {
-    this.state.set({ index });
+    const [from, to] = this.state.window;
+    const time = this.state.ledger.times[index] ?? 0;
+    if (time >= from && time <= to) this.state.set({ index });
+    else this.state.zoom(time - (to - from) / 2, time + (to - from) / 2, index);
+  }
+
+  /** Half the part that is shown, twice as much, or the whole step; the chosen moment stays in sight. */
+  _zoom(how) {
+    const { ledger, index, time, window } = this.state;
+    const room = (window[1] - window[0]) * { in: 0.5, out: 2, all: Infinity }[how];
+    if (room >= ledger.span) this.state.zoom(0, ledger.span, index);
+    else this.state.zoom(time - room / 2, time + room / 2, index);
   }
 
   _key_(event) {
@@ -201,6 +271,11 @@ export class CurveView {
       End: () => ledger.events - 1,
       p: () => ledger.peak,
     };
+    const zooms = { "+": "in", "=": "in", "-": "out", 0: "all" };
+    if (zooms[event.key]) {
+      event.preventDefault();
+      this._zoom(zooms[event.key]);
+    }
     if (!moves[event.key]) return;
     event.preventDefault();
     this.choose(moves[event.key]());
@@ -209,20 +284,20 @@ export class CurveView {
   /** What was born and freed under the pointer. */
   _tell(x) {
     const { ledger } = this.state;
-    const each = ledger.span / this.width;
-    const from = ledger.indexAt(Math.floor(x) * each - 1e-9);
+    const end = this.timeAt(Math.floor(x) + 1);
+    const from = ledger.indexAt(this.timeAt(Math.floor(x)) - 1e-9);
     const born = [];
     const freed = [];
     let bornBytes = 0;
     let freedBytes = 0;
     let at = from + 1;
-    for (; at < ledger.events && ledger.times[at] < (Math.floor(x) + 1) * each; at++) {
+    for (; at < ledger.events && ledger.times[at] < end; at++) {
       const row = ledger.rowOf[at];
       if (row >= 0) bornBytes += ledger.size[born.push(row) && row];
       else freedBytes += ledger.size[freed.push(~row) && ~row];
     }
     const largest = (rows) => rows.sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3).map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`);
-    const lines = [`${ledger.moment(x * each)}: ${human(ledger.total(this.at(x).index))} in use`];
+    const lines = [`${ledger.moment(this.timeAt(x))}: ${human(ledger.total(this.at(x).index))} in use`];
     if (born.length) lines.push(`+ ${human(bornBytes)} born in ${born.length}:`, ...largest(born));
     if (freed.length) lines.push(`− ${human(freedBytes)} freed in ${freed.length}:`, ...largest(freed));
     return lines;

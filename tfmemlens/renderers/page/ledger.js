@@ -1,6 +1,6 @@
 // Every allocation of one moment's time axis, as typed arrays, and what can be asked of them.
 
-import { counted, duration, human } from "./format.js";
+import { counted, duration, human, percent } from "./format.js";
 
 /** The document in a script element: base64, gzip, JSON. */
 export async function unpack(base64) {
@@ -53,6 +53,7 @@ export class Ledger {
     this.peak = this.timed ? moment.peak : -1;
     this.ordinal = moment.ordinal;
     this.bound = moment.bound ?? "";
+    this.predicted = Boolean(moment.predicted);
     this.rowOf = new Int32Array(this.events);
     let before = 0;
     for (let row = 0; row < this.rows; row++) {
@@ -69,6 +70,12 @@ export class Ledger {
   change(event, size) {
     const row = this.rowOf[event];
     return row >= 0 ? size[row] : -size[~row];
+  }
+
+  /** Tells of a row whether it lives at any instant of a part of the step. */
+  livesWithin(from, to) {
+    const last = this.indexAt(to);
+    return (row) => this.birth[row] <= last && (this.death[row] >= this.events || this.times[this.death[row]] > from);
   }
 
   isAlive(row, index) {
@@ -120,21 +127,32 @@ export class Ledger {
 
   /** A moment in words: a time, or the line of a log that has no clock. */
   moment(micros) {
+    return this.predicted ? `${this.tick(micros)} of the step` : this.tick(micros);
+  }
+
+  /** The same as short as an axis wants it: a prediction orders ops and times none. */
+  tick(micros) {
+    if (this.predicted) return micros > 0 ? percent(micros, this.span) : "0 %";
     return this.ordinal === undefined ? duration(micros) : `line ${counted(this.ordinal + micros)}`;
+  }
+
+  /** A part of the step in words. */
+  part([from, to]) {
+    return `${this.tick(from)} to ${this.tick(to)} of ${this.predicted ? "the step" : this.tick(this.span)}`;
   }
 
   get span() {
     return this.events ? Math.max(this.times[this.events - 1], 1e-3) : 1;
   }
 
-  /** For each pixel column the event of its highest total; an event before the column counts where it still holds. */
-  highest(width) {
+  /** For each pixel column of a part of the step the event of its highest total; an event before the column counts where it still holds. */
+  highest(width, from = 0, to = this.span) {
     const best = new Int32Array(width);
-    const scale = width / this.span;
-    let event = 0;
+    const scale = width / (to - from);
+    let event = from > 0 ? this.indexAt(from) + 1 : 0;
     for (let x = 0; x < width; x++) {
       let top = event - 1;
-      while (event < this.events && Math.min(Math.floor(this.times[event] * scale), width - 1) <= x) {
+      while (event < this.events && this.times[event] <= to && Math.min(Math.floor((this.times[event] - from) * scale), width - 1) <= x) {
         if (top < 0 || this.curve[event] > this.curve[top]) top = event;
         event++;
       }
@@ -144,8 +162,8 @@ export class Ledger {
   }
 
   /** The stacked curve: bytes by column and group at each column's highest instant, column after column. */
-  stacked(width, groupOf, groups) {
-    const best = this.highest(width);
+  stacked(width, groupOf, groups, from = 0, to = this.span) {
+    const best = this.highest(width, from, to);
     const found = new Float64Array(width * groups);
     const held = this.sums(-1, groupOf, groups);
     let event = 0;

@@ -12,29 +12,32 @@ export class LivesView {
     this.state = state;
     telling(this.canvas, (event) => this._tell(event));
     this.canvas.addEventListener("click", (event) => this._choose(event));
-    state.listen((changes) => ("index" in changes || "theme" in changes || "query" in changes || "onlyKind" in changes) && this.draw());
+    state.listen((changes) => ("index" in changes || "window" in changes || "theme" in changes || "query" in changes || "onlyKind" in changes) && this.draw());
   }
 
-  /** The largest rows of the step that the search allows, in the order of their births. */
+  /** The largest rows of the part that is shown and the search allows, in the order of their births. */
   _rows() {
-    const { ledger, matched } = this.state;
-    if (this._for === matched && this._kept) return this._kept;
+    const { ledger, matched, window } = this.state;
+    if (this._for === matched && this._window === window && this._kept) return this._kept;
     const rows = [];
-    for (let row = 0; row < ledger.rows; row++) if (ledger.birth[row] >= 0 && ledger.birth[row] < ledger.events && (!matched || matched[row])) rows.push(row);
+    const lives = ledger.livesWithin(...window);
+    for (let row = 0; row < ledger.rows; row++) if (ledger.birth[row] >= 0 && ledger.birth[row] < ledger.events && (!matched || matched[row]) && lives(row)) rows.push(row);
     rows.sort((a, b) => ledger.size[b] - ledger.size[a] || a - b);
     this._for = matched;
+    this._window = window;
     return (this._kept = rows.slice(0, MOST).sort((a, b) => ledger.birth[a] - ledger.birth[b] || a - b));
   }
 
   draw() {
-    const { ledger, index, time } = this.state;
+    const { ledger, index, time, window } = this.state;
     const rows = this._rows();
     const { pen, width } = prepared(this.canvas, Math.max(rows.length, 1) * LINE + 4);
     const colours = kindColours(ledger.kinds);
+    const place = (micros) => Math.min(Math.max(((micros - window[0]) / (window[1] - window[0])) * width, 0), width);
     pen.font = "11px system-ui, sans-serif";
     rows.forEach((row, at) => {
-      const x = (ledger.times[ledger.birth[row]] / ledger.span) * width;
-      const end = ledger.death[row] < ledger.events ? (ledger.times[ledger.death[row]] / ledger.span) * width : width;
+      const x = place(ledger.times[ledger.birth[row]]);
+      const end = ledger.death[row] < ledger.events ? place(ledger.times[ledger.death[row]]) : width;
       const room = Math.max(end - x, 2);
       pen.globalAlpha = ledger.isAlive(row, index) ? 1 : 0.45;
       pen.fillStyle = colours[ledger.kind[row]];
@@ -50,7 +53,7 @@ export class LivesView {
     });
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
-    const x = Math.max((time / ledger.span) * width, 1);
+    const x = Math.max(place(time), 1);
     pen.beginPath();
     pen.moveTo(x, 0);
     pen.lineTo(x, rows.length * LINE + 4);

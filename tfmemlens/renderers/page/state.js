@@ -7,12 +7,29 @@ export class State {
     this.ledger = ledger;
     this.index = ledger.peak;
     this.time = ledger.times[ledger.peak] ?? 0;
+    this.window = [0, ledger.span];
+    this.throughout = false;
     this.mode = "scope";
     this.root = 0;
     this.query = "";
     this.onlyKind = undefined;
     this._trees = {};
     this._listeners = [];
+  }
+
+  /** Whether only a part of the step is shown. */
+  get zoomed() {
+    return this.window[1] - this.window[0] < this.ledger.span;
+  }
+
+  /** Show a part of the step (µs); without a moment of its own its highest instant is chosen. */
+  zoom(from, to, index) {
+    const { span } = this.ledger;
+    const width = Math.min(Math.max(to - from, span / 1e5, 1e-3), span);
+    const start = Math.min(Math.max(from, 0), span - width);
+    const chosen = index ?? this.ledger.snapped(start, start + width);
+    const time = chosen === this.index ? this.time : (this.ledger.times[chosen] ?? 0);
+    this.set({ window: [start, start + width], index: chosen, time: Math.min(Math.max(time, start), start + width), throughout: this.throughout && width < span });
   }
 
   get tree() {

@@ -5,6 +5,7 @@ import { counted, human, percent, readable } from "./format.js";
 
 const TEXTS = new Set(["layer", "node", "op", "kind", "shape", "dtype"]);
 const PAGE = 50;
+const NAMED = ["layer", "node", "op", "shape", "dtype"];
 
 /** All rows in the order of a column; the same column's order is kept. */
 export function sorted(ledger, key) {
@@ -32,6 +33,12 @@ export class TableView {
     this.body = room.querySelector("tbody");
     this.foot = room.querySelector(".table-said");
     this.more = room.querySelector("[data-more]");
+    this.span = room.querySelector("[data-throughout]");
+    this.span.addEventListener("click", () => state.set({ throughout: !state.throughout }));
+    const { ledger } = state;
+    this.empty = new Set(NAMED.filter((key) => !(key === "node" && ledger.timed) && !ledger[key].some((name) => ledger.names[name])));
+    if (!ledger.timed) this.empty.add("lifetime");
+    for (const button of room.querySelectorAll("th button")) button.parentElement.hidden = this.empty.has(button.dataset.key);
     this._orders = {};
     for (const button of room.querySelectorAll("th button")) button.addEventListener("click", () => this.sort(button.dataset.key));
     this.more.addEventListener("click", () => {
@@ -59,26 +66,32 @@ export class TableView {
 
   /** The rows of the moment, search and part of the tree, in the table's order. */
   rows() {
-    const { ledger, index, matched, tree, root } = this.state;
+    const { ledger, index, matched, tree, root, throughout, window } = this.state;
+    const shows = throughout ? ledger.livesWithin(...window) : (row) => ledger.isAlive(row, index);
     const order = (this._orders[this.key === "share" ? "bytes" : this.key] ??= sorted(ledger, this.key));
     const within = root ? tree.within(root) : null;
     const found = [];
     for (let at = 0; at < order.length; at++) {
       const row = order[this.reversed ? order.length - 1 - at : at];
-      if (ledger.isAlive(row, index) && (!matched || matched[row]) && (!within || within[tree.leafOf[row]])) found.push(row);
+      if (shows(row) && (!matched || matched[row]) && (!within || within[tree.leafOf[row]])) found.push(row);
     }
     return found;
   }
 
   draw() {
-    const { ledger, index } = this.state;
+    const { ledger, index, throughout, window } = this.state;
     const rows = this.rows();
+    this.span.hidden = !this.state.zoomed;
+    this.span.setAttribute("aria-pressed", String(throughout));
     const whole = ledger.total(index);
     let sum = 0;
     for (const row of rows) sum += ledger.size[row];
     this.body.replaceChildren(...rows.slice(0, this.shown).map((row) => this._line(row, whole)));
     const left = rows.length - Math.min(rows.length, this.shown);
-    this.foot.textContent = `${counted(rows.length)} allocation${rows.length === 1 ? "" : "s"} with ${human(sum)}, ${percent(sum, whole)} of what is ${ledger.timed ? "in use at this moment" : "listed"}${left ? `; the first ${counted(this.shown)} are shown` : ""}`;
+    const what = throughout
+      ? `that lived in ${ledger.part(window)}, ${human(sum)} one after another`
+      : `with ${human(sum)}, ${percent(sum, whole)} of what is ${ledger.timed ? "in use at this moment" : "listed"}`;
+    this.foot.textContent = `${counted(rows.length)} allocation${rows.length === 1 ? "" : "s"} ${what}${left ? `; the first ${counted(this.shown)} are shown` : ""}`;
     this.foot.dataset.bytes = sum;
     this.foot.dataset.rows = rows.length;
     this.more.hidden = left === 0;
@@ -87,21 +100,20 @@ export class TableView {
   _line(row, whole) {
     const { ledger } = this.state;
     const kind = ledger.kinds[ledger.kind[row]];
-    const long = (text) => element("td", { class: "name", title: readable(text ?? "") }, element("bdi", { text: readable(text ?? "", 120) }));
+    const long = (text, column) => element("td", { class: "name", "data-column": column, title: readable(text ?? "") }, element("bdi", { text: readable(text ?? "", 120) }));
     const about = ledger.error[row] ? "about " : "";
-    return element(
-      "tr",
-      {},
+    const cells = [
       element("td", { class: "number", text: about + human(ledger.size[row]), "data-bytes": ledger.size[row], title: `${about}${counted(ledger.size[row])} B` }),
       element("td", { class: "number", text: percent(ledger.size[row], whole) }),
       element("td", { class: "number", text: counted(ledger.count[row]) }),
-      long(ledger.name("layer", row)),
-      long(ledger.name("node", row) ?? (ledger.timed ? ledger.label(row) : "")),
-      element("td", {}, element("bdi", { text: readable(ledger.name("op", row) ?? "", 60) })),
+      long(ledger.name("layer", row), "layer"),
+      long(ledger.name("node", row) ?? (ledger.timed ? ledger.label(row) : ""), "node"),
+      element("td", { "data-column": "op" }, element("bdi", { text: readable(ledger.name("op", row) ?? "", 60) })),
       element("td", { class: "kind" }, swatch(`kind-${kind}`), element("a", { class: "term", href: `#term-${kind}`, text: kind })),
-      element("td", { text: ledger.name("shape", row) ?? "" }),
-      element("td", { text: ledger.name("dtype", row) ?? "" }),
-      element("td", { text: ledger.lifetime(row), title: ledger.reader[row] ? `kept for ${readable(ledger.name("reader", row))}` : undefined }),
-    );
+      element("td", { "data-column": "shape", text: ledger.name("shape", row) ?? "" }),
+      element("td", { "data-column": "dtype", text: ledger.name("dtype", row) ?? "" }),
+      element("td", { "data-column": "lifetime", text: ledger.lifetime(row), title: ledger.reader[row] ? `kept for ${readable(ledger.name("reader", row))}` : undefined }),
+    ];
+    return element("tr", {}, ...cells.filter((cell) => !this.empty.has(cell.dataset.column)));
   }
 }

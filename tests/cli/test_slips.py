@@ -1,0 +1,86 @@
+"""Slips of the finger: commands, numbers, sizes, shapes and files that are not what was meant each get a sentence and a hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens.cli.main import main
+from tfmemlens.model.tensor import parse_shape
+from tfmemlens.renderers._view import UNICODE_TO_ASCII
+from tfmemlens.units import MIB, parse_limit
+
+LOG = str(SAMPLES / "oom_log" / "1.15-unet-report.txt")
+STEP = str(SAMPLES / "run_metadata" / "1.15-lenet.pb")
+MODEL = "sample_models/files-2.21/small.keras"
+
+
+def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explian", LOG], "did you mean explain?"),
+        ([LOG], f"hint: tfmemlens explain {LOG}"),
+        (["frobnicate"], "one of completion, conv, diff"),
+        (["explain", LOG, "--batch", "0"], "0 is no whole number of 1 or more"),
+        (["explain", LOG, "--batch", "1e3"], "1e3 is no whole number"),
+        (["explain", LOG, "--top", "0"], "0 is no whole number"),
+        (["explain", LOG, "--limit", "11"], "write 11GiB or 11MiB"),
+        (["explain", LOG, "--input-shape", "2xax4"], "not a shape: '2xax4'"),
+        (["explain", LOG, "--by", "layr"], "did you mean layer?"),
+        (["plot", STEP], "the following arguments are required: -o/--output\n  hint: `tfmemlens plot --help` shows all options"),
+        (["diff", STEP, STEP, "--fail-above", "5"], "write --fail-above 5% or --fail-above 64MiB"),
+        (["profile", MODEL], "`tfmemlens estimate sample_models/files-2.21/small.keras` predicts a step"),
+        (["layout", MODEL], "GraphDef, MetaGraphDef"),
+    ],
+)
+def test_a_slip_gets_a_hint(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said in complaint(arguments, capsys)
+
+
+def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint([], capsys)
+    assert "to begin with:" in said and "explain train.log" in said
+
+
+@pytest.mark.parametrize("command", ["plot", "export", "report", "layout", "estimate"])
+def test_descriptions_fit_the_terminal(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    description = capsys.readouterr().out.split("\n\n")[1]
+    assert all(len(line) <= 80 for line in description.splitlines())
+
+
+def test_a_page_without_figures_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "fine.log").write_text("step 1\nstep 2\n", encoding="utf-8")
+    assert main(["report", str(tmp_path / "fine.log"), "-o", str(tmp_path / "page.html")]) == 1
+    assert "no memory figures were found" in capsys.readouterr().err
+
+
+def test_a_device_that_is_not_there_is_told_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", STEP, "--device", "GPU:7"]) == 1
+    assert "no device's name contains 'GPU:7'; the trace has /job:localhost" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_curve_keeps_its_heights_in_ascii() -> None:
+    assert len(set(" ▁▂▃▄▅▆▇█".translate(UNICODE_TO_ASCII))) == 9
+
+
+@pytest.mark.parametrize(("text", "size"), [("11G", 11 << 30), ("11gb", 11 << 30), ("512MiB", 512 * MIB), ("11B", 11), ("1048576", MIB), ("0", 0)])
+def test_limits_as_people_type_them(text: str, size: int) -> None:
+    assert parse_limit(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "a", "2xx-", "2x3.5", "[]"])
+def test_what_is_no_shape(text: str) -> None:
+    with pytest.raises(ValueError, match="not a shape"):
+        parse_shape(text)

@@ -1,0 +1,42 @@
+"""Writing where the user asked for it. What the system refuses is a UsageError with a hint."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfmemlens.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Around anything that writes to this file. Raises UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+
+
+def write(text: str, path: str) -> None:
+    """Text to a file, or to standard output for `-`, as UTF-8. Raises UsageError."""
+    raw = text.encode("utf-8", "replace")
+    if path == "-":
+        sys.stdout.buffer.write(raw)
+        return
+    with writing(path):
+        Path(path).write_bytes(raw)
+
+
+def draw(figure: Figure, path: str) -> None:
+    """A picture to a file whose ending says which format. Raises UsageError."""
+    try:
+        with writing(path):
+            figure.savefig(path, dpi=120)
+    except ValueError as error:
+        raise UsageError(str(error), "end the file's name in .png, .svg or .pdf") from None

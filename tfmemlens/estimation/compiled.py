@@ -1,0 +1,88 @@
+"""A graph as the executor keeps it: the nodes that the fetches need, by number, each with its outgoing edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfmemlens.model.graph import Graph, Node, split_reference
+
+CHEAP = frozenset(
+    """Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge
+    RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder PlaceholderWithDefault
+    BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
+    VarIsInitializedOp IsVariableInitialized""".split()
+)
+"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run replaces by what it took."""
+_RUNS_TO_CHEAP = 95
+"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop what is quick counts as cheap from then on."""
+_QUICK_BYTES = 4096
+"""What a kernel may read and write in so few cycles."""
+
+
+@dataclass(slots=True)
+class Edge:
+    """From an output port (None: control) to an input of a consumer."""
+
+    target: int
+    slot: int
+    port: int | None
+
+
+@dataclass(slots=True)
+class Item:
+    """A node as the executor keeps it."""
+
+    node: Node
+    inputs: int
+    """Data inputs."""
+    controls: int
+    edges: list[Edge] = field(default_factory=list)
+    expensive: bool = True
+    runs: int = 0
+    bytes: int = 0
+    """Read and written by the last run."""
+
+    @property
+    def is_expensive(self) -> bool:
+        """Whether the executor takes it for expensive by now."""
+        return self.expensive and (self.runs < _RUNS_TO_CHEAP or self.bytes > _QUICK_BYTES)
+
+    @property
+    def ports(self) -> int:
+        """How many outputs are read, counted to the last one."""
+        return 1 + max((edge.port for edge in self.edges if edge.port is not None), default=-1)
+
+
+def needed(graph: Graph, fetches: Iterable[str]) -> list[str]:
+    """The nodes that the fetches need, in the graph's order."""
+    wanted: set[str] = set()
+    stack = [split_reference(name)[0] for name in fetches]
+    while stack:
+        name = stack.pop()
+        if name in wanted or name not in graph.nodes:
+            continue
+        wanted.add(name)
+        stack += [split_reference(reference)[0] for reference in graph.nodes[name].inputs]
+    return [name for name in graph.nodes if name in wanted]
+
+
+def compiled(graph: Graph, fetches: Iterable[str]) -> list[Item]:
+    """The nodes that the fetches need, in the graph's order, numbered and joined by edges."""
+    names = needed(graph, fetches)
+    place = {name: index for index, name in enumerate(names)}
+    items = []
+    for name in names:
+        node = graph.nodes[name]
+        data = sum(not reference.startswith("^") for reference in node.inputs)
+        items.append(Item(node, data, len(node.inputs) - data, expensive=node.op not in CHEAP))
+    for index, item in enumerate(items):
+        slot = 0
+        for reference in item.node.inputs:
+            source, port = split_reference(reference)
+            control = reference.startswith("^")
+            if source not in place:
+                continue
+            items[place[source]].edges.append(Edge(index, slot, None if control else port))
+            slot += not control
+    return items

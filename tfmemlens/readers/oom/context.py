@@ -1,0 +1,74 @@
+"""What stands around the message of a failure, whichever family of lines recognised the message itself: the node, its op, the user's code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era
+
+Attributes = tuple[tuple[str, str], ...]
+
+_CALL = re.compile(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
+_ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|Tensor<[^>]*>|[^,\[\]]+)")
+_CONSTANT = re.compile(r"Tensor<type: (?P<dtype>\w+) shape: \[(?P<shape>[\d,]*)\]")
+_OUTPUT = ("DstT", "dtype", "tensor_type", "output_type", "out_type", "elem_type", "T", "Tparams", "Tidx")
+"""Attributes that name the dtype of an op's output, the first that is there."""
+_BOOLEAN = re.compile(r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual")
+_OF_ANOTHER_TYPE = re.compile(r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower|Upper)Bound|InTopK\w*")
+
+
+@dataclass
+class Context:
+    """One time that the log tells a failure, with what the lines around it say."""
+
+    line: Line
+    node: str | None = None
+    op: str | None = None
+    attributes: Attributes = ()
+    inputs: tuple[str, ...] = ()
+    function: str | None = None
+    source: str | None = None
+    source_text: str | None = None
+    ran_at: tuple[str | None, str | None] = (None, None)
+    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created the op."""
+    forward_node: str | None = None
+    keras_layer: tuple[str, str] | None = None
+    hint: Line | None = None
+    in_python: bool = False
+    root: int | None = None
+    era: Era = (FIRST, LAST)
+    also: list[str] = field(default_factory=list)
+    """Nodes named in later brackets: the fetch side, or the calls that led to the failing op."""
+    updating: bool = False
+    """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
+
+    @property
+    def caller(self) -> str | None:
+        """The outermost call of a function that the failing op ran in: `reader/lstm_a/PartitionedCall`."""
+        return next((node for node in reversed(self.also) if _CALL.search(node)), None)
+
+
+def attributes_of(text: str) -> Attributes:
+    """The attributes inside a NodeDef's brackets: `T=DT_FLOAT, data_format="NHWC"`."""
+    return tuple((name, value.strip()) for name, value in _ATTRIBUTE.findall(text))
+
+
+def output_dtype(op: str | None, attributes: Attributes) -> str | None:
+    """The dtype of an op's output, as its attributes state it: sentences of TF <= 1.4 name none."""
+    if op and _BOOLEAN.fullmatch(op):
+        return "bool" if attributes else None
+    stated = dict(attributes)
+    names = _OUTPUT[:5] if op and _OF_ANOTHER_TYPE.fullmatch(op) else _OUTPUT
+    dtype = next((numpy_dtype(stated[name]) for name in names if stated.get(name, "").startswith("DT_")), None)
+    return dtype if dtype in ITEM_BYTES else None
+
+
+def constant_type(attributes: Attributes) -> tuple[tuple[int, ...], str] | None:
+    """Shape and dtype of a Const whose value its NodeDef shows: `value=Tensor<type: float shape: [32768,2048] values: [0 0 0]...>`."""
+    found = _CONSTANT.match(dict(attributes).get("value", ""))
+    if not found:
+        return None
+    return tuple(int(size) for size in found["shape"].split(",") if size), numpy_dtype(found["dtype"])

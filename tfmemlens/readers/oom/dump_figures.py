@@ -1,0 +1,159 @@
+"""What one dump says of its allocator: chunks, bins, statistics, and the figures that follow from them."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+
+from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era
+from tfmemlens.units import Size, parse_size
+
+_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak"}
+_Figure = tuple[Size, "Line | None"]
+
+
+@dataclass
+class Dump:
+    """One dump as it is read. Columns for the chunks, since a dump can hold a million of them."""
+
+    first: Line
+    allocator: str | None = None
+    size: Size | None = None
+    op: str | None = None
+    start: Line | None = None
+    address: array[int] = field(default_factory=lambda: array("Q"))
+    sizes: array[int] = field(default_factory=lambda: array("Q"))
+    used: bytearray = field(default_factory=bytearray)
+    region: array[int] = field(default_factory=lambda: array("l"))
+    ops: list[str | None] = field(default_factory=list)
+    regions: list[int] = field(default_factory=list)
+    classes: list[SizeClass] = field(default_factory=list)
+    bins: list[tuple[Size, Size, Size | None]] = field(default_factory=list)
+    bin_free: list[tuple[Size, Line]] = field(default_factory=list)
+    total: tuple[Size, Line] | None = None
+    figures: dict[str, tuple[Size, Line]] = field(default_factory=dict)
+    stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
+    ended_chunks: bool = False
+    collapsed: Line | None = None
+    era: Era = (FIRST, LAST)
+    largest_free_line: Line | None = None
+    device_free: tuple[Size, Size, Line] | None = None
+    """Free and total memory of the whole device, as the driver says (cuda_malloc_async)."""
+
+    def state(self) -> AllocatorState:
+        """The allocator's figures, exact ones before printed ones."""
+        stated = self._stated()
+        lines = {name: line for name, (_, line) in stated.items() if line}
+        values = {name: size for name, (size, _) in stated.items()}
+        in_use = self._in_use(values.get("in_use"))
+        if in_use and "in_use" not in lines and self.total:
+            lines["in_use"] = self.total[1]
+        pool = self._pool(values.get("pool"))
+        largest, line = self._largest_free()
+        if line:
+            lines["largest_free_chunk"] = line
+        free = Size(max(pool.bytes - in_use.bytes, 0), max(pool.low - in_use.high, 0), max(pool.high - in_use.low, 0)) if pool and in_use else None
+        allocations = self.stats.get("NumAllocs")
+        return AllocatorState(
+            limit=values.get("limit"),
+            in_use=in_use,
+            peak=values.get("peak"),
+            pool=pool,
+            free=free,
+            largest_free_chunk=largest if largest or not self.complete else Size.exactly(0),
+            free_chunks=sum(1 for used in self.used if not used) if self.complete else None,
+            requested_in_use=self._requested(in_use),
+            allocations=allocations[0].bytes if allocations else None,
+            lines=tuple(lines.items()),
+        )
+
+    def _stated(self) -> dict[str, _Figure]:
+        """The figures that lines state, each with its line: exact ones before printed ones."""
+        found: dict[str, _Figure] = {field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats}
+        if "limit" in found and not found["limit"][0].bytes:  # 0 stands for none: cuda_malloc_async
+            del found["limit"]
+        for name in ("limit", "pool"):
+            if name in self.figures and not (name in found and found[name][0].exact):
+                found[name] = self.figures[name]
+        if "in_use" not in found and "used" in self.figures:
+            found["in_use"] = self.figures["used"]
+        return self._of_device(found) if self.device_free else found
+
+    def _of_device(self, found: dict[str, _Figure]) -> dict[str, _Figure]:
+        """Without a limit of its own the pool may take the device; what others hold of the device it cannot."""
+        assert self.device_free
+        free, total, line = self.device_free
+        if "limit" not in found:
+            found = {"in_use": (Size.exactly(total.bytes - free.bytes), None), "pool": (total, None), **found, "limit": (total, line)}
+        pool, limit = found.get("pool"), found["limit"]
+        if pool and pool[0].bytes + free.bytes < limit[0].bytes:
+            found["limit"] = (Size.exactly(pool[0].bytes + free.bytes), line)
+        return found
+
+    @property
+    def chunk_bytes_in_use(self) -> int:
+        """Sum of the in-use chunks that the dump lists."""
+        return sum(size for size, used in zip(self.sizes, self.used, strict=True) if used)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the chunk list is whole: it agrees with the total that the dump prints, or nothing speaks against it."""
+        if not self.sizes or self.collapsed:
+            return False
+        listed = self.chunk_bytes_in_use
+        if "InUse" in self.stats:
+            return self.stats["InUse"][0].may_be(listed)
+        if self.total:
+            return self.total[0].may_be(listed)
+        return self.ended_chunks and self.start is not None
+
+    def _in_use(self, stated: Size | None) -> Size | None:
+        if stated and stated.exact:
+            return stated
+        if self.complete:
+            return Size.exactly(self.chunk_bytes_in_use)
+        if self.classes and self.total:
+            summed = sum(entry.count * entry.size_bytes for entry in self.classes)
+            if self.total[0].may_be(summed):
+                return Size.exactly(summed)
+        return stated or (self.total[0] if self.total else None)
+
+    def _pool(self, stated: Size | None) -> Size | None:
+        if stated and stated.exact:
+            return stated
+        if self.complete:
+            return Size.exactly(sum(self.sizes))
+        if self.regions and self.ended_chunks and self.start and not self.collapsed:
+            return Size.exactly(sum(self.regions))
+        return stated
+
+    def _largest_free(self) -> tuple[Size | None, Line | None]:
+        chunks = [size for size, used in zip(self.sizes, self.used, strict=True) if not used]
+        if chunks:
+            return Size.exactly(max(chunks)), self.largest_free_line
+        if self.bin_free:
+            return max(self.bin_free, key=lambda entry: entry[0].bytes)
+        return None, None
+
+    def _requested(self, in_use: Size | None) -> Size | None:
+        if not self.bins or in_use is None or any(entry[2] is None for entry in self.bins) or len(self.bins) < 21:
+            return None
+        waste = Size.exactly(0)
+        for _, used, requested in self.bins:
+            if requested is not None:
+                waste += Size(used.bytes - requested.bytes, used.low - requested.high, used.high - requested.low)
+        return Size(in_use.bytes - waste.bytes, in_use.low - waste.high, in_use.high - waste.low)
+
+    def chunk_map(self) -> ChunkMap | None:
+        """The chunks in the order of the dump, None if it lists none."""
+        if not self.sizes:
+            return None
+        ops = self.ops if any(self.ops) else ()
+        return ChunkMap(self.address, self.sizes, [bool(used) for used in self.used], self.region, (), ops, tuple(self.regions), self.complete)
+
+
+def figure(text: str) -> Size:
+    """A figure of the dump: plain bytes up to 2.20, human-readable in 2.21."""
+    return Size.exactly(int(text)) if text.lstrip("-").isdigit() else parse_size(text)

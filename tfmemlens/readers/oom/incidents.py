@@ -1,0 +1,187 @@
+"""From a draft to an incident: the best of what its tellings, dumps, reports and compilers say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.readers.oom.compiler import Executable
+from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
+from tfmemlens.readers.oom.dump_figures import Dump
+from tfmemlens.readers.oom.joining import Draft
+from tfmemlens.readers.oom.report import Block
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
+from tfmemlens.units import round_up
+
+
+def incident(draft: Draft) -> Incident:
+    """The value that a draft stands for."""
+    dump = _best_dump(draft)
+    program = _best_program(draft)
+    request = _request(draft, dump, program)
+    if request.kind is RequestKind.DUMP:
+        program = None  # its one sentence says less than the dump
+    state = dump.state() if dump else AllocatorState()
+    if program and program.capacity and state.limit is None:
+        state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
+    blocks = tuple(block.holders() for block in _distinct(draft.blocks))
+    return Incident(
+        request=request,
+        occurrences=max(
+            len(draft.tellings), len([part for part in draft.executables if part.tellings]), len([part for part in draft.disguises if not part.echo]), 1
+        ),
+        state=state,
+        holders=(*blocks, *_buffers(program)),
+        chunks=dump.chunk_map() if dump else None,
+        size_classes=tuple(dump.classes) if dump else (),
+        compiler=program.memory() if program else None,
+        ranks=(draft.rank,) if draft.rank else (),
+        hint=next((telling.hint for telling in draft.tellings if telling.hint), None),
+        driver_failures=tuple((part.size, part.line) for part in draft.driver if part.size),
+        tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
+        era=_era(draft),
+    )
+
+
+def _distinct(blocks: list[Block]) -> list[Block]:
+    """A call inside the step reports first, its caller again with what is left by then: the later block is part of the first."""
+    kept: list[Block] = []
+    for block in blocks:
+        nodes = {node for node, _, _ in block.rows}
+        if not any(known.device == block.device and known.allocator == block.allocator and nodes <= {node for node, _, _ in known.rows} for known in kept):
+            kept.append(block)
+    return kept
+
+
+def _best_dump(draft: Draft) -> Dump | None:
+    nodes = {telling.node for telling in draft.tellings if telling.node}
+    ranked = sorted(draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True)
+    return ranked[0] if ranked else None
+
+
+def _best_program(draft: Draft) -> Executable | None:
+    if not draft.executables:
+        return None
+    best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
+    best.size = best.size or next((program.size for program in draft.executables if program.size), None)
+    best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
+    best.tellings = best.tellings or next((program.tellings for program in draft.executables if program.tellings), [])
+    return best
+
+
+def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
+    if program is None or not program.buffers:
+        return ()
+    from tfmemlens.model.allocation import AllocationTable
+
+    rows = [replace(buffer.allocation(), device=program.device, allocator=program.allocator) for buffer in program.buffers]
+    return (HolderBlock(program.device, program.allocator, AllocationTable.of(rows), header=program.line),)
+
+
+def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> FailedRequest:
+    if draft.tellings:
+        return _tensor_request(draft, dump)
+    if program and not (dump and dump.start and not program.listed):
+        return FailedRequest(
+            program.kind,
+            device=program.device,
+            allocator=program.allocator or (dump.allocator if dump else None),
+            size=program.size or (dump.size if dump else None),
+            source=program.source,
+            line=(program.tellings or [dump.start if dump and dump.start else program.line])[0],
+            executable=program.name,
+        )
+    if draft.disguises:
+        return _disguised_request(draft, dump)
+    if dump:
+        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start)
+    block = draft.blocks[0]
+    return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
+
+
+def _first(known: Sequence[Context], name: str) -> Any:
+    """What the first telling that knows says; an empty shape is knowledge."""
+    return next((value for telling in known if (value := getattr(telling, name, None)) is not None and (value != () or name == "shape")), None)
+
+
+def _around(known: Sequence[Context]) -> dict[str, Any]:
+    """The context of a request: the union of what all tellings say."""
+    ran_at = next((telling.ran_at for telling in known if telling.ran_at[0]), (None, None))
+    source = _first(known, "source")
+    return {
+        "op": _first(known, "op"),
+        "line": known[0].line,
+        "inputs": _first(known, "inputs") or (),
+        "attributes": _first(known, "attributes") or (),
+        "source": source or ran_at[0],
+        "source_text": _first(known, "source_text") if source else ran_at[1],
+        "forward_node": _first(known, "forward_node"),
+        "keras_layer": _first(known, "keras_layer"),
+        "function": _first(known, "function"),
+        "caller": _first(known, "caller"),
+        "updating": any(telling.updating for telling in known),
+    }
+
+
+def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+    known = draft.tellings
+    around = _around(known)
+    return FailedRequest(
+        RequestKind.TENSOR,
+        node=_first(known, "node") or (dump.op if dump else None),
+        shape=_first(known, "shape"),
+        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]) or _dtype_by_size(_first(known, "shape"), dump),
+        device=_first(known, "device"),
+        allocator=_first(known, "allocator") or (dump.allocator if dump else None),
+        size=dump.size if dump else None,
+        temporary=any(telling.temporary for telling in known),
+        kernel=_first(known, "kernel"),
+        **around,
+    )
+
+
+def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | None:
+    """What elements of four bytes are as a rule, where the dump asks for just that many; a sentence of TF <= 1.4 names no dtype."""
+    if shape is None or dump is None or dump.size is None:
+        return None
+    fitting = [dtype for dtype in ("float16", "float32", "float64") if dump.size.may_be(round_up(tensor_bytes(shape, dtype) or 0))]
+    return "float32" if fitting == ["float32"] else None
+
+
+def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+    """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
+    known = draft.disguises
+    around = _around(known)
+    kind = known[0].kind
+    constant = constant_type(around["attributes"]) if kind is RequestKind.COPY else None
+    shape, dtype = constant or (_first(known, "shape"), _first(known, "dtype"))
+    return FailedRequest(
+        kind,
+        node=_first(known, "node") or (dump.op if dump and kind is RequestKind.TENSOR else None),
+        shape=shape,
+        dtype=dtype,
+        device=_first(known, "device") or _placed(around["attributes"]),
+        allocator=dump.allocator if dump else None,
+        size=_first(known, "size") or (dump.size if dump else None),
+        **around,
+    )
+
+
+def _placed(attributes: tuple[tuple[str, str], ...]) -> str | None:
+    """The device that a NodeDef names."""
+    return dict(attributes).get("_device", "").strip('"') or None
+
+
+def _era(draft: Draft) -> tuple[str, str] | None:
+    era: Era = (FIRST, LAST)
+    for seen in (*(telling.era for telling in draft.tellings), *(part.era for part in draft.disguises), *(dump.era for dump in draft.dumps)):
+        era = narrow(era, seen)
+    return None if era == (FIRST, LAST) else (version_text(era[0]), version_text(era[1]))
+
+
+def version_text(version: tuple[int, int]) -> str:
+    """`1.14`; the open end is the newest TensorFlow that was read."""
+    return "2.21" if version == LAST else f"{version[0]}.{version[1]}"

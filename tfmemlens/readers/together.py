@@ -1,0 +1,60 @@
+"""Several logs as one story: the ranks of one job, or what one process wrote to two files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from tfmemlens.model.capture import Capture, Surroundings
+from tfmemlens.model.incident import Incident
+from tfmemlens.model.line import ReadNote
+
+_MOST_NAMES = 4
+
+
+def incidents(captures: Sequence[Capture]) -> tuple[Incident, ...]:
+    """The failures of all files, fatal ones first; the same request in several files is one failure, told by each."""
+    merged: dict[tuple[object, ...], Incident] = {}
+    for file, capture in enumerate(captures):
+        for at, incident in enumerate(capture.incidents):
+            request = incident.request
+            same = capture.incidents[:at].count(incident) if request.node else (file, at)
+            key = (request.node, request.shape, request.dtype, request.kind, request.allocator, same)
+            known = merged.setdefault(key, incident)
+            if known is not incident:
+                ranks = tuple(dict.fromkeys((*(known.ranks or _file(known)), *(incident.ranks or _file(incident)))))
+                merged[key] = replace(known, occurrences=known.occurrences + incident.occurrences, ranks=ranks if len(ranks) > 1 else ())
+    return tuple(sorted(merged.values(), key=lambda incident: not incident.fatal))
+
+
+def _file(incident: Incident) -> tuple[str, ...]:
+    line = incident.request.line
+    return (line.source,) if line and line.source else ()
+
+
+def failing(captures: Sequence[Capture]) -> Capture:
+    """The first that tells of a failure, else the first."""
+    return next((capture for capture in captures if capture.incidents), captures[0])
+
+
+def surroundings(captures: Sequence[Capture]) -> Surroundings:
+    """What the failing process says of itself; what it does not say may stand in the one other file that does, such as its standard output."""
+    own = failing(captures)
+    found: dict[str, Any] = {}
+    for field in fields(Surroundings):
+        said = getattr(own.surroundings, field.name)
+        others = [known for capture in captures if capture is not own and (known := getattr(capture.surroundings, field.name))]
+        found[field.name] = said or (others[0] if len(others) == 1 else said)
+    return Surroundings(**found)
+
+
+def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:
+    """Which of several logs tell of a failure, when others do not."""
+    logs = [capture for capture in captures if not capture.timelines and capture.graph is None and not capture.layers]
+    told = [Path(capture.source.path).name for capture in logs if capture.incidents]
+    if not told or len(told) == len(logs):
+        return ()
+    names = ", ".join(told[:_MOST_NAMES]) + (f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else "")
+    return (ReadNote(f"of {len(logs)} logs only {names} {'tells' if len(told) == 1 else 'tell'} of a failure"),)
