@@ -25,7 +25,7 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     found.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph:
         if node.op in ASSIGN_OPS and (target := _variable(node, 0, graph)):
-            found[node.name] = found.get(target.name) or owner_of(target.name, target.op)
+            found[node.name] = replace(found.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER)
     found.update(_constants({node.name.partition("/update_")[0] for node in updates}, graph))
     return found
 
@@ -44,7 +44,7 @@ def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
     if target is None:
         return
     owner = owner_of(target.name, target.op)
-    yield update.name, owner  # what it allocates for good is the variable's new buffer
+    yield update.name, replace(owner, phase=Phase.OPTIMIZER)  # what it allocates for good is the variable's new buffer
     for at in range(1, len(update.inputs)):
         slot = _variable(update, at, graph)
         if slot is not None and slot.name != target.name:
