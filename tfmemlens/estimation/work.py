@@ -19,6 +19,8 @@ SLOW = 30.0
 """Ops on one thread, such as BiasAddGrad and MaxPoolGrad, against element-wise ones."""
 BYTES_PER_MICROSECOND = 50_000.0
 OVERHEAD_MICROS = 4.0
+STEALING_MICROS = (5.0, 75.0)
+"""How long an op lies in a thread's queue until an idle thread has it: one that is awake at once, one that sleeps after this. Measured in profiles."""
 UNSURE = 1.3
 """How far the readers of a gradient may stray from their ranks: so far that one in ten pairs stands the other way round, as in real graphs."""
 JITTER = 2.0
