@@ -77,15 +77,39 @@ def _multi_head(job: Job) -> list[Value]:
     if shared != heads:
         k, v = (copied(tape, each, "Tile", (batch, others, heads, each.shape[-1]), "Sum") for each in (k, v))
     q = scaled(tape, q)
-    work = 2.0 * batch * heads * length * others * deep / 20
+    if job.keras_3 and (job.config.get("dropout") or len(job.outputs) > 1):
+        weights, joined = _by_products(job, q, k, v)
+    else:
+        weights, joined = _by_einsum(job, q, k, v)
+    made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
+    return [made, weights][: len(job.outputs)]
+
+
+def _by_einsum(job: Job, q: Value, k: Value, v: Value) -> tuple[Value, Value]:
+    """The weights and what they make of the values, [batch, length, heads, size] as all three."""
+    tape, (batch, length, heads, deep), others, wide = job.tape, q.shape, k.shape[1], v.shape[-1]
+    cost = 2.0 * batch * heads * length * others * deep / 20
     turned = 0 if job.keras_3 else batch * heads * length * others * ITEM_BYTES.get(q.dtype, 4)
-    scores = _einsum(tape, q, k, (batch, heads, length, others), work, q.bytes + k.bytes + turned)
+    scores = _einsum(tape, q, k, (batch, heads, length, others), cost, q.bytes + k.bytes + turned)
     weights = softmax(tape, scores, twice=job.keras_3)
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
-    joined = _einsum(tape, weights, v, (batch, length, heads, wide), work, v.bytes + q.bytes // deep * wide)
-    made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
-    return [made, weights][: len(job.outputs)]
+    return weights, _einsum(tape, weights, v, (batch, length, heads, wide), cost, v.bytes + q.bytes // deep * wide)
+
+
+def _by_products(job: Job, q: Value, k: Value, v: Value) -> tuple[Value, Value]:
+    """As Keras 3 does it where the weights are dropped or asked for: everything is turned for plain products, the scores as well."""
+    tape, (batch, length, heads, deep), others, wide = job.tape, q.shape, k.shape[1], v.shape[-1]
+    cost = 2.0 * batch * heads * length * others * deep / 20
+    k = copied(tape, k, "Transpose", (batch, heads, others, deep), "Transpose")
+    q = copied(tape, q, "Transpose", (batch, heads, deep, length), "Transpose")
+    v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
+    product = tape.op("BatchMatMulV2", [k, q], (batch, heads, others, length), work=cost)
+    scores = tape.op("Transpose", [product], (batch, heads, length, others))
+    tape.gradient(scores, [k, q], lambda grad: [tape.op("BatchMatMulV2", [grad, other], one.shape, work=cost) for one, other in ((k, q), (q, k))])
+    weights = dropout(tape, softmax(tape, scores), bool(tape.training and job.config.get("dropout")))
+    joined = _product(tape, weights, v, (batch, heads, length, wide), cost)
+    return weights, copied(tape, joined, "Transpose", (batch, length, heads, wide), "Transpose")
 
 
 def _attention(job: Job) -> list[Value]:
