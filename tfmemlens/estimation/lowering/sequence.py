@@ -158,7 +158,7 @@ def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool 
     source = tape.op("ReverseV2", [turned], rank=2 * FIRST) if reverse else turned
     items = tape.op("TensorListFromTensor", [source], listed)
     held = [source] if reverse and not job.keras_3 else []
-    ahead = [] if tape.training else _ahead(job, spec, items, steps)
+    ahead = [] if tape.training else _ahead(job, spec, items, steps, final)
     state = tape.op("While", [items, *ahead, *held, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
     stacks = _stacks(job, spec, state, steps)
     if tape.training and not job.keras_3:
@@ -181,10 +181,11 @@ def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool 
     return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
 
 
-def _ahead(job: Job, spec: LayerSpec, items: Value, steps: int) -> list[Value]:
-    """The gates' share of the input for the steps to come."""
+def _ahead(job: Job, spec: LayerSpec, items: Value, steps: int, final: tuple[int, ...]) -> list[Value]:
+    """The gates' share of the input for the steps to come, beside the outputs of those that are over."""
     width = sum(_GATES.get(kind, 1) * units for kind, units in _cells(spec))
-    return _several(job, (items.shape[1], width), job.dtype, min(steps, _PARALLEL), items)
+    made = _several(job, (items.shape[1], width), job.dtype, min(steps, _PARALLEL), items)
+    return made + (_several(job, (items.shape[1], final[-1]), job.dtype, steps - _PARALLEL, items) if len(final) > 2 else [])
 
 
 def _zeros(job: Job, weights: list[Value], sequence: tuple[int, ...] | None) -> None:
@@ -210,7 +211,7 @@ def _gathered(tape: Tape, state: Value, stacks: list[Value], final: tuple[int, .
         return tape.op("StridedSlice", [state, *stacks], final)
     across = (steps, final[0], *final[2:])
     listed = stacks or [tape.op("TensorListSetItem", [state], across)]
-    return _turned(tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, listed)
+    return _turned(tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, stacks)
 
 
 def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], steps: int, work: float) -> Value:
