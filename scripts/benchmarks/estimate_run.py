@@ -111,6 +111,71 @@ def transformer():
     return keras.Model(x, L.Dense(10, activation="softmax")(L.GlobalAveragePooling1D()(y)))
 
 
+def generator():
+    """As a GAN's: from noise to an image."""
+    layers = [keras.Input((100,)), L.Dense(8 * 8 * 128, use_bias=False), L.BatchNormalization(), L.LeakyReLU(), L.Reshape((8, 8, 128))]
+    for width in (64, 32):
+        layers += [L.Conv2DTranspose(width, 5, strides=2, padding="same", use_bias=False), L.BatchNormalization(), L.LeakyReLU()]
+    return keras.Sequential([*layers, L.Conv2DTranspose(3, 5, strides=2, padding="same", activation="tanh")])
+
+
+def encoder():
+    """Words to a class, by attention with dropout."""
+    x = keras.Input((64,), dtype="int32")
+    y = L.Embedding(10000, 128)(x)
+    for _ in range(2):
+        y = L.LayerNormalization()(L.Add()([y, L.Dropout(0.1)(L.MultiHeadAttention(8, 16, dropout=0.1)(y, y))]))
+        y = L.LayerNormalization()(L.Add()([y, L.Dropout(0.1)(L.Dense(128)(L.Dense(512, activation="relu")(y)))]))
+    return keras.Model(x, L.Dense(10, activation="softmax")(L.GlobalAveragePooling1D()(y)))
+
+
+def bilstm():
+    return keras.Sequential(
+        [
+            keras.Input((80,), dtype="int32"),
+            L.Embedding(5000, 64),
+            L.Bidirectional(L.LSTM(64, return_sequences=True)),
+            L.Bidirectional(L.LSTM(32)),
+            L.Dropout(0.3),
+            L.Dense(10, activation="softmax"),
+        ]
+    )
+
+
+def waves():
+    """One-dimensional convolutions over a signal."""
+    layers = [keras.Input((1024, 4))]
+    for width in (32, 64, 128):
+        layers += [L.Conv1D(width, 7, padding="same"), L.BatchNormalization(), L.ReLU(), L.MaxPooling1D(4)]
+    return keras.Sequential([*layers, L.Flatten(), L.Dense(128, activation="relu"), L.Dropout(0.5), L.Dense(10, activation="softmax")])
+
+
+def squeezed():
+    """Inverted bottlenecks with squeeze and excitation, as in MobileNetV3."""
+    x = keras.Input((96, 96, 3))
+    y = L.Activation("swish")(L.BatchNormalization()(L.Conv2D(16, 3, strides=2, padding="same", use_bias=False)(x)))
+    for width, wide, stride in ((16, 48, 1), (24, 72, 2), (24, 96, 1), (40, 120, 2)):
+        z = L.ReLU()(L.BatchNormalization()(L.Conv2D(wide, 1, use_bias=False)(y)))
+        z = L.ReLU()(L.BatchNormalization()(L.DepthwiseConv2D(3, strides=stride, padding="same", use_bias=False)(z)))
+        gate = L.Conv2D(wide, 1, activation="sigmoid")(L.Conv2D(wide // 4, 1, activation="relu")(L.GlobalAveragePooling2D(keepdims=True)(z)))
+        z = L.BatchNormalization()(L.Conv2D(width, 1, use_bias=False)(L.Multiply()([z, gate])))
+        y = L.Add()([y, z]) if stride == 1 and y.shape[-1] == width else z
+    return keras.Model(x, L.Dense(10, activation="softmax")(L.Dropout(0.2)(L.GlobalAveragePooling2D()(y))))
+
+
+def residual():
+    """Pre-activated residual blocks from 48 to 12 pixels."""
+    x = keras.Input((48, 48, 3))
+    y = L.Conv2D(32, 3, padding="same")(x)
+    for width, stride in ((32, 1), (64, 2), (128, 2)):
+        z = L.Activation("elu")(L.BatchNormalization()(y))
+        shortcut = L.Conv2D(width, 1, strides=stride)(z)
+        z = L.Conv2D(width, 3, strides=stride, padding="same")(z)
+        z = L.Conv2D(width, 3, padding="same")(L.Activation("elu")(L.BatchNormalization()(z)))
+        y = L.Add()([shortcut, z])
+    return keras.Model(x, L.Dense(10, activation="softmax")(L.GlobalAveragePooling2D()(y)))
+
+
 def mobilenet():
     return keras.applications.MobileNetV2(input_shape=(96, 96, 3), weights=None, classes=10)
 

@@ -16,7 +16,7 @@ from random import Random
 
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.tape import Buffer, Op
-from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, CHEAP_BYTES, JITTER, OVERHEAD_MICROS
+from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, JITTER, OVERHEAD_MICROS, UNSURE
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
@@ -150,13 +150,15 @@ def run(
     kept: frozenset[int] = frozenset(),
     workers: int = 4,
     chance: Random | None = None,
+    order: Random | None = None,
 ) -> Run:
     """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step.
 
     With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops overlap.
+    With `order` the readers of a tensor stand in another order where Grappler's is not sure.
     """
     memory = _Memory(ops, buffers, standing or {}, kept, pool)
-    waiting, followers = _dependencies(ops)
+    waiting, followers = _dependencies(ops, order)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
     threads = [_Worker() for _ in range(max(workers, 1))]
     for place, index in enumerate(sorted((index for index, count in enumerate(waiting) if not count), key=lambda index: not ops[index].early)):
@@ -185,11 +187,11 @@ def run(
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-        _schedule(ops, ready, threads[number])
+        _schedule(ready, threads[number])
     return _result(memory, executions, pool, before)
 
 
-def _dependencies(ops: Sequence[Op]) -> tuple[list[int], list[list[int]]]:
+def _dependencies(ops: Sequence[Op], order: Random | None) -> tuple[list[int], list[list[int]]]:
     producer = {made: index for index, op in enumerate(ops) for made in op.writes}
     waiting = [0] * len(ops)
     followers: list[list[int]] = [[] for _ in ops]
@@ -198,6 +200,10 @@ def _dependencies(ops: Sequence[Op]) -> tuple[list[int], list[list[int]]]:
         waiting[index] = len(needed)
         for before in needed:
             followers[before].append(index)
+    for readers in followers:
+        if any(ops[reader].rank for reader in readers):
+            places = {reader: ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0) for reader in readers}
+            readers.sort(key=lambda reader: (places[reader], reader))
     return waiting, followers
 
 
@@ -209,12 +215,9 @@ def _next(thread: _Worker, threads: Sequence[_Worker]) -> int | None:
     return next((other.queue.pop() for other in threads if other.queue), None)
 
 
-def _schedule(ops: Sequence[Op], ready: Sequence[int], thread: _Worker) -> None:
+def _schedule(ready: Sequence[int], thread: _Worker) -> None:
     expensive = None
     for index in ready:
-        if ops[index].work < CHEAP_BYTES and not ops[index].temporary_bytes:
-            thread.inline.append(index)
-            continue
         if expensive is not None:
             thread.queue.appendleft(expensive)
         expensive = index

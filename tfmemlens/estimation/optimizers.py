@@ -56,8 +56,13 @@ def optimizer(name: str) -> Optimizer:
     return _KNOWN[plain]
 
 
-def prepare(tape: Tape, kind: Optimizer, weight: Value, slots: list[Value]) -> list[Value]:
-    """What an update computes before it has a gradient: momentum * m is there from the step's beginning."""
+def prepare(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> list[Value]:
+    """What an update computes before it has a gradient: momentum * m is there from the step's beginning.
+
+    So are, in Keras 2, the slots of a table of which only some rows have a gradient: they decay as a whole.
+    """
+    if _sparse_2(tape, kind, weight, grad):
+        return [_rewritten(tape, slot) for slot in slots]
     return [tape.op("Mul", slots[:1], weight.shape, early=True)] if kind.name in ("momentum", "nesterov") else []
 
 
@@ -69,6 +74,8 @@ def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[
             tape.consume("ResourceScatterAdd", [grad, weight], updates=weight)
             return
         step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif _sparse_2(tape, kind, weight, grad):
+        step = _rows(tape, grad, ready)
     elif kind.name == "momentum":
         scaled = tape.op("Mul", [_dense(tape, weight, grad)], weight.shape, over=[grad])
         step = tape.op("Sub", [ready[0], scaled], weight.shape, over=[ready[0], scaled])
@@ -77,7 +84,39 @@ def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[
         step = _adam(tape, weight, grad, slots)
     else:
         step = _generic(tape, kind, weight, _dense(tape, weight, grad), slots)
-    tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+    if not whole and not tape.keras_3:
+        made = tape.op("AssignSubVariableOp", [weight, step], weight.shape)
+        tape.consume("AssignSubVariableOp", [made], replaces=weight)
+    else:
+        tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+
+
+def _sparse_2(tape: Tape, kind: Optimizer, weight: Value, grad: Value) -> bool:
+    """Whether the update changes rows only, as Keras 2 does where it can."""
+    return not tape.keras_3 and kind.name in ("momentum", "adam", "adamw") and math.prod(grad.shape) != math.prod(weight.shape)
+
+
+def _rewritten(tape: Tape, slot: Value) -> Value:
+    """A variable of which rows are written is copied by each read and by each update of the whole (`copy_on_read_mode`)."""
+    read = tape.op("ReadVariableOp", [slot], early=True)
+    scaled = tape.op("Mul", [read], over=[read])
+    made = tape.op("AssignAddVariableOp", [scaled, slot], slot.shape)
+    tape.consume("AssignAddVariableOp", [made], replaces=slot)
+    return made
+
+
+def _rows(tape: Tape, grad: Value, slots: list[Value]) -> Value:
+    """Rows are added to the slots; then copies of the slots make the step."""
+    copies = []
+    for index, slot in enumerate(slots):
+        rows = tape.op("Mul", [grad]) if not index else tape.op("Square", [grad])
+        added = tape.op("ResourceScatterAdd", [rows, slot], (), work=rows.bytes)
+        copies.append(tape.op("ReadVariableOp", [slot, added]))
+    if len(copies) == 1:
+        return copies[0]
+    root = tape.op("Sqrt", [copies[1]], over=[copies[1]])
+    step = tape.op("Mul", [copies[0]], over=[copies[0]])
+    return tape.op("RealDiv", [step, root], over=[step, root])
 
 
 def _dense(tape: Tape, weight: Value, grad: Value) -> Value:
@@ -90,7 +129,7 @@ def _adam(tape: Tape, weight: Value, grad: Value, slots: list[Value]) -> Value:
     first = _dense(tape, weight, grad)
     first = tape.op("Sub", [first, slots[0]], weight.shape, over=[first])
     first = tape.op("Mul", [first], over=[first])
-    square = _dense(tape, weight, tape.op("Square", [grad], over=[grad]))
+    square = _dense(tape, weight, tape.op("Square", [grad], over=[grad], rank=0 if tape.keras_3 else -1))
     second = tape.op("Sub", [square, slots[1]], weight.shape, over=[square])
     second = tape.op("Mul", [second], over=[second])
     moved = tape.op("AssignAddVariableOp", [slots[0], first], (), work=first.bytes)

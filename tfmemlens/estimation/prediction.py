@@ -11,7 +11,8 @@ from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation import optimizers, steps
 from tfmemlens.estimation.execution import Life, Run, run
-from tfmemlens.estimation.tape import Buffer, Value
+from tfmemlens.estimation.standing import stand
+from tfmemlens.estimation.tape import Buffer
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.network import Network
@@ -39,9 +40,9 @@ def predict(network: Network, settings: Settings) -> Prediction:
     """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer."""
     done = networks.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
-    step = steps.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype)
+    step = steps.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype, settings.workers)
     pool = Pool()
-    standing = _stand(pool, step)
+    standing = stand(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     runs = _settled(step, pool, standing, kept, settings)
     middle = runs[len(runs) // 2]
@@ -52,10 +53,10 @@ def predict(network: Network, settings: Settings) -> Prediction:
 def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: Settings) -> list[tuple[Mapping[int, int], Run]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
     found: list[tuple[Mapping[int, int], Run]] = []
-    chance = Random(0)
+    chance, order = Random(0), Random(1)
     for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 3):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
-        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None)
+        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None, order)
         found.append((sizes, result))
         standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
         for buffer, chunk in result.standing.items():
@@ -76,26 +77,6 @@ def _sizes(network: Network, settings: Settings) -> dict[str, Sequence[int | Non
         shape = list(sizes.get(ref.layer, sizes.get("", own[1:] if isinstance(own, list | tuple) else [None])))
         sizes[ref.layer] = [settings.sequence if size is None else size for size in shape[:1]] + shape[1:]
     return sizes
-
-
-def _stand(pool: Pool, step: steps.Step) -> dict[int, Chunk]:
-    """Weights, slots, scalars and the batch take their chunks in the order in which a program makes them."""
-    found = {weight.buffer: _initialized(pool, weight) for _, weight, _ in step.weights}
-    found |= {slot.buffer: pool.allocate(slot.bytes) for _, slot in step.slots}
-    found |= {value.buffer: pool.allocate(value.bytes) for value in step.scalars}
-    found |= {value.buffer: pool.allocate(value.bytes) for value in step.inputs}
-    return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
-
-
-def _initialized(pool: Pool, weight: Value) -> Chunk | None:
-    """A random initialiser makes numbers, scales and shifts them: the variable keeps the last of three buffers."""
-    if len(weight.shape) < 2:
-        return pool.allocate(weight.bytes)
-    drawn, scaled, shifted = (pool.allocate(weight.bytes) for _ in range(3))
-    for chunk in (drawn, scaled):
-        if chunk:
-            pool.free(chunk)
-    return shifted
 
 
 def _timeline(step: steps.Step, settled: tuple[Mapping[int, int], Run], settings: Settings) -> Timeline:

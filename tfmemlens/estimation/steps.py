@@ -15,6 +15,8 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.network import LayerSpec, Network, TensorRef
 from tfmemlens.model.tensor import TensorType
 
+_HANDLE_BYTES = 200
+"""About what a handle asks for: its chunk has 256."""
 Made = dict[tuple[str, int], list[Value]]
 
 
@@ -28,6 +30,8 @@ class Step:
     slots: list[tuple[str, Value]] = field(default_factory=list)
     scalars: list[Value] = field(default_factory=list)
     """Counters, rates, metrics: each takes a chunk."""
+    handles: dict[int, Value] = field(default_factory=dict)
+    """By a variable's buffer the handle that names it: on the CPU it takes a chunk, too."""
     inputs: list[Value] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -36,11 +40,11 @@ class Step:
     """Layers whose ops are not known."""
 
 
-def build(network: Network, optimizer: optimizers.Optimizer, training: bool, device: str, threads: int, dtype: str | None) -> Step:
+def build(network: Network, optimizer: optimizers.Optimizer, training: bool, device: str, threads: int, dtype: str | None, workers: int = 4) -> Step:
     """The step of a network whose shapes are known."""
-    step = Step(Tape(training))
     keras_3 = network.dialect == "keras-3"
-    _Builder(step, device, threads, keras_3, dtype).network(network, {}, "")
+    step = Step(Tape(training, keras_3))
+    _Builder(step, device, threads, keras_3, dtype, workers).network(network, {}, "")
     outputs = step.outputs
     step.scalars = [step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT) for at in range(optimizer.scalars + 6)]
     if training:
@@ -58,8 +62,17 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
                 ]
                 step.slots += [(layer, slot) for slot in slots]
                 if grad is not None and optimizer.name != "none":
-                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, slots))
+                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, grad, slots))
+    if device == "cpu":
+        _handles(step)
     return step
+
+
+def _handles(step: Step) -> None:
+    variables = [*(weight for _, weight, _ in step.weights), *step.scalars, *(slot for _, slot in step.slots)]
+    for value in variables:
+        buffer = step.tape.buffers[value.buffer]
+        step.handles[value.buffer] = step.tape.source(f"{buffer.node}/handle", (_HANDLE_BYTES,), "uint8", Kind.CONSTANT, layer=buffer.owner.layer)
 
 
 @dataclass
@@ -69,6 +82,7 @@ class _Builder:
     threads: int
     keras_3: bool
     dtype: str | None
+    workers: int
     weights: dict[str, dict[str, Value]] = field(default_factory=dict)
     holder: str | None = None
     """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
@@ -112,7 +126,7 @@ class _Builder:
         if "float" in dtype:
             inputs = [value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype) for value in inputs]
         weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
-        job = Job(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads)
+        job = Job(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads, self.workers)
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)
         if layer.class_name == "TimeDistributed" and layer.inner and len(job.inputs[0].shape if job.inputs else ()) > 1:

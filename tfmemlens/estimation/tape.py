@@ -65,6 +65,8 @@ class Op:
     """The variable that takes over the buffer of the last read."""
     early: bool = False
     """Whether it runs at the very beginning, since it waits for nothing but variables."""
+    rank: int = 0
+    """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as they were made."""
 
 
 Back = Callable[["Value"], Sequence["Value | None"]]
@@ -75,6 +77,8 @@ class Tape:
     """What has been written so far."""
 
     training: bool = True
+    keras_3: bool = True
+    """Keras 3 and Keras 2 make the ops of a step in another order."""
     ops: list[Op] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
@@ -120,6 +124,7 @@ class Tape:
         work: float | None = None,
         kind: Kind | None = None,
         early: bool = False,
+        rank: int = 0,
         repeated: bool = False,
     ) -> Value:
         """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`.
@@ -135,7 +140,18 @@ class Tape:
         touched = made.bytes + sum(each.bytes for each in reads)
         fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
         self.ops.append(
-            Op(node, op, owner, tuple(each.buffer for each in reads), (made.buffer,), fitting, temporary, touched if work is None else work, early=early)
+            Op(
+                node,
+                op,
+                owner,
+                tuple(each.buffer for each in reads),
+                (made.buffer,),
+                fitting,
+                temporary,
+                touched if work is None else work,
+                early=early,
+                rank=rank,
+            )
         )
         if any(each.index in self.wanted for each in reads):
             self.wanted.add(made.index)

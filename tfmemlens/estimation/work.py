@@ -19,7 +19,7 @@ SLOW = 30.0
 """Ops on one thread, such as BiasAddGrad and MaxPoolGrad, against element-wise ones."""
 BYTES_PER_MICROSECOND = 50_000.0
 OVERHEAD_MICROS = 4.0
-CHEAP_BYTES = 20_000.0
-"""Ops below this take less than 8,000 cycles, and the executor runs them in the thread that made them ready."""
+UNSURE = 1.3
+"""How far the readers of a gradient may stray from their ranks: so far that one in ten pairs stands the other way round, as in real graphs."""
 JITTER = 2.0
 """By what factor an op may take longer or shorter from step to step."""

@@ -13,6 +13,12 @@ from tfmemlens.estimation.tape import Sizes, Tape, Value
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 
+FIRST, LAST = -1, 1
+"""Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a gradient in nine of ten places of real graphs.
+
+In those of Keras 3's dense layers the gradient of the kernel is mostly the last.
+"""
+
 
 @dataclass
 class Job:
@@ -27,6 +33,7 @@ class Job:
     keras_3: bool = True
     device: str = "cpu"
     threads: int = 4
+    workers: int = 4
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -226,10 +233,12 @@ def matmul(tape: Tape, x: Value, kernel: Value, shape: Sizes, per_sample: bool =
     made = tape.op("MatMul", [x, kernel], shape, work=flops)
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("MatMul", [grad, kernel], x.shape, work=work.TRANSPOSED * flops) if tape.needs(x) else None
+        data = tape.op("MatMul", [grad, kernel], x.shape, work=work.TRANSPOSED * flops, rank=LAST) if tape.needs(x) else None
         if not tape.needs(kernel):
             return [data, None]
-        each = tape.op("MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=work.SUMMED * flops)
+        each = tape.op(
+            "MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=work.SUMMED * flops, rank=2 * LAST if tape.keras_3 else FIRST
+        )
         return [data, tape.op("Sum", [each], kernel.shape) if per_sample else each]
 
     tape.gradient(made, [x, kernel], back)
@@ -243,6 +252,7 @@ def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, pa
     item = ITEM_BYTES.get(x.dtype, 4)
     flops = 2.0 * batch * positions * patch * channels * work.PRODUCT
     made = tape.op(op, [x, kernel], shape, work=flops)
+    first, last = (LAST, 0) if len(x.shape) == 3 else (FIRST, LAST)
     unrolls = job.device == "cpu" and op == "Conv2D"
     buffers = Convolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
 
@@ -251,10 +261,10 @@ def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, pa
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
             longer = work.FILTER if buffers is None or batch > buffers.images else work.FILTER_AT_ONCE
-            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops)
+            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops, rank=first)
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
-            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops)
+            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops, rank=last)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tfmemlens.estimation import work
-from tfmemlens.estimation.lowering._kit import Job, activated, biased, convolve, copied, reduce_mean
+from tfmemlens.estimation.lowering._kit import FIRST, LAST, Job, activated, biased, convolve, copied, reduce_mean
 from tfmemlens.estimation.tape import Value
 from tfmemlens.model.tensor import ITEM_BYTES
 
@@ -47,9 +47,8 @@ def _transposed(job: Job) -> list[Value]:
     def back(grad: Value) -> list[Value | None]:
         weight = data = None
         if tape.needs(kernel):
-            weight = tape.op(
-                "Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=buffers.filter_gradient_bytes() if buffers else 0, work=work.FILTER * flops
-            )
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            weight = tape.op("Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=scratch, work=work.FILTER * flops, rank=LAST)
         if tape.needs(x):
             data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
         return [data, weight]
@@ -69,9 +68,9 @@ def depthwise(job: Job, x: Value, kernel: Value, shape: tuple[int, ...]) -> Valu
         weight = data = None
         if tape.needs(kernel):
             scratch = x.shape[0] * math.prod(kernel.shape) * item if job.device == "cpu" else 0
-            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops)
+            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops, rank=FIRST)
         if tape.needs(x):
-            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops)
+            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

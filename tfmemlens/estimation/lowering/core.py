@@ -47,7 +47,7 @@ def _fused(job: Job, x: Value, scale: Value | None, offset: Value | None) -> Val
     made = tape.op("FusedBatchNormV3", reads, x.shape)
 
     def back(grad: Value) -> list[Value | None]:
-        data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape, over=[grad])
+        data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape)
         return [data, *(tape.op("FusedBatchNormGradV3", [data], value.shape) for value in reads[1:])]
 
     tape.gradient(made, reads, back)
@@ -55,7 +55,7 @@ def _fused(job: Job, x: Value, scale: Value | None, offset: Value | None) -> Val
 
 
 def _unfused(tape: Tape, x: Value, scale: Value | None, offset: Value | None) -> Value:
-    """moments, then x * inv + (beta - mean * inv), as Keras 3 writes it; the gradient passes over five tensors of the input's size."""
+    """moments, then x * inv + (beta - mean * inv), as Keras 3 writes it; the gradient passes over four tensors of the input's size."""
     width = (x.shape[-1],)
     mean = tape.op("Mean", [x], width, x.dtype)
     squared = tape.op("SquaredDifference", [x, mean], x.shape)
@@ -69,16 +69,16 @@ def _unfused(tape: Tape, x: Value, scale: Value | None, offset: Value | None) ->
     reads = [value for value in (x, scale, offset) if value is not None]
 
     def back(grad: Value) -> list[Value | None]:
-        weighted = tape.op("Mul", [x, grad], x.shape)
-        direct = tape.op("Mul", [grad, inverse], x.shape)
+        direct = tape.op("Mul", [grad, inverse], x.shape, over=[grad])
+        weighted = tape.op("Mul", [x, grad], x.shape, over=[grad])
         total = tape.op("Sum", [grad], width)
         towards = tape.op("Sum", [weighted], width)
         spread = tape.op("Tile", [total], x.shape)
         through = tape.op("Mul", [spread], over=[spread])
         wide = tape.op("Tile", [towards], x.shape)
         narrow = tape.op("Mul", [wide], over=[wide])
-        centred = tape.op("Sub", [x, mean, narrow], x.shape)
         doubled = tape.op("Mul", [narrow], over=[narrow])
+        centred = tape.op("Sub", [x, mean, doubled], x.shape, over=[x])
         squares = tape.op("Mul", [doubled, centred], over=[doubled, centred])
         data = tape.op("AddN", [direct, squares, through], over=[direct, squares, through])
         return [data, *(tape.op("Mul", [towards], value.shape) for value in reads[1:])]
@@ -126,13 +126,13 @@ def dropout(tape: Tape, x: Value, training: bool) -> Value:
     """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the selection."""
     if not training:
         return x
-    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32")
+    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
     mask = tape.op("GreaterEqual", [noise], x.shape, "bool")
     larger = tape.op("Mul", [x])
-    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype)
+    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype, over=[larger])
 
     def back(grad: Value) -> list[Value]:
-        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype)
+        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad])
         return [tape.op("Mul", [chosen], over=[chosen])]
 
     tape.gradient(made, [x], back)
@@ -211,9 +211,9 @@ def _larger(tape: Tape, x: Value, y: Value, shape: tuple[int, ...]) -> Value:
 
 
 def concatenate(tape: Tape, parts: list[Value], shape: tuple[int, ...]) -> Value:
-    """A copy of all parts; the gradient copies each slice back."""
+    """A copy of all parts; the gradient copies each slice back, and Grappler turns their order round."""
     made = tape.op("ConcatV2", parts, shape, parts[0].dtype)
-    tape.gradient(made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in parts])
+    tape.gradient(made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1])
     return made
 
 

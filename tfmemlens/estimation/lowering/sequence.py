@@ -17,6 +17,7 @@ Rule = Callable[[Job], list[Value]]
 _PER_STEP = {"LSTM": 7.0, "GRU": 6.0, "SimpleRNN": 1.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
 """Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and what the step gives, as profiles show them."""
 _PARTS = 256
+_PARALLEL = 32
 _PIECES = 8
 """In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2 stands in a function that holds all."""
 
@@ -173,18 +174,20 @@ def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], 
     for piece in range(pieces):
         popped = stacks[len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces]
         reads = [last, *popped, *(listed if piece < pieces / 2 else [])]
-        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps, job.keras_3)
+        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps, job)
         last = tape.op("While", reads, (grad.shape[0], grad.shape[-1]), temporary=waiting, work=2 * work / pieces)
     return last
 
 
-def _in_flight(weights: list[Value], steps: int, keras_3: bool) -> int:
-    """Gradients of the weights from several time steps wait to be summed, since a loop runs iterations in parallel.
+def _in_flight(weights: list[Value], steps: int, job: Job) -> int:
+    """Gradients of the weights from several time steps wait to be summed, since a loop runs up to 32 iterations in parallel.
 
-    Of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
+    One thread comes to the sums last; with several, of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
     """
     size = sum(weight.bytes for weight in weights)
-    return size * min(steps, 6 if size >= 1 << 20 else 16 if keras_3 else 22)
+    if job.workers == 1:
+        return size * min(steps, _PARALLEL)
+    return size * min(steps, 6 if size >= 1 << 20 else 16 if job.keras_3 else 22)
 
 
 def _recurrent(job: Job) -> list[Value]:
@@ -200,7 +203,7 @@ def _bidirectional(job: Job) -> list[Value]:
         weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
         shape = job.outputs[0].shape or ()
         half = job.outputs[0] if job.config.get("merge_mode", "concat") != "concat" else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
-        part = Job(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads)
+        part = Job(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads, job.workers)
         both += _loop(part, inner, 1, turned, reverse=way == "backward")
     if job.config.get("merge_mode", "concat") is None:
         return both
