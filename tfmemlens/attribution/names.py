@@ -40,6 +40,8 @@ class _Reading:
     in_loop: bool = False
     copy_of: str | None = None
     drop_last: bool = True
+    inside: str = ""
+    """What stood below a path whose last part is cut already."""
 
 
 @lru_cache(maxsize=1 << 17)
@@ -183,7 +185,7 @@ def _gradients(reading: _Reading) -> None:
         reading.phase = Phase.GRADIENT
         forward, _, op = found["x"].rpartition("/")
         reading.op = reading.op or (_op_of(op) if op else None)
-        reading.rest, reading.drop_last = _cut_grad(found["x"]) or forward or found["x"], False
+        reading.rest, reading.drop_last, reading.inside = _cut_grad(found["x"]) or forward or found["x"], False, op
         reading.rest = re.sub(r"\Areplica_\d+/(?=.)", "", reading.rest)
         if found := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{found['x']}")):
             reading.replica = int(found[1])
@@ -236,7 +238,7 @@ def _settle(reading: _Reading) -> Owner:
     phase = reading.phase
     if kind is Kind.INPUT:
         phase = Phase.INPUT
-    layer = "/".join(_layer_parts(rest, drop_last=reading.drop_last)) or (rest.split("/")[0] if rest else None)
+    layer = "/".join(_layer_parts(rest, reading.drop_last, reading.inside)) or (rest.split("/")[0] if rest else None)
     if not rest or _runtime(rest):
         layer = None
     return Owner(layer, kind, phase, op, forward=rest or None, replica=reading.replica, in_loop=reading.in_loop, copy_of=reading.copy_of)
@@ -271,17 +273,26 @@ def layer_of(path: str, drop_last: bool = True) -> str | None:
     return "/".join(_layer_parts(path, drop_last)) or None
 
 
-def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
+def _layer_parts(path: str, drop_last: bool = True, inside: str = "") -> list[str]:
     parts = _unloop([part for part in path.split("/") if part])
-    if drop_last and len(parts) > 1 and parts.pop() in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
+    child = parts.pop() if drop_last and len(parts) > 1 else inside
+    if child in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
         parts.pop()  # the variable itself, whatever its name
-    inside = not drop_last
-    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]):
-        if not inside and _UNIQUE.sub("", parts[-1]) in words.VARIABLES:
+    below = not drop_last
+    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]) and not _is_keras(parts[-1], child):
+        if not below and _UNIQUE.sub("", parts[-1]) in words.VARIABLES:
             break  # an op in the user's scope `embeddings`, nothing that TensorFlow made for a variable
-        inside = True
-        parts.pop()
+        below = True
+        child = parts.pop()
     return parts
+
+
+def _is_keras(part: str, child: str) -> bool:
+    """Whether a part that TensorFlow might have written is a layer of Keras under its default name, by what is in it: `add_1/add`, `conv2d_transpose/BiasAdd`."""
+    plain, inside = _UNIQUE.sub("", part), _UNIQUE.sub("", child)
+    if plain == "conv2d_transpose":
+        return bool(inside) and inside not in words.INSIDE_CONV2D_TRANSPOSE
+    return inside in words.KERAS_LAYERS.get(plain, ())
 
 
 def _is_tensorflows(part: str, before: str = "") -> bool:
