@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tfmemlens.costs.networks import complete
+from tfmemlens.estimation import optimizers
 from tfmemlens.estimation.models import error_share
 from tfmemlens.estimation.prediction import predict
 from tfmemlens.model.settings import Settings
@@ -34,6 +35,10 @@ def cases():
             yield name, batches[1], optimizer, "training-1"
             yield from ((name, batch, optimizer, "training") for batch in batches)
         yield name, batches[1], "adam", "inference"
+    for optimizer in ("sgd", "rmsprop", "adagrad", "nadam", "adadelta"):
+        yield "lenet", BATCHES["lenet"][1], optimizer, "training-1"
+    for optimizer in ("sgd", "rmsprop", "adadelta", "lion"):
+        yield "perceptron", BATCHES["perceptron"][1], optimizer, "training-1"
 
 
 def measure(python, out, wanted):
@@ -45,7 +50,7 @@ def measure(python, out, wanted):
 
 
 def summary_formula(network, batch, optimizer):
-    slots = {"adam": 2, "momentum": 1}[optimizer]
+    slots = optimizers.optimizer(optimizer).slots
     outputs = sum(kind.bytes or 0 for layer in complete(network, batch) for call in layer.calls for kind in call.outputs)
     return 4 * (network.frozen_parameters + network.trainable_parameters * (2 + slots)) + outputs
 

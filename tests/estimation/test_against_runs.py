@@ -54,6 +54,10 @@ def test_predictions_are_near(version: str, mode: str, median: float, ninety: fl
         ("2.21", "encoder", 16, "adam", "training-1"),
         ("2.11", "lstm", 32, "adam", "training-1"),  # 32 gradients of the weights wait to be summed
         ("2.21", "gru", 32, "adam", "training-1"),  # two transpositions fall away
+        ("2.21", "lenet", 64, "rmsprop", "training-1"),  # decayed slots are there from the step's beginning
+        ("2.21", "lenet", 64, "nadam", "training-1"),
+        ("2.21", "perceptron", 256, "lion", "training-1"),
+        ("2.21", "perceptron", 256, "sgd", "training-1"),
         ("2.21", "densenet", 8, "adam", "training-1"),  # gradients of concatenations, last part first
     ],
 )

@@ -11,11 +11,11 @@ from tfmemlens.estimation.tape import Sizes, Tape, Value
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """`slots` tensors of each weight's shape; `passing` buffers of its size beside the gradient at the worst moment of the update."""
+    """`slots` tensors of each weight's shape; `early` products of them are there from the step's beginning, since they wait for no gradient."""
 
     name: str
     slots: int
-    passing: int
+    early: int
     factored: bool = False
     """Adafactor: rows and columns of matrices instead of whole tensors."""
     scalars: int = 2
@@ -31,19 +31,19 @@ class Optimizer:
 _KNOWN = {
     "sgd": Optimizer("sgd", 0, 0),
     "momentum": Optimizer("momentum", 1, 1),
-    "nesterov": Optimizer("nesterov", 1, 2),
-    "adam": Optimizer("adam", 2, 1),
-    "adamw": Optimizer("adamw", 2, 1),
+    "nesterov": Optimizer("nesterov", 1, 1),
+    "adam": Optimizer("adam", 2, 0),
+    "adamw": Optimizer("adamw", 2, 0),
     "nadam": Optimizer("nadam", 2, 2, scalars=3),
-    "adamax": Optimizer("adamax", 2, 2),
-    "lamb": Optimizer("lamb", 2, 3),
-    "amsgrad": Optimizer("amsgrad", 3, 2),
-    "rmsprop": Optimizer("rmsprop", 1, 2),
-    "adagrad": Optimizer("adagrad", 1, 1),
+    "adamax": Optimizer("adamax", 2, 1),
+    "lamb": Optimizer("lamb", 2, 0),
+    "amsgrad": Optimizer("amsgrad", 3, 0),
+    "rmsprop": Optimizer("rmsprop", 1, 1),
+    "adagrad": Optimizer("adagrad", 1, 0),
     "adadelta": Optimizer("adadelta", 2, 3),
-    "ftrl": Optimizer("ftrl", 2, 3),
+    "ftrl": Optimizer("ftrl", 2, 0),
     "lion": Optimizer("lion", 1, 2),
-    "adafactor": Optimizer("adafactor", 1, 3, factored=True),
+    "adafactor": Optimizer("adafactor", 1, 0, factored=True),
     "none": Optimizer("none", 0, 0, scalars=0),
 }
 
@@ -63,7 +63,7 @@ def prepare(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list
     """
     if _sparse_2(tape, kind, weight, grad):
         return [_rewritten(tape, slot) for slot in slots]
-    return [tape.op("Mul", slots[:1], weight.shape, early=True)] if kind.name in ("momentum", "nesterov") else []
+    return [tape.op("Mul", [slots[min(at, len(slots) - 1)]], weight.shape, early=True) for at in range(kind.early)]
 
 
 def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value], ready: list[Value]) -> None:
@@ -83,7 +83,7 @@ def update(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[
     elif kind.name in ("adam", "adamw"):
         step = _adam(tape, weight, grad, slots)
     else:
-        step = _generic(tape, kind, weight, _dense(tape, weight, grad), slots)
+        step = _generic(tape, kind, weight, grad, slots, ready)
     if not whole and not tape.keras_3:
         made = tape.op("AssignSubVariableOp", [weight, step], weight.shape)
         tape.consume("AssignSubVariableOp", [made], replaces=weight)
@@ -140,9 +140,32 @@ def _adam(tape: Tape, weight: Value, grad: Value, slots: list[Value]) -> Value:
     return tape.op("RealDiv", [step, root], over=[step, root])
 
 
-def _generic(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value]) -> Value:
-    """Other optimizers: products of slots and gradient, so many at once as the table above says."""
-    parts = [tape.op("Mul", [grad, *slots[:1]], weight.shape) for _ in range(max(kind.passing, 1) - 1)]
-    made = tape.op("Mul", slots[:1] or [grad], weight.shape)
-    scaled = tape.op("Mul", [grad, *parts], weight.shape, over=[grad])
-    return tape.op("Sub", [made, scaled], weight.shape, over=[made, scaled])
+def _generic(tape: Tape, kind: Optimizer, weight: Value, grad: Value, slots: list[Value], ready: list[Value]) -> Value:
+    """Other optimizers: each slot is replaced by its decayed self and the gradient's square, and the step divides by a root."""
+    if kind.name == "lion":
+        return _lion(tape, weight, grad, slots, ready)
+    value, left = weight, ready[len(slots) :]
+    for at, slot in enumerate(slots[-1:] if kind.factored else slots[:1] if kind.name == "adadelta" else slots):
+        square = _dense(tape, weight, tape.op("Square", [grad]))
+        decayed = ready[at] if at < len(ready) else slot
+        value = tape.op("AddV2", [decayed, square], weight.shape, over=[decayed, square] if at < len(ready) else [square])
+        tape.consume("AssignVariableOp", [value], replaces=slot)
+    root = tape.op("Sqrt", [value], weight.shape)
+    whole = _dense(tape, weight, grad)
+    scaled = tape.op("Mul", [whole, *left], weight.shape, over=[whole, *left], rank=-2)  # behind the squares
+    step = tape.op("RealDiv", [scaled, root], over=[scaled, root])
+    if kind.name == "adadelta":
+        square = tape.op("Square", [step])
+        total = tape.op("AddV2", [ready[1], square], over=[ready[1], square])
+        tape.consume("AssignVariableOp", [total], replaces=slots[1])
+    return step
+
+
+def _lion(tape: Tape, weight: Value, grad: Value, slots: list[Value], ready: list[Value]) -> Value:
+    """The sign of one mixture is the step, another is the new slot."""
+    mixed = []
+    for decayed in ready:
+        share = tape.op("Mul", [_dense(tape, weight, grad)])
+        mixed.append(tape.op("AddV2", [decayed, share], over=[decayed, share]))
+    tape.consume("AssignVariableOp", [mixed[1]], replaces=slots[0])
+    return tape.op("Sign", [mixed[0]], over=[mixed[0]])
