@@ -76,7 +76,7 @@ def _lighter_optimizer(known: Known) -> Iterator[FitRemedy]:
     total = sum(size for _, size in slots)
     if total:
         step = known.step.changed(removed_bytes=total, dropped=frozenset(node for node, _ in slots if node))
-        yield _bought(known, "lighter-optimizer", f"an optimizer without slots, such as plain SGD ({human(total)} of slots now)", step, Certainty.BOUND)
+        yield _bought(known, "lighter-optimizer", f"an optimizer without slots, such as plain SGD ({human(total)} of slots now)", step)
 
 
 def _accumulation(known: Known) -> Iterator[FitRemedy]:
