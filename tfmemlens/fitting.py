@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,19 +15,20 @@ from tfmemlens.estimation.fitting import Known, fit, predict
 from tfmemlens.estimation.graphs import has_open_batch
 from tfmemlens.estimation.remedies import remedies
 from tfmemlens.estimation.replay import Step
-from tfmemlens.estimation.scaling import batch_of, laws_of, partial_laws_of, standing_laws_of
+from tfmemlens.estimation.scaling import Law, batch_of, is_per_weight, laws_of, proportional, standing_laws_of
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.case import Moment
-from tfmemlens.model.fit import Fit, FitRemedy, Prediction
+from tfmemlens.model.fit import Fit, FitRemedy, Prediction, Scale
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Timeline
-from tfmemlens.units import human
+from tfmemlens.units import human, round_up
 
 _MUCH = 0.1
 """A share of the whole that is worth a sentence."""
+_STAYING = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT, Kind.WORKSPACE)
 HOW = "trace one step at a batch that fits (see `tfmemlens profile --help`), or give an OOM report with `--batch`"
 
 
@@ -180,8 +182,36 @@ def _of_failure(moment: Moment, hints: Hints) -> Known:
     spread = [owner for row, owner in zip(rows, owners, strict=True) for _ in range(row.count)]
     batch, source = _batch(timeline, Capture(Source("")), hints)
     limit = hints.limit_bytes or (books.limit.bytes if books.limit else None)
-    step = Step(timeline, partial_laws_of(timeline, [owner.kind for owner in spread], batch), batch, partial=True)
-    return Known(step, source, spread, (), None, limit, _grows(timeline), complete=False, remark=_nameless(step, spread))
+    listed = laws_of(timeline, None, batch)
+    sizes = _likely_requests(timeline.table, listed, batch)
+    laws = [_growing(law, row, owner, batch, sizes) for law, row, owner in zip(listed, timeline.table, spread, strict=True)]
+    failed_here = books.limit is not None and limit is not None and limit <= books.limit.bytes
+    most = batch - 1 if failed_here else None
+    step = Step(timeline, laws, batch, is_bound=True)
+    remark = _nameless(step, spread)
+    return Known(step, source, spread, (), None, limit, _grows(timeline), complete=False, remark=remark, most_batch=most)
+
+
+def _likely_requests(table: AllocationTable, laws: Sequence[Law], batch: int) -> list[int]:
+    """Sizes that were asked for: of tensors with a known shape, and of chunks that have their size in common with others; smallest first."""
+    counted = Counter(table.size_bytes)
+    known = {round_up(law.request(batch)) for row, law in zip(table, laws, strict=True) if row.shape is not None}
+    return sorted(known | {size for size, count in counted.items() if count > 1})
+
+
+def _growing(law: Law, row: Allocation, owner: Owner, batch: int, sizes: Sequence[int]) -> Law:
+    """A failure's report names tensors without shapes: those that are no weight's are taken to grow, so that the batch that is found is not too small.
+
+    A chunk alone in its size may hold a smaller tensor, as BFC splits only what is twice as large: then the least is the least that another tensor needs
+    of those that would get such a chunk.
+    """
+    if owner.kind is Kind.WORKSPACE and "Conv3DBackprop" in (row.node or ""):  # it comes all at once at some batch, see estimation.volumes
+        return replace(law, least=lambda other: law.request(other) if other >= batch else 0)
+    if law.scale is not Scale.FIXED or row.shape is not None or owner.kind in _STAYING or is_per_weight(row.node or ""):
+        return law
+    chunk = row.requested_bytes or row.size_bytes
+    asked = next((size for size in sizes if size <= chunk < 2 * size), chunk)
+    return replace(proportional(chunk, batch), least=proportional(asked, batch).request)
 
 
 def _nameless(step: Step, owners: Sequence[Owner]) -> str | None:

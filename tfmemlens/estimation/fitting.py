@@ -38,6 +38,8 @@ class Known:
     """Whether the step ran to its end; a failed one shows only what lived when it died."""
     remark: str | None = None
     """What the answer rests on beside the trace."""
+    most_batch: int | None = None
+    """Below the batch that was seen to fail under this limit."""
     anew: Callable[[int], Known] | None = None
     """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than scaled to it."""
 
@@ -108,6 +110,8 @@ def largest_batch(step: Step, known: Known) -> int:
     limit, anew = known.limit_bytes, known.anew
     assert limit is not None
     scaled = largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
+    if known.most_batch is not None:
+        return min(scaled, known.most_batch)
     return scaled if anew is None else nearest(lambda batch: anew(batch).step.fits(batch, limit, known.grows), scaled)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from tfmemlens.estimation.fitting import Known, largest
@@ -16,6 +17,10 @@ from tfmemlens.units import human
 _WORTH = 0.01
 """A remedy that saves less than this share of the peak is not worth a line."""
 _HALVED = (Kind.ACTIVATION, Kind.GRADIENT, Kind.LAYOUT_TRANSPOSE, Kind.WORKSPACE, Kind.LOOP_STACK, Kind.INPUT)
+
+
+_FIRST_VALUE = re.compile(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?/Initializer/")
+"""Constants of a session that first filled slots, and stay."""
 
 
 def remedies(known: Known) -> tuple[FitRemedy, ...]:
@@ -67,7 +72,7 @@ def _recompute(known: Known) -> Iterator[FitRemedy]:
 
 
 def _lighter_optimizer(known: Known) -> Iterator[FitRemedy]:
-    slots = [(node, size) for node, size, kind in known.standing if kind is Kind.OPTIMIZER_SLOT]
+    slots = [(node, size) for node, size, kind in known.standing if kind is Kind.OPTIMIZER_SLOT or _FIRST_VALUE.search(node or "")]
     total = sum(size for _, size in slots)
     if total:
         step = known.step.changed(removed_bytes=total, dropped=frozenset(node for node, _ in slots if node))

@@ -51,10 +51,10 @@ class Step:
     """Nodes whose standing buffers are gone."""
     standing_laws: Sequence[Law] = ()
     """Of the rows that stood before the step; empty: nothing of them grows."""
-    partial: bool = False
-    """Whether this is what a failed step held when it died: no order of events, so sums of requests stand for the pool's peak."""
     order: Sequence[tuple[int, bool]] | None = None
     """Another order of events than the measured one: (row, whether it is born)."""
+    is_bound: bool = False
+    """What is listed is not all: a batch fits unless the listed requests alone are more than the limit."""
 
     @cached_property
     def events(self) -> list[tuple[int, bool]]:
@@ -120,6 +120,8 @@ class Step:
 
     def peak_bytes(self, batch: int) -> int:
         """The peak that the allocator would reach without a limit."""
+        if self.is_bound:
+            return self.least_bytes(batch)
         return self._walk(self.history, batch, None, True) or 0
 
     def fits(self, batch: int, limit_bytes: int, grows: bool) -> bool:
@@ -128,6 +130,9 @@ class Step:
 
     def peak_under(self, batch: int, limit_bytes: int, grows: bool) -> int | None:
         """The peak of an allocator with this limit, None where a request finds no chunk."""
+        if self.is_bound:
+            least = self.least_bytes(batch)
+            return least if least <= limit_bytes else None
         return self._walk(self.history, batch, limit_bytes, grows)
 
     def changed(self, **changes: Any) -> Step:
@@ -138,9 +143,6 @@ class Step:
 
     def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
         """The peak of the last of a few equal steps after what stood before; None when a request does not fit."""
-        if self.partial:
-            least = self.least_bytes(batch)
-            return least if limit_bytes is None or least <= limit_bytes else None
         extra = max(self.baseline_bytes - _held(_order(self._standing(self.batch), history.zeros), history), 0)
         order = _order(self._standing(batch), history.zeros)
         if limit_bytes is not None and extra >= limit_bytes:

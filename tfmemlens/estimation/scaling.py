@@ -12,7 +12,6 @@ from tfmemlens.costs import col_buffer
 from tfmemlens.estimation import volumes
 from tfmemlens.estimation.axes import INPUTS, Axis, Marks, batch_axis, length_axis, marks_of, shape_of, side_axis
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
-from tfmemlens.model.attribution import Kind
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES, tensor_bytes
@@ -62,7 +61,7 @@ def _leading_of_many(timeline: Timeline) -> Counter[int]:
     for node, shape, purpose in zip(table.node, table.shape, table.purpose, strict=True):
         if not shape or len(shape) < 2 or not shape[0] or shape in standing or purpose == TEMPORARY or (node, shape) in seen:
             continue
-        if not any(word in (node or "") for word in (*_PER_WEIGHT_NAMES, "MatMul_1", "Initializer", "Assign", "update_")):
+        if not is_per_weight(node or ""):
             seen.add((node, shape))
             found[shape[0]] += 1
     return found
@@ -89,13 +88,6 @@ def laws_of(timeline: Timeline, graph: Graph | None, batch: int, cache: volumes.
     marks = marks_of(graph, batch_axis(batch)) if graph else {}
     weights = _weight_shapes(timeline, graph)
     return [_volume_law(row, graph, batch, cache) or _law(row, graph, marks, batch, weights) for row in timeline.table]
-
-
-def partial_laws_of(timeline: Timeline, kinds: Sequence[Kind], batch: int) -> list[Law]:
-    """The same for what a failed step held, so that no batch is called too large that may fit: what has no name may all have grown with the batch."""
-    named = laws_of(timeline, None, batch)
-    rows = zip(timeline.table, kinds, named, strict=True)
-    return [_proportional(row.requested_bytes or row.size_bytes, batch) if kind is Kind.UNATTRIBUTED and row.shape is None else law for row, kind, law in rows]
 
 
 def standing_laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> list[Law]:
@@ -156,7 +148,7 @@ def _law(row: Allocation, graph: Graph | None, marks: Mapping[str, tuple[Marks, 
         return _temporary(row, node, graph, marks.get(row.node or "", ()), batch)
     if row.shape is None or any(size is None for size in row.shape):
         scaled = any(any(each) for each in marks.get(row.node or "", ()))
-        return _proportional(row.requested_bytes or row.size_bytes, batch) if scaled else _fixed(row.requested_bytes or row.size_bytes)
+        return proportional(row.requested_bytes or row.size_bytes, batch) if scaled else _fixed(row.requested_bytes or row.size_bytes)
     shape = tuple(size or 0 for size in row.shape)
     if node is not None and (known := [each for port, each in enumerate(marks.get(node.name, ())) if shape_of(node, port) == shape]):
         return _by_marks(shape, known[0], row, batch)
@@ -189,7 +181,7 @@ def _by_marks(shape: tuple[int, ...], marks: Marks, row: Allocation, batch: int)
         return _fixed(tensor_bytes(shape, row.dtype) or row.requested_bytes or row.size_bytes)
     item = ITEM_BYTES.get(row.dtype or "")
     if item is None:
-        return _proportional(row.requested_bytes or row.size_bytes, batch)
+        return proportional(row.requested_bytes or row.size_bytes, batch)
 
     def request(other: int) -> int:
         return math.prod(-(-size * other // batch) if marked else size for size, marked in zip(shape, marks, strict=True)) * item
@@ -201,7 +193,13 @@ def _fixed(size: int) -> Law:
     return Law(Scale.FIXED, lambda _: size)
 
 
-def _proportional(size: int, batch: int) -> Law:
+def is_per_weight(name: str) -> bool:
+    """Whether an op of this name makes something of a weight's shape: its gradient, its update, its first value."""
+    return any(word in name for word in (*_PER_WEIGHT_NAMES, "MatMul_1", "Initializer", "Assign", "update_"))
+
+
+def proportional(size: int, batch: int) -> Law:
+    """So many bytes at the measured batch, growing with it."""
     return Law(Scale.BATCH, lambda other: -(-size * other // batch))
 
 
@@ -214,7 +212,7 @@ def _temporary(row: Allocation, node: Node | None, graph: Graph | None, marks: t
             return law
     if op in _CONVOLUTION_GRADIENTS or not any(any(each) for each in marks):
         return _fixed(row.size_bytes)
-    return _proportional(_request(row, node, graph), batch)
+    return proportional(_request(row, node, graph), batch)
 
 
 def _request(row: Allocation, node: Node | None, graph: Graph | None) -> int:
@@ -295,4 +293,4 @@ def input_rank(graph: Graph | None) -> int | None:
     return max(found)[1] if found else None
 
 
-__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "partial_laws_of", "shares_of_half", "side_axis", "standing_laws_of"]
+__all__ = ["Law", "batch_of", "input_rank", "laws_of", "length_axis", "shares_of_half", "side_axis", "standing_laws_of"]

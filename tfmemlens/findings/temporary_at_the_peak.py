@@ -19,10 +19,6 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import human, percent
 
-_OF_CONVOLUTIONS = Remedy(
-    "on the CPU let oneDNN compute convolutions (TF_ENABLE_ONEDNN_OPTS=1); on a GPU cap cuDNN's scratch", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512"
-)
-
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
@@ -38,17 +34,27 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"{percent(total(scratch), whole)} of it is scratch memory of ops that run just then, most in {where}",
             bytes=total(scratch),
             weight=0.9 * total(scratch) / whole,
-            evidence=tuple(Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}") for row in scratch[:3]),
+            evidence=tuple(
+                Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}") for row in scratch[:3] if row.allocation.total_bytes > 0.01 * total(scratch)
+            ),
             remedies=(
                 Remedy(
-                    f"without {row_name(largest)}'s scratch the peak is lower, until the next one",
+                    f"make the scratch of {row_name(largest)} smaller; with none at all, the step's next highest moment decides",
                     saves_bytes=moment.timeline.peak_bytes - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
                 ),
-                *([_OF_CONVOLUTIONS] if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}" else []),
+                *(_other_kernels(case, moment.timeline) if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}" else ()),
             ),
             moment=index,
         )
+
+
+def _other_kernels(case: Case, timeline: Timeline) -> Iterator[Remedy]:
+    """Kernels that take less scratch, where there are some."""
+    if "GPU" in timeline.device.upper():
+        yield Remedy("cap what cuDNN may take as scratch", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512")
+    elif case.api.newest >= (2, 5):
+        yield Remedy("let oneDNN compute convolutions, whose kernels build no patch matrix", "export TF_ENABLE_ONEDNN_OPTS=1")
 
 
 def _peak_without(timeline: Timeline, scratch: Allocation) -> int:

@@ -53,10 +53,16 @@ def _finding(pairs: list[tuple[str, int, Line | None]], index: int, certainty: C
     smaller = sum(size for _, size, _ in pairs[1:])
     return Finding(
         severity=Severity.FACTOR,
-        headline=f"{len(pairs)} convolution gradients hold their workspaces at the same time: {' and '.join(human(size) for _, size, _ in pairs[:2])}",
+        headline=f"{len(pairs)} convolution gradients hold their workspaces at the same time: {_sizes([size for _, size, _ in pairs])}",
         bytes=sum(size for _, size, _ in pairs),
         weight=0.6,
         evidence=tuple(Evidence(f"{node}: {human(size)}", line) for node, size, line in pairs[:3]),
         remedies=(Remedy("run ops one after another, so that only one workspace lives at a time (the step takes longer)", _ONE_AT_A_TIME, smaller, certainty),),
         moment=index,
     )
+
+
+def _sizes(sizes: list[int]) -> str:
+    """`19.00 MiB, 12.56 MiB and 1.00 MiB`; of many the largest two and the rest together."""
+    told = [human(size) for size in sizes] if len(sizes) <= 3 else [*(human(size) for size in sizes[:2]), f"{human(sum(sizes[2:]))} in the others"]
+    return f"{', '.join(told[:-1])} and {told[-1]}"

@@ -101,8 +101,11 @@ def parse_shape(text: str) -> tuple[int | None, ...]:
     """A shape as people type it: `2x720x1280x9`, `2,720,1280,9` or `[2, 720, 1280, 9]`; `?` or `None` is unknown. Raises ValueError."""
     bare = text.strip().strip("[]()").lower().replace("x", ",").replace("*", ",")
     parts = [part.strip() for part in bare.split(",") if part.strip()]
-    if wrong := [part for part in parts if part not in ("?", "none", "-1") and not part.isdecimal()]:
+    if wrong := [part for part in parts if part not in ("?", "none") and not part.lstrip("-").isdecimal()]:
         raise ValueError(f"not a shape: {text!r} ({wrong[0]!r} is no size)")
     if not parts:
         raise ValueError(f"not a shape: {text!r}")
-    return tuple(None if part in ("?", "none", "-1") else int(part) for part in parts)
+    sizes = tuple(None if part in ("?", "none", "-1") else int(part) for part in parts)
+    if any(size is not None and size < 0 for size in sizes):
+        raise ValueError(f"a dimension cannot be negative: {text!r}")
+    return sizes

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
-from tfmemlens.renderers._layout import columns, heading, stacked_bar
+from tfmemlens.renderers._layout import columns, heading, paragraph, stacked_bar
 from tfmemlens.renderers._view import View
 from tfmemlens.units import human, human_size, percent
 
@@ -36,7 +36,7 @@ def page(moment: Moment, view: View) -> list[str]:
     rows = [(part.letter, part.name, part.size, part.share) for part in parts]
     if books.available and books.available.bytes:
         rows.append(("·", "free", human_size(books.available), ""))
-    return lines + columns(rows, frozenset({2, 3})) + _figures(moment)
+    return lines + columns(rows, frozenset({2, 3})) + _figures(moment, view)
 
 
 class _Part(NamedTuple):
@@ -50,19 +50,21 @@ class _Part(NamedTuple):
 
 
 def _parts(moment: Moment) -> list[_Part]:
-    listed = moment.attribution.table.total_bytes
+    """Shares are of all that is in use, as the bar draws it, whether listed or not."""
+    outside, unlisted = moment.balance.outside_report, moment.unlisted_buffer_bytes
+    whole = moment.attribution.table.total_bytes + (outside.bytes if outside else 0) + unlisted
     parts = [
-        _Part(LETTERS[Kind(group.name)], str(group.name), group.total_bytes, human(group.total_bytes), percent(group.total_bytes, listed))
+        _Part(LETTERS[Kind(group.name)], str(group.name), group.total_bytes, human(group.total_bytes), percent(group.total_bytes, whole))
         for group in moment.attribution.by("kind")
         if group.total_bytes
     ]
     outside, unlisted, in_use = moment.balance.outside_report, moment.unlisted_buffer_bytes, moment.balance.in_use
     if not parts and in_use and in_use.bytes and not (outside and outside.bytes):
-        parts.append(_Part(LETTERS[Kind.UNATTRIBUTED], "in use, by whom is not in the input", in_use.bytes, human_size(in_use)))
+        parts.append(_Part(LETTERS[Kind.UNATTRIBUTED], "in use, by whom is not in the input", in_use.bytes, human_size(in_use), percent(in_use.bytes, whole)))
     if outside and outside.bytes:
-        parts.append(_Part("o", "outside the report", outside.bytes, human_size(outside)))
+        parts.append(_Part("o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole)))
     if unlisted:
-        parts.append(_Part("?", "in buffers that are not listed", unlisted, human(unlisted)))
+        parts.append(_Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole)))
     return parts
 
 
@@ -78,10 +80,10 @@ def _peak(moment: Moment) -> str:
     peak = moment.balance.peak
     if peak is None or not (moment.balance.limit or not moment.predicted):
         return ""
-    return f", {'needed' if moment.predicted else 'peak so far'} {human_size(peak)}"
+    return f", {'needed' if moment.predicted else 'peak' if moment.timeline else 'peak so far'} {human_size(peak)}"
 
 
-def _figures(moment: Moment) -> list[str]:
+def _figures(moment: Moment, view: View) -> list[str]:
     books = moment.balance
     facts = []
     if books.in_use:
@@ -89,7 +91,7 @@ def _figures(moment: Moment) -> list[str]:
     if books.largest_free_chunk is not None and books.free and books.free.bytes:
         facts.append(f"largest free chunk {human_size(books.largest_free_chunk)}")
     if books.waste and books.waste.bytes:
-        facts.append(f"inside chunks beyond what was asked {human_size(books.waste)}")
+        facts.append(f"unused inside chunks {human_size(books.waste)}")
     if books.missing:
         facts.append(f"missing {human(books.missing)}")
-    return [f"  {', '.join(facts)}"] if facts else []
+    return paragraph(", ".join(facts), view.width, "  ") if facts else []

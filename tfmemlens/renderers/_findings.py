@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
@@ -40,13 +41,12 @@ def _finding(number: int, finding: Finding, quoted: set[Line], view: View) -> li
 
 
 def quote(line: Line, view: View) -> list[str]:
-    """The input's line, cut after three rows."""
+    """The input's line, broken between words where they fit, cut after three rows."""
     place = f"{shorten(line.source, 24)}:{line.number}" if line.source else str(line.number)
     room = view.width - max(len(place), 8) - 3
-    text = " ".join(line.text.split())
-    pieces = [text[at : at + room] for at in range(0, min(len(text), 3 * room), room)] or [""]
-    if len(text) > 3 * room:
-        pieces[-1] = pieces[-1][:-1] + "…"
+    pieces = textwrap.wrap(" ".join(line.text.split()), room, break_on_hyphens=False) or [""]
+    if len(pieces) > 3:
+        pieces = [*pieces[:2], f"{pieces[2][: room - 1]}…"]
     margin = max(len(place), 8)
     heads = [f"{place:>{margin}} │ ", *[" " * margin + " │ "] * (len(pieces) - 1)]
     return [styled(head + piece, "dim", view.color) for head, piece in zip(heads, pieces, strict=True)]

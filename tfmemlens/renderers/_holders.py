@@ -23,7 +23,8 @@ def page(moment: Moment, view: View) -> list[str]:
         return []
     key = view.by or "layer"
     whole = moment.attribution.table.total_bytes
-    lines = heading(f"where it is, by {key}", view) + _groups(moment.attribution.by(key), whole, view)
+    listed = ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
+    lines = heading(f"where it is, by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
 
 

@@ -29,8 +29,12 @@ def table(case: Case, view: View) -> list[str]:
         return []
     rows = columns([("layer", "class", "output", "parameters", "a sample"), *map(_row, layers)], frozenset({3, 4}))
     lines = [rows[0][: view.width]]
+    told: dict[str, str] = {}
     for layer, row in zip(layers, rows[1:], strict=True):
-        lines += [row, *paragraph(_detail(layer), view.width, "      ")] if _detail(layer) else [row]
+        detail = _detail(layer)
+        full = paragraph(detail, view.width, "      ") if detail else []
+        first = told.setdefault(detail, layer.layer)
+        lines += [row, *(full if first == layer.layer or len(full) < 2 else [f"      as {first}"])]
     return lines + _totals(layers, view)
 
 

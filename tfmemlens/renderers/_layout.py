@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.renderers._view import UNICODE_TO_ASCII, View
 
+_UNIT = re.compile(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
 STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36", "blue": "34", "magenta": "35"}
 
 
@@ -28,10 +30,10 @@ def as_text(lines: Iterable[str], view: View) -> str:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
-    """Wrapped lines; long names are not broken, so that they can be copied."""
-    return textwrap.wrap(
-        text, width, initial_indent=indent if first is None else first, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ) or [indent.rstrip()]
+    """Wrapped lines; long names are not broken, so that they can be copied, and a number stays beside its unit."""
+    joined, start = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text), indent if first is None else first
+    wrapped = textwrap.wrap(joined, width, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped] or [indent.rstrip()]
 
 
 def display_width(text: str) -> int:

@@ -68,7 +68,7 @@ export class BalanceView {
     if (balance.peak) facts.push([ledger.timed ? "peak" : "peak so far", human(balance.peak)]);
     if (free !== null && free !== undefined) facts.push(["free", human(free)]);
     if (balance.largest !== null && !ledger.timed) facts.push(["largest free chunk", human(balance.largest)]);
-    if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["beyond what was asked for, inside chunks", human(balance.waste)]);
+    if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["unused inside chunks", human(balance.waste)]);
     if (balance.missing) facts.push(["missing", human(balance.missing)]);
     if (!balance.limit) facts.push(["limit", "not told by the input"]);
     return element("dl", { class: "figures" }, ...facts.map(([name, text]) => element("div", {}, element("dt", { text: name }), element("dd", { text }))));
