@@ -45,7 +45,8 @@ def measure(environment: str, model: str, batch: int, optimizer: str) -> dict[st
     facts = _told("GRAPH", environment, RECORDER, f"estimate_run:{model}", graph_of(key), "--batch", batch, *settings)
     options = ["infer=1"] if key["inference"] else [f"optimizer={optimizer}"]
     peaks = sorted(_told("FACTS", environment, STEPS, f"estimate_run:{model}", f"batch={batch}", *options)["max_in_use_bytes"] for _ in range(RUNS))
-    return predicted({**key, "fetches": facts["fetches"], "max_in_use_bytes": peaks[RUNS // 2], "peaks": peaks})
+    graph_of(key).with_suffix(".json").write_text(json.dumps(facts["fetches"]))
+    return predicted({**key, "max_in_use_bytes": peaks[RUNS // 2], "peaks": peaks})
 
 
 def _told(word: str, environment: str, script: Path, *arguments: object) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def predicted(result: dict[str, Any]) -> dict[str, Any]:
     graph = graph_of(result)
     if not graph.exists():
         return result
-    found = of_graph(read_graph(graph), result["fetches"], result["batch"], optimized=True, held_inputs=True)
+    fetches = json.loads(graph.with_suffix(".json").read_text())
+    found = of_graph(read_graph(graph), fetches, result["batch"], optimized=True, held_inputs=True)
     return {**result, "predicted_bytes": found.peak_bytes}
 
 

@@ -103,6 +103,7 @@ def main(environments: list[str]) -> None:
             known.append(result)
             print(row(result), flush=True)
             RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(known, indent=1) + "\n")
     summary(known)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -118,3 +119,16 @@ def test_what_only_a_control_edge_waits_for_is_not_fetched() -> None:
     assert waited
     assert alone.copies[0].cause == "fetched"
     assert waited.copies[0].cause != "fetched"
+
+
+@pytest.mark.parametrize(
+    ("order", "direction"),
+    [((0, 3, 1, 2), "NHWCToNCHW"), ((0, 2, 3, 1), "NCHWToNHWC"), ((0, 4, 1, 2, 3), "NDHWCToNCDHW"), ((0, 2, 3, 4, 1), "NCDHWToNDHWC")],
+)
+def test_without_formats_in_its_name_a_copy_is_told_by_its_permutation(order: tuple[int, ...], direction: str) -> None:
+    perm = Node("perm", "Const", attributes={"value": Constant((len(order),), "int32", order), "dtype": "int32"})
+    image = Node("x", "Placeholder", attributes={"shape": (2, 8, 8, 8, 3)[: len(order)], "dtype": "float32"})
+    copy = turn("conv-0-LayoutOptimizer", "x")
+    found = study(graph_of(image, perm, copy, Node("conv", "Conv2D", (copy.name, "w"))))
+    assert found
+    assert [each.direction for each in found.copies] == [direction]

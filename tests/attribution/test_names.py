@@ -23,6 +23,19 @@ MatMul_1                                                                        
 add_46                                                                          add_46                          activation        forward
 functional_1/enc_bn_1/moments/SquaredDifference                                 functional_1/enc_bn_1           activation        forward
 functional_1/enc_bn_1/batchnorm/mul_1                                           functional_1/enc_bn_1           activation        forward
+# layers of Keras under the names of functions
+functional_1/conv2d_transpose_1/conv_transpose                                  functional_1/conv2d_transpose_1 activation        forward
+model/conv2d_transpose_1/conv2d_transpose                                       model/conv2d_transpose_1        activation        forward
+model/conv2d_transpose_1/BiasAdd                                                model/conv2d_transpose_1        activation        forward
+model/up/conv2d_transpose                                                       model/up                        activation        forward
+decoder/conv2d_transpose_1                                                      decoder                         activation        forward
+model/add_1/add                                                                 model/add_1                     activation        forward
+model/block/add_1                                                               model/block                     activation        forward
+model/reshape/Reshape                                                           model/reshape                   activation        forward
+gradient_tape/model/conv2d_transpose_1/ReluGrad                                 model/conv2d_transpose_1        gradient          gradient
+gradient_tape/model/conv2d_transpose_1/conv2d_transpose/Conv2DBackpropFilter    model/conv2d_transpose_1        gradient          gradient
+gradient_tape/model/up/conv2d_transpose/Conv2DBackpropFilter                    model/up                        gradient          gradient
+gradient_tape/decoder/conv2d_transpose_1/Conv2D                                 decoder                         gradient          gradient
 # gradients of all eras
 gradients/shared_model/unet_02/Conv2D_grad/Conv2DBackpropFilter                 shared_model/unet_02            gradient          gradient
 gradients_1/a/b/MatMul_grad/MatMul_1                                            a/b                             gradient          gradient

@@ -16,7 +16,10 @@ from tfmemlens.estimation.prediction import predict
 from tfmemlens.model.settings import Settings
 from tfmemlens.readers.networks._documents import network_of
 
-QUICK = ("lenet", "perceptron", "vgg", "swish", "unet", "autoencoder", "volume", "text", "transformer", "lstm", "gru", "mobilenet", "xception")
+QUICK = (
+    "lenet", "perceptron", "vgg", "swish", "unet", "autoencoder", "volume", "text", "transformer", "lstm", "gru", "mobilenet", "xception",
+    "generator", "encoder", "bilstm", "waves", "squeezed", "residual",
+)  # fmt: skip
 
 
 def errors(version: str, mode: str) -> list[float]:
@@ -33,11 +36,32 @@ def errors(version: str, mode: str) -> list[float]:
 
 
 @pytest.mark.parametrize("version", ["2.11", "2.21"])
-@pytest.mark.parametrize(("mode", "median"), [("inference", 0.03), ("training-1", 0.12), ("training", 0.12)])
-def test_half_of_the_predictions_are_near(version: str, mode: str, median: float) -> None:
-    found = errors(version, mode)
-    assert len(found) >= 10
+@pytest.mark.parametrize(("mode", "median", "ninety"), [("inference", 0.01, 0.12), ("training-1", 0.06, 0.16), ("training", 0.06, 0.20)])
+def test_predictions_are_near(version: str, mode: str, median: float, ninety: float) -> None:
+    found = sorted(errors(version, mode))
+    assert len(found) >= 15
     assert statistics.median(found) <= median
+    assert found[int(0.9 * len(found))] <= ninety
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "batch", "optimizer", "mode"),
+    [
+        ("2.11", "text", 64, "adam", "inference"),  # the pool's first regions decide whether a chunk is split
+        ("2.21", "text", 64, "adam", "inference"),
+        ("2.11", "text", 64, "momentum", "training-1"),  # Keras 2 updates the rows of a table, and copies it
+        ("2.21", "encoder", 16, "adam", "inference"),  # Keras 3's attention turns the scores where weights are dropped
+        ("2.21", "encoder", 16, "adam", "training-1"),
+        ("2.11", "lstm", 32, "adam", "training-1"),  # 32 gradients of the weights wait to be summed
+        ("2.21", "gru", 32, "adam", "training-1"),  # two transpositions fall away
+        ("2.21", "densenet", 8, "adam", "training-1"),  # gradients of concatenations, last part first
+    ],
+)
+def test_what_profiles_showed_is_there(version: str, name: str, batch: int, optimizer: str, mode: str) -> None:
+    told = gzipped(f"peaks-{version}.json.gz")
+    settings = Settings(batch, optimizer, training=mode != "inference", workers=1 if mode.endswith("-1") else 4)
+    predicted = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.peak_bytes
+    assert abs(predicted / statistics.median(told["runs"][f"{name}/{batch}/{optimizer}/{mode}"]["peaks"]) - 1) < 0.05
 
 
 @pytest.mark.parametrize("version", ["2.11", "2.21"])
@@ -50,6 +74,7 @@ def test_weights_and_slots_stand_as_measured(version: str) -> None:
         if mode == "inference" and name in QUICK and run["before"] > 1 << 20:
             compared += 1
             settings = Settings(int(batch), optimizer, training=False)
-            stands = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.baseline_bytes
+            found = predict(network_of(json.loads(told["models"][name]), name), settings)
+            stands = found.timeline.baseline_bytes - sum(value.bytes for value in found.step.inputs)  # a batch comes with each call
             assert abs(stands / run["before"] - 1) < 0.1, key
     assert compared >= 3

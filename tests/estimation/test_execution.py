@@ -47,6 +47,43 @@ def test_an_update_copies_while_somebody_still_reads() -> None:
     assert peak(waits=True) >= peak(waits=False) + 4096
 
 
+def test_an_idle_thread_needs_time_to_take_an_op() -> None:
+    """Of two readers one waits in its thread's queue: it is taken from there only if that thread is busy for long."""
+
+    def apart(work: float) -> bool:
+        tape = Tape()
+        first = tape.op("Relu", [], (64,), "float32", work=0.0)
+        for _ in range(2):
+            tape.op("Conv2D", [first], (64,), work=work)
+        _, (_, begun, ended), (_, next_begun, _) = run(tape.ops, tape.buffers, Pool(), workers=2).executions
+        assert begun <= next_begun
+        return next_begun < ended
+
+    assert not apart(work=1000.0)
+    assert apart(work=1e8)
+
+
+def test_the_gradient_of_the_input_goes_on_first() -> None:
+    """Of several readers the last in Grappler's order runs at once, the others follow in reverse."""
+    tape = Tape()
+    grad = tape.op("ReluGrad", [], (64,), "float32")
+    for name, rank in (("BiasAddGrad", 0), ("Conv2DBackpropFilter", -1), ("Conv2DBackpropInput", 1)):
+        tape.op(name, [grad], (64,), rank=rank)
+    order = [name for name, _, _ in run(tape.ops, tape.buffers, Pool(), workers=1).executions]
+    assert order == ["ReluGrad", "Conv2DBackpropInput", "BiasAddGrad", "Conv2DBackpropFilter"]
+
+
+def test_what_nobody_reads_is_not_made() -> None:
+    tape = Tape()
+    first = tape.op("Conv2D", [], (1024,), "float32")
+    kept = tape.op("Relu", [first])
+    tape.op("Tanh", [tape.op("Exp", [kept])])
+    variable = tape.source("w", (), "float32", Kind.PARAMETER)
+    tape.consume("AssignSubVariableOp", [variable, tape.op("Sum", [kept], ())], updates=variable)
+    tape.prune([kept])
+    assert [op.op for op in tape.ops if op.writes or op.reads] == ["Conv2D", "Relu", "Sum", "AssignSubVariableOp"]
+
+
 @given(st.sampled_from(NAMES), st.integers(1, 9), st.sampled_from(["sgd", "momentum", "adam", "rmsprop"]), st.integers(1, 5))
 @settings(max_examples=40, deadline=None)
 def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) -> None:

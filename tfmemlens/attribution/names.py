@@ -45,6 +45,8 @@ class _Reading:
     in_loop: bool = False
     copy_of: str | None = None
     drop_last: bool = True
+    inside: str = ""
+    """What stood below a path whose last part is cut already."""
 
 
 @lru_cache(maxsize=1 << 17)
@@ -195,7 +197,7 @@ def _gradients(reading: _Reading) -> None:
         reading.phase = Phase.GRADIENT
         forward, _, op = found["x"].rpartition("/")
         reading.op = reading.op or (_op_of(op) if op else None)
-        reading.rest, reading.drop_last = _cut_grad(found["x"]) or forward or found["x"], False
+        reading.rest, reading.drop_last, reading.inside = _cut_grad(found["x"]) or forward or found["x"], False, op
         reading.rest = re.sub(r"\Areplica_\d+/(?=.)", "", reading.rest)
         if found := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{found['x']}")):
             reading.replica = int(found[1])
@@ -251,7 +253,7 @@ def _settle(reading: _Reading) -> Owner:
     phase = reading.phase
     if kind is Kind.INPUT:
         phase = Phase.INPUT
-    layer = "/".join(_layer_parts(rest, drop_last=reading.drop_last)) or (rest.split("/")[0] if rest else None)
+    layer = "/".join(_layer_parts(rest, reading.drop_last, reading.inside)) or (rest.split("/")[0] if rest else None)
     if not rest or _runtime(rest):
         layer = None
     return Owner(layer, kind, phase, op, forward=rest or None, replica=reading.replica, in_loop=reading.in_loop, copy_of=reading.copy_of)
@@ -286,16 +288,16 @@ def layer_of(path: str, drop_last: bool = True) -> str | None:
     return "/".join(_layer_parts(path, drop_last)) or None
 
 
-def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
+def _layer_parts(path: str, drop_last: bool = True, inside: str = "") -> list[str]:
     parts = [part for part in path.split("/") if part]
     if "while" in path or "cond" in path:
         parts = _unloop(parts)
     if "/part_" in path:
         parts = [part for part in parts if not _PARTITION.match(part)]
-    below = ""
-    if drop_last and len(parts) > 1 and (below := parts.pop()) in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
+    below = parts.pop() if drop_last and len(parts) > 1 else inside
+    if below in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
         parts.pop()  # the variable itself, whatever its name
-    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]) and not _is_scope(parts[-1], below):
+    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]) and not _is_scope(parts[-1], below) and not _is_keras(parts[-1], below):
         below = parts.pop()
     return parts
 
@@ -303,6 +305,14 @@ def _layer_parts(path: str, drop_last: bool = True) -> list[str]:
 def _is_scope(part: str, below: str) -> bool:
     """Whether a name that variables have is the user's scope here: `bert/embeddings/add` is, `tokens/embeddings/Initializer/mul` is not."""
     return _UNIQUE.sub("", part) in words.VARIABLES and bool(below) and _UNIQUE.sub("", below) not in words.OF_VARIABLES
+
+
+def _is_keras(part: str, below: str) -> bool:
+    """Whether a part that TensorFlow might have written is a layer of Keras under its default name, by what is in it: `add_1/add`, `conv2d_transpose/BiasAdd`."""
+    plain, inside = _UNIQUE.sub("", part), _UNIQUE.sub("", below)
+    if plain == "conv2d_transpose":
+        return bool(inside) and inside not in words.INSIDE_CONV2D_TRANSPOSE
+    return inside in words.KERAS_LAYERS.get(plain, ())
 
 
 def _is_tensorflows(part: str, before: str = "") -> bool:

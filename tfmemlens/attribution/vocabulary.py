@@ -144,3 +144,8 @@ TensorArrayWrite TensorArrayV2Stack TensorListResize""".split()
 CONSTANT_OPS = frozenset("Const HostConst GuaranteeConst ImmutableConst".split())
 VARIABLE_OPS = frozenset("VariableV2 Variable VarHandleOp ReadVariableOp _ReadVariablesOp TemporaryVariable AutoReloadVariable".split())
 ASSIGN_OPS = frozenset("Assign AssignVariableOp".split())
+
+INSIDE_CONV2D_TRANSPOSE = frozenset("ReadVariableOp output_shape value filter input_sizes Conv2D Conv2DBackpropFilter Conv2DBackpropInput".split())
+"""What the function `conv2d_transpose` has in its scope; anything else there belongs to a layer of that name."""
+KERAS_LAYERS = {"add": frozenset({"add", "Add", "AddV2"}), "reshape": frozenset({"Reshape", "Shape", "strided_slice"})}
+"""Default names of Keras layers that are names of functions, too, with what the layer has in its scope."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import shutil
@@ -51,8 +50,15 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         found = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         choices = re.findall(r"[\w-]+", found[3]) if found else []
-        near = difflib.get_close_matches(found[2], choices, 1) if found else []
+        near = _near(found[2], choices) if found else []
         raise UsageError(message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options")
+
+
+def _near(word: str, known: Sequence[str]) -> list[str]:
+    """The known word that was most likely meant, if any comes near."""
+    import difflib
+
+    return difflib.get_close_matches(word, known, 1)
 
 
 def _check_command(word: str) -> None:
@@ -62,7 +68,7 @@ def _check_command(word: str) -> None:
         return
     if os.path.exists(word):
         raise UsageError(f"{word} is a file, not a command", f"tfmemlens explain {word}")
-    near = difflib.get_close_matches(word, known, 1)
+    near = _near(word, known)
     raise UsageError(f"there is no command {word!r}", f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}")
 
 

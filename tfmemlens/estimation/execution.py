@@ -16,7 +16,7 @@ from random import Random
 
 from tfmemlens.costs.bfc import Chunk, Pool
 from tfmemlens.estimation.tape import Buffer, Op
-from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, JITTER, OVERHEAD_MICROS, UNSURE
+from tfmemlens.estimation.work import BYTES_PER_MICROSECOND, JITTER, OVERHEAD_MICROS, STEALING_MICROS, UNSURE
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
@@ -64,7 +64,8 @@ class _Worker:
     """A thread: what it keeps for itself, and the queue that others may take from."""
 
     inline: deque[int] = field(default_factory=deque)
-    queue: deque[int] = field(default_factory=deque)
+    queue: deque[tuple[int, float]] = field(default_factory=deque)
+    """Ops, and from when on other threads take them."""
     busy: bool = False
 
 
@@ -161,14 +162,15 @@ def run(
     waiting, followers = _dependencies(ops, order)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
     threads = [_Worker() for _ in range(max(workers, 1))]
-    for place, index in enumerate(sorted((index for index, count in enumerate(waiting) if not count), key=lambda index: not ops[index].early)):
-        threads[place % len(threads)].queue.append(index)
+    roots = (index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes))
+    for place, index in enumerate(sorted(roots, key=lambda index: not ops[index].early)):
+        threads[place % len(threads)].queue.append((index, 0.0))
     running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
     executions: list[tuple[str, float, float]] = []
     now, serial = 0.0, 0
     while True:
         for number, thread in enumerate(threads):
-            chosen = None if thread.busy else _next(thread, threads)
+            chosen = None if thread.busy else _next(thread, threads, now)
             if chosen is not None:
                 index = chosen
                 temporary = memory.start(ops[index], now + _AFTER_MICROS)
@@ -177,6 +179,10 @@ def run(
                 serial += 1
                 thread.busy = True
                 heapq.heappush(running, (end, serial, index, number, temporary))
+        soon = _stolen_at(threads)
+        if soon is not None and (not running or soon < running[0][0]):
+            now = soon
+            continue
         if not running:
             break
         now, _, index, number, temporary = heapq.heappop(running)
@@ -187,7 +193,7 @@ def run(
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-        _schedule(ready, threads[number])
+        _schedule(ready, threads[number], now + (chance.uniform(*STEALING_MICROS) if chance else sum(STEALING_MICROS) / 2))
     return _result(memory, executions, pool, before)
 
 
@@ -207,22 +213,29 @@ def _dependencies(ops: Sequence[Op], order: Random | None) -> tuple[list[int], l
     return waiting, followers
 
 
-def _next(thread: _Worker, threads: Sequence[_Worker]) -> int | None:
+def _next(thread: _Worker, threads: Sequence[_Worker], now: float) -> int | None:
     if thread.inline:
         return thread.inline.popleft()
     if thread.queue:
-        return thread.queue.popleft()
-    return next((other.queue.pop() for other in threads if other.queue), None)
+        return thread.queue.popleft()[0]
+    return next((other.queue.pop()[0] for other in threads if other.queue and other.queue[-1][1] <= now), None)
 
 
-def _schedule(ready: Sequence[int], thread: _Worker) -> None:
+def _stolen_at(threads: Sequence[_Worker]) -> float | None:
+    """When an idle thread takes an op from another's queue, unless its owner is there before."""
+    if all(thread.busy for thread in threads):
+        return None
+    return min((thread.queue[-1][1] for thread in threads if thread.queue), default=None)
+
+
+def _schedule(ready: Sequence[int], thread: _Worker, stolen_micros: float) -> None:
     expensive = None
     for index in ready:
         if expensive is not None:
-            thread.queue.appendleft(expensive)
+            thread.queue.appendleft((expensive, stolen_micros))
         expensive = index
     if expensive is not None and thread.inline:
-        thread.queue.appendleft(expensive)
+        thread.queue.appendleft((expensive, stolen_micros))
     elif expensive is not None:
         thread.inline.append(expensive)
 

@@ -72,7 +72,7 @@ def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float
     if len(timeline.executions.node) > _MANY_NODES:
         return MANY_ERROR
     others = [walked(variant).peak_bytes for variant in range(1, _ORDERS)]
-    return max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others))
+    return min(max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)), 1.0)
 
 
 def _check(graph: Graph, fetches: Sequence[str]) -> None:

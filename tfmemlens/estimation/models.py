@@ -14,7 +14,7 @@ from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 
 DEFAULT_OPTIMIZER = "adam"
-_MEASURED_ERROR = 0.14
+_MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both (scripts/benchmarks/estimate.py)."""
 _GPU_ERROR = 0.30
 """No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""

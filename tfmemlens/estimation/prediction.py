@@ -19,8 +19,9 @@ from tfmemlens.model.network import Network
 from tfmemlens.model.settings import Settings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 
-_STEPS = 8
-_MANY_OPS = 20_000
+_STEPS = ((2_000, 16), (20_000, 8))
+"""How many steps are thought through: for steps of fewer ops more of them, else three."""
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Prediction:
     timeline: Timeline
     optimizer: optimizers.Optimizer
     spread: float = 0.0
-    """How far the lowest and the highest of several steps are apart, as a share of the peak: other ops overlap each time."""
+    """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two outermost of many: other ops overlap each time."""
 
 
 def predict(network: Network, settings: Settings) -> Prediction:
@@ -46,7 +47,8 @@ def predict(network: Network, settings: Settings) -> Prediction:
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     runs = _settled(step, pool, standing, kept, settings)
     middle = runs[len(runs) // 2]
-    spread = (runs[-1][1].peak_bytes - runs[0][1].peak_bytes) / max(middle[1].peak_bytes, 1)
+    low, high = (runs[1], runs[-2]) if len(runs) > _FEW else (runs[0], runs[-1])
+    spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
     return Prediction(done, step, _timeline(step, middle, settings), optimizer, spread)
 
 
@@ -54,7 +56,7 @@ def _settled(step: steps.Step, pool: Pool, standing: Mapping[int, Chunk], kept: 
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
     found: list[tuple[Mapping[int, int], Run]] = []
     chance, order = Random(0), Random(1)
-    for _ in range(_STEPS if len(step.tape.ops) < _MANY_OPS else 3):
+    for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
         result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None, order)
         found.append((sizes, result))

@@ -15,7 +15,7 @@ _NUMBER_BYTES = 4
 
 
 def stand(pool: Pool, step: Step) -> dict[int, Chunk]:
-    """Chunks by buffer: the model's weights, the optimizer's counters and slots, the batch. Each variable has a handle beside it."""
+    """Chunks by buffer: the model's weights, the optimizer's counters and slots, constants of the graph, the batch. Each variable has a handle beside it."""
     found: dict[int, Chunk | None] = {}
 
     def handle(value: Value) -> None:
@@ -31,7 +31,7 @@ def stand(pool: Pool, step: Step) -> dict[int, Chunk]:
     for _, slot in step.slots:
         found[slot.buffer] = pool.allocate(slot.bytes)
         handle(slot)
-    found |= {value.buffer: pool.allocate(value.bytes) for value in step.inputs}
+    found |= {value.buffer: pool.allocate(value.bytes) for value in (*step.tape.constants, *step.inputs)}
     return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
 
 

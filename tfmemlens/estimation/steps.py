@@ -63,6 +63,7 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
                 step.slots += [(layer, slot) for slot in slots]
                 if grad is not None and optimizer.name != "none":
                     optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, grad, slots))
+    step.tape.prune(outputs)
     if device == "cpu":
         _handles(step)
     return step

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.tensor import ITEM_BYTES
@@ -88,6 +88,10 @@ class Tape:
     gradients: dict[int, Value] = field(default_factory=dict)
     """Gradients of the weights, by the weight's buffer."""
     _names: dict[str, int] = field(default_factory=dict)
+    constants: list[Value] = field(default_factory=list)
+    """What Grappler computed once: it stands beside the variables."""
+    turned: dict[int, Value] = field(default_factory=dict)
+    """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras 3)."""
     wanted: set[int] = field(default_factory=set)
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from them."""
 
@@ -210,3 +214,13 @@ class Tape:
 
     def _sum(self, pieces: list[Value]) -> Value:
         return pieces[0] if len(pieces) == 1 else self.op("AddN", pieces, over=pieces)
+
+    def prune(self, outputs: Sequence[Value]) -> None:
+        """Empty the ops whose results nobody reads, as Grappler drops them; their places stay, since others count on them."""
+        wanted = {value.buffer for value in outputs}
+        for index in range(len(self.ops) - 1, -1, -1):
+            op = self.ops[index]
+            if not op.writes or wanted.intersection(op.writes):
+                wanted.update(op.reads)
+            else:
+                self.ops[index] = replace(op, reads=(), writes=(), over=(), temporary_bytes=0, work=0.0)

@@ -5,8 +5,10 @@ Measured in TensorFlow 2.21 with four threads on a VGG-like net. One unit is a b
 
 PRODUCT = 1 / 3
 """Units of one floating point operation of a forward convolution or matrix product."""
-INPUT = 2.2
+INPUT = 1.4
 """A convolution's gradient for its input against its forward pass."""
+REPACKED = 27.0
+"""Units of a byte of the kernel, once for each image, where that gradient is made image by image."""
 FILTER = 4.5
 """The same for its filter: it still runs when the layers before it have begun."""
 FILTER_AT_ONCE = 2.0
@@ -19,6 +21,8 @@ SLOW = 30.0
 """Ops on one thread, such as BiasAddGrad and MaxPoolGrad, against element-wise ones."""
 BYTES_PER_MICROSECOND = 50_000.0
 OVERHEAD_MICROS = 4.0
+STEALING_MICROS = (5.0, 75.0)
+"""How long an op lies in a thread's queue until an idle thread has it: one that is awake at once, one that sleeps after this. Measured in profiles."""
 UNSURE = 1.3
 """How far the readers of a gradient may stray from their ranks: so far that one in ten pairs stands the other way round, as in real graphs."""
 JITTER = 2.0

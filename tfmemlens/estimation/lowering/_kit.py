@@ -264,7 +264,8 @@ def convolve(job: Job, x: Value, kernel: Value, shape: Sizes, positions: int, pa
             weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops, rank=first)
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
-            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops, rank=last)
+            again = work.REPACKED * batch * kernel.bytes if buffers and scratch <= buffers.image_bytes else 0.0
+            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=work.INPUT * flops + again, rank=last)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from tfmemlens.estimation.lowering._kit import Job, biased, copied, matmul, scaled, sizes_of, softmax
+from tfmemlens.estimation.folding import MOST_BYTES
+from tfmemlens.estimation.lowering._kit import FIRST, Job, biased, copied, matmul, scaled, sizes_of, softmax
 from tfmemlens.estimation.lowering.core import dropout
 from tfmemlens.estimation.tape import Tape, Value
 from tfmemlens.model.attribution import Kind
@@ -16,8 +17,11 @@ Rule = Callable[[Job], list[Value]]
 
 _PER_STEP = {"LSTM": 7.0, "GRU": 6.0, "SimpleRNN": 1.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
 """Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and what the step gives, as profiles show them."""
+_GATES = {"LSTM": 4, "GRU": 3, "CuDNNLSTM": 4, "CuDNNGRU": 3}
+"""Products of [batch, units] of the input: they need no state, so that those of up to 32 steps are made ahead."""
 _PARTS = 256
 _PARALLEL = 32
+_TOGETHER = 4
 _PIECES = 8
 """In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2 stands in a function that holds all."""
 
@@ -73,15 +77,39 @@ def _multi_head(job: Job) -> list[Value]:
     if shared != heads:
         k, v = (copied(tape, each, "Tile", (batch, others, heads, each.shape[-1]), "Sum") for each in (k, v))
     q = scaled(tape, q)
-    work = 2.0 * batch * heads * length * others * deep / 20
+    if job.keras_3 and (job.config.get("dropout") or len(job.outputs) > 1):
+        weights, joined = _by_products(job, q, k, v)
+    else:
+        weights, joined = _by_einsum(job, q, k, v)
+    made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
+    return [made, weights][: len(job.outputs)]
+
+
+def _by_einsum(job: Job, q: Value, k: Value, v: Value) -> tuple[Value, Value]:
+    """The weights and what they make of the values, [batch, length, heads, size] as all three."""
+    tape, (batch, length, heads, deep), others, wide = job.tape, q.shape, k.shape[1], v.shape[-1]
+    cost = 2.0 * batch * heads * length * others * deep / 20
     turned = 0 if job.keras_3 else batch * heads * length * others * ITEM_BYTES.get(q.dtype, 4)
-    scores = _einsum(tape, q, k, (batch, heads, length, others), work, q.bytes + k.bytes + turned)
+    scores = _einsum(tape, q, k, (batch, heads, length, others), cost, q.bytes + k.bytes + turned)
     weights = softmax(tape, scores, twice=job.keras_3)
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
-    joined = _einsum(tape, weights, v, (batch, length, heads, wide), work, v.bytes + q.bytes // deep * wide)
-    made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
-    return [made, weights][: len(job.outputs)]
+    return weights, _einsum(tape, weights, v, (batch, length, heads, wide), cost, v.bytes + q.bytes // deep * wide)
+
+
+def _by_products(job: Job, q: Value, k: Value, v: Value) -> tuple[Value, Value]:
+    """As Keras 3 does it where the weights are dropped or asked for: everything is turned for plain products, the scores as well."""
+    tape, (batch, length, heads, deep), others, wide = job.tape, q.shape, k.shape[1], v.shape[-1]
+    cost = 2.0 * batch * heads * length * others * deep / 20
+    k = copied(tape, k, "Transpose", (batch, heads, others, deep), "Transpose")
+    q = copied(tape, q, "Transpose", (batch, heads, deep, length), "Transpose")
+    v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
+    product = tape.op("BatchMatMulV2", [k, q], (batch, heads, others, length), work=cost)
+    scores = tape.op("Transpose", [product], (batch, heads, length, others))
+    tape.gradient(scores, [k, q], lambda grad: [tape.op("BatchMatMulV2", [grad, other], one.shape, work=cost) for one, other in ((k, q), (q, k))])
+    weights = dropout(tape, softmax(tape, scores), bool(tape.training and job.config.get("dropout")))
+    joined = _product(tape, weights, v, (batch, heads, length, wide), cost)
+    return weights, copied(tape, joined, "Transpose", (batch, length, heads, wide), "Transpose")
 
 
 def _attention(job: Job) -> list[Value]:
@@ -111,9 +139,13 @@ def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
     return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
 
 
-def _turned(tape: Tape, x: Value) -> Value:
-    """Time in front."""
-    return tape.op("Transpose", [x], (x.shape[1], x.shape[0], *x.shape[2:]))
+def _turned(tape: Tape, x: Value, shape: tuple[int, ...] | None = None, after: Sequence[Value] = ()) -> Value:
+    """Time in front, or the batch again."""
+    if tape.keras_3 and x.index in tape.turned:
+        return tape.turned[x.index]
+    made = tape.op("Transpose", [x, *after], shape or (x.shape[1], x.shape[0], *x.shape[2:]))
+    tape.turned[made.index] = x
+    return made
 
 
 def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool = False) -> list[Value]:
@@ -123,9 +155,14 @@ def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool 
     listed = (steps, batch, *x.shape[2:])
     weights = [weight for weight in job.weights.values() if tape.needs(weight)]
     work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in job.weights.values()) / 20
-    items = tape.op("TensorListFromTensor", [tape.op("ReverseV2", [turned]) if reverse else turned], listed)
-    state = tape.op("While", [items, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
+    source = tape.op("ReverseV2", [turned], rank=2 * FIRST) if reverse else turned
+    items = tape.op("TensorListFromTensor", [source], listed)
+    held = [source] if reverse and not job.keras_3 else []
+    ahead = [] if tape.training else _ahead(job, spec, items, steps, final)
+    state = tape.op("While", [items, *ahead, *held, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
     stacks = _stacks(job, spec, state, steps)
+    if tape.training and not job.keras_3:
+        _zeros(job, weights, (steps, batch, final[-1]) if len(final) > 2 else None)
     made = _gathered(tape, state, stacks, final, steps)
     made = tape.op("ReverseV2", [made]) if reverse and len(final) > 2 else made
     zeros = [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)] if job.keras_3 and tape.needs(x) else []
@@ -137,11 +174,25 @@ def _loop(job: Job, spec: LayerSpec, outputs: int, turned: Value, reverse: bool 
         data = None
         if tape.needs(x):
             grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
-            data = tape.op("Transpose", [tape.op("TensorListStack", [grads, *held]), *held], x.shape)
+            data = _turned(tape, tape.op("TensorListStack", [grads, *held]), x.shape, held)
         return [data, *(tape.op("While", [last], weight.shape, weight.dtype) for weight in weights)]
 
     tape.gradient(made, [x, *weights], back)
     return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
+
+
+def _ahead(job: Job, spec: LayerSpec, items: Value, steps: int, final: tuple[int, ...]) -> list[Value]:
+    """The gates' share of the input for the steps to come, beside the outputs of those that are over."""
+    width = sum(_GATES.get(kind, 1) * units for kind, units in _cells(spec))
+    made = _several(job, (items.shape[1], width), job.dtype, min(steps, _PARALLEL), items)
+    return made + (_several(job, (items.shape[1], final[-1]), job.dtype, steps - _PARALLEL, items) if len(final) > 2 else [])
+
+
+def _zeros(job: Job, weights: list[Value], sequence: tuple[int, ...] | None) -> None:
+    """Keras 2's function of a loop and its gradient hold constants: zeros to add the weights' gradients to, and the gradient of an unused last output."""
+    shapes = [weight.shape for weight in weights] + ([sequence] if sequence and math.prod(sequence) * 4 <= MOST_BYTES else [])
+    for at, shape in enumerate(shapes):
+        job.tape.constants.append(job.tape.source(f"{job.tape.layer}/zeros_{at}", shape, job.dtype, Kind.CONSTANT, layer=job.tape.layer))
 
 
 def _stacks(job: Job, spec: LayerSpec, state: Value, steps: int) -> list[Value]:
@@ -160,7 +211,7 @@ def _gathered(tape: Tape, state: Value, stacks: list[Value], final: tuple[int, .
         return tape.op("StridedSlice", [state, *stacks], final)
     across = (steps, final[0], *final[2:])
     listed = stacks or [tape.op("TensorListSetItem", [state], across)]
-    return tape.op("Transpose", [tape.op("TensorListStack", [state, *listed], across, state.dtype), *listed], final)
+    return _turned(tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, stacks)
 
 
 def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], steps: int, work: float) -> Value:
@@ -168,26 +219,32 @@ def _backward(job: Job, grad: Value, stacks: list[Value], weights: list[Value], 
     tape, last, listed = job.tape, grad, [grad]
     if len(grad.shape) > 2:
         across = (steps, grad.shape[0], *grad.shape[2:])
-        listed = [tape.op("TensorListFromTensor", [tape.op("Transpose", [grad], across)])]
+        listed = [tape.op("TensorListFromTensor", [_turned(tape, grad, across)])]
         last = listed[0]
     pieces = min(_PIECES if job.keras_3 else 1, len(stacks))
     for piece in range(pieces):
         popped = stacks[len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces]
         reads = [last, *popped, *(listed if piece < pieces / 2 else [])]
-        waiting = _in_flight(weights, steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps, job)
-        last = tape.op("While", reads, (grad.shape[0], grad.shape[-1]), temporary=waiting, work=2 * work / pieces)
+        begun = steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps
+        waiting = [part for weight in weights for part in _several(job, weight.shape, weight.dtype, _parallel(job, weights, begun), last)]
+        last = tape.op("While", [*reads, *waiting], (grad.shape[0], grad.shape[-1]), work=2 * work / pieces)
     return last
 
 
-def _in_flight(weights: list[Value], steps: int, job: Job) -> int:
-    """Gradients of the weights from several time steps wait to be summed, since a loop runs up to 32 iterations in parallel.
+def _parallel(job: Job, weights: list[Value], steps: int) -> int:
+    """Gradients of the weights from so many time steps wait to be summed, since a loop runs up to 32 iterations in parallel.
 
     One thread comes to the sums last; with several, of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
     """
-    size = sum(weight.bytes for weight in weights)
     if job.workers == 1:
-        return size * min(steps, _PARALLEL)
-    return size * min(steps, 6 if size >= 1 << 20 else 16 if job.keras_3 else 22)
+        return min(steps, _PARALLEL)
+    return min(steps, 6 if sum(weight.bytes for weight in weights) >= 1 << 20 else 16 if job.keras_3 else 22)
+
+
+def _several(job: Job, shape: tuple[int, ...], dtype: str, count: int, begun: Value) -> list[Value]:
+    """So many products of a loop, a few to a buffer."""
+    sizes = [min(_TOGETHER, count - at) for at in range(0, count, _TOGETHER)]
+    return [job.tape.op("MatMul", [begun], (size, *shape), dtype, work=0.0, repeated=True) for size in sizes]
 
 
 def _recurrent(job: Job) -> list[Value]:

@@ -227,7 +227,16 @@ class SentenceFamily:
         return self._trace(text, line)
 
     def _trace(self, text: str, line: Line) -> bool:
-        telling = self.current
+        if self._frame(text) or self._origin(text):
+            return True
+        if HINT.search(text):
+            if self.current and self.current.hint is None:
+                self.current.hint = line
+            return True
+        return bool(BORING.search(text) or ROOTS.search(text))
+
+    def _frame(self, text: str) -> bool:
+        """A line of a stack: a frame, or the code below it."""
         if self._after_frame and text.strip() and not FRAME.search(text):
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
@@ -244,8 +253,13 @@ class SentenceFamily:
             self._ran_through(found["file"])
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
-                self._keep_frame(telling)
+                self._keep_frame(self.current)
             return True
+        return False
+
+    def _origin(self, text: str) -> bool:
+        """The head of a stack that tells where an op, or the forward op behind it, was made."""
+        telling = self.current
         if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
             self._frames, self._frame_owner = [], "after"
             if telling is None:  # the sentence that it explains comes again after it
@@ -259,11 +273,7 @@ class SentenceFamily:
             if telling and telling.forward_node is None:
                 telling.forward_node = found["node"]
             return True
-        if HINT.search(text):
-            if telling and telling.hint is None:
-                telling.hint = line
-            return True
-        return bool(BORING.search(text) or ROOTS.search(text))
+        return False
 
     def _ran_through(self, file: str) -> None:
         """What a file on the stack tells of the version and the front end."""

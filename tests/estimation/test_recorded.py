@@ -1,0 +1,47 @@
+"""Graphs that TensorFlow made and never ran: recorded from Keras models, and a concrete function; against real runs of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tfmemlens import pipeline
+from tfmemlens.cli.main import main
+from tfmemlens.estimation.session import of_graph
+from tfmemlens.model.settings import Settings
+from tfmemlens.readers.graph_file import read_graph
+
+RECORDED = ROOT / "sample_models" / "recorded"
+TRUTH: dict[str, dict[str, Any]] = json.loads((RECORDED / "truth.json").read_text())
+DECODER = RECORDED / "2.21-concrete-decoder.meta.gz"
+
+
+@pytest.mark.parametrize("name", ["2.11-lstm", "2.21-lenet"])
+def test_the_peak_of_a_recorded_graph(name: str) -> None:
+    facts = TRUTH[name]
+    timeline = of_graph(read_graph(RECORDED / f"{name}.pb.gz"), facts["fetches"], facts["batch"], optimized=True, held_inputs=True)
+    assert 0.94 * min(facts["peaks"]) <= timeline.peak_bytes <= 1.06 * max(facts["peaks"])
+
+
+def test_weights_and_slots_of_a_recorded_graph() -> None:
+    facts = TRUTH["2.11-lstm"]
+    timeline = of_graph(read_graph(RECORDED / "2.11-lstm.pb.gz"), facts["fetches"], facts["batch"], optimized=True, held_inputs=True)
+    held = sum(row.requested_bytes or 0 for row in timeline.standing if row.op == "VarHandleOp" and row.dtype == "float32")
+    assert 0 <= held - 3 * 4 * facts["parameters"] <= 64  # Adam's scalars beside weights and two slots each
+
+
+def test_a_concrete_function_with_loops_and_captured_variables() -> None:
+    found = pipeline.estimate_graph(str(DECODER), Settings(32))
+    timeline = found.timelines[0]
+    assert timeline.peak_bytes == pytest.approx(min(TRUTH["2.21-concrete-decoder"]["peaks"]), rel=0.15)
+    assert timeline.executions.node.count("while/LoopCond") == 21
+    assert not any("never reached" in note.text for note in found.notes)
+
+
+def test_the_page_of_a_concrete_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(DECODER), "--batch", "32"]) == 0
+    page = capsys.readouterr().out
+    assert "most likely between" in page and "-" not in page.split("most likely between")[1].split(".")[0]
