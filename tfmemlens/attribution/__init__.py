@@ -43,15 +43,18 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     if capture.timelines:
         from tfmemlens.attribution.consumers import graph_of
         from tfmemlens.attribution.layers import summaries
-        from tfmemlens.attribution.timelines import index_of, moment_at
+        from tfmemlens.attribution.timelines import index_of, moment_at, standing_of
         from tfmemlens.attribution.updates import owners_of_updates
 
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         owners = owners_of_updates(capture.graph)
         capture = replace(capture, timelines=tuple(timeline.owned(owners) for timeline in capture.timelines))
-        peaks = [moment_at(capture, timeline, index_of(timeline, at) if at else None) for timeline in capture.timelines]
-        layers = capture.layers or summaries(capture.timelines, capture.graph)
+        standing = [standing_of(timeline, capture.graph) for timeline in capture.timelines]
+        peaks = [
+            moment_at(capture, timeline, index_of(timeline, at) if at else None, known) for timeline, known in zip(capture.timelines, standing, strict=True)
+        ]
+        layers = capture.layers or summaries(capture.timelines, standing, capture.graph)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfmemlens.attribution.names import owner_of
-from tfmemlens.attribution.timelines import handle_of, standing_of
-from tfmemlens.model.allocation import BEFORE, Allocation
+from tfmemlens.attribution.timelines import handle_of
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.layers import LayerSummary
@@ -18,12 +18,16 @@ from tfmemlens.model.timeline import Timeline
 _MANY = 5_000
 
 
-def summaries(timelines: Sequence[Timeline], graph: Graph | None = None) -> tuple[LayerSummary, ...]:
+Standing = Sequence[Sequence[tuple[Allocation, Owner]]]
+"""For each timeline what `timelines.standing_of` says of it."""
+
+
+def summaries(timelines: Sequence[Timeline], standing: Standing, graph: Graph | None = None) -> tuple[LayerSummary, ...]:
     """A line for each layer that has weights or outputs, in the order in which the step ran them; the devices' variables together."""
     shapes: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     weights: dict[str, int] = defaultdict(int)
     slots: dict[str, int] = defaultdict(int)
-    for row, owner in _variables(timelines, graph):
+    for row, owner in _variables(timelines, standing, graph):
         size = row.requested_bytes if row.requested_bytes is not None else tensor_bytes(row.shape, row.dtype)
         if owner.layer is None or size is None:
             continue
@@ -41,20 +45,16 @@ def summaries(timelines: Sequence[Timeline], graph: Graph | None = None) -> tupl
     )
 
 
-def _variables(timelines: Sequence[Timeline], graph: Graph | None) -> Iterator[tuple[Allocation, Owner]]:
+def _variables(timelines: Sequence[Timeline], standing: Standing, graph: Graph | None) -> Iterator[tuple[Allocation, Owner]]:
     """What stood before the step on any device, each once: a device that reads another's variable has a copy of it."""
     seen: set[str | None] = set()
-    for timeline in timelines:
-        gone = [handle_of(name, timeline, graph) for name in _replaced(timeline) if graph and name in graph.nodes]
-        for row, owner in [*standing_of(timeline, graph), *gone]:
+    for timeline, known in zip(timelines, standing, strict=True):
+        replaced = (timeline.table.node[row] for row in timeline.given_up)
+        gone = [handle_of(name, timeline, graph) for name in replaced if name and graph and name in graph.nodes]
+        for row, owner in [*known, *gone]:
             if row.node not in seen:
                 seen.add(row.node)
                 yield row, owner
-
-
-def _replaced(timeline: Timeline) -> Iterator[str]:
-    """Variables that got a new buffer in the step."""
-    return (node for node, purpose in zip(timeline.table.node, timeline.table.purpose, strict=True) if node and purpose == BEFORE)
 
 
 def formula(shapes: list[tuple[int, ...]]) -> str:

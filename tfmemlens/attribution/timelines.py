@@ -24,11 +24,11 @@ _ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
 
 
-def moment_at(capture: Capture, timeline: Timeline, index: int | None = None) -> Moment:
-    """The moment after the event with this index, the peak by default."""
+def moment_at(capture: Capture, timeline: Timeline, index: int | None = None, standing: Sequence[tuple[Allocation, Owner]] | None = None) -> Moment:
+    """The moment after the event with this index, the peak by default. `standing` is what `standing_of` says, where that has been asked before."""
     index = timeline.peak_index if index is None else index
     rows = [(allocation, _owner_of(timeline, allocation.node, allocation.op, allocation.purpose)) for allocation in _alive(timeline, index)]
-    rows += _standing(timeline, capture.graph)
+    rows += _standing(timeline, standing_of(timeline, capture.graph) if standing is None else standing)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
     limit = timeline.limit_bytes or capture.hints.limit_bytes
@@ -93,9 +93,8 @@ def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str
     return owner
 
 
-def _standing(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
+def _standing(timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
-    known = standing_of(timeline, graph)
     left = timeline.baseline_bytes
     kept = []
     for allocation, owner in sorted(known, key=lambda pair: -pair[0].size_bytes):
@@ -114,7 +113,7 @@ def standing_of(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocatio
     known = [_named(row, graph, timeline.owners) for row in named if row.dtype != "resource"]  # a handle of 64 bytes is not its variable
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
-        gone = {node for node, purpose in zip(timeline.table.node, timeline.table.purpose, strict=True) if purpose == BEFORE} - {None}
+        gone = {timeline.table.node[row] for row in timeline.given_up}
         known += [handle_of(node.name, timeline, graph) for node in variables_on(graph, timeline.device) if node.name not in names | gone]
     return known
 

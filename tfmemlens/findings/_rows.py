@@ -88,11 +88,11 @@ def has_backward(moment: Moment) -> bool:
 
 
 def is_forward_only(moment: Moment) -> bool:
-    """Whether a traced step is known to have no backward pass: all that ran is known, and none of it computes gradients."""
+    """Whether a traced step is known to have no backward pass: all that ran is known, and nothing that allocated computes gradients."""
     timeline = moment.timeline
     if timeline is None or timeline.predicted or not len(timeline.executions.node) or any(phase.name == "backward" for phase in moment.phases):
         return False
-    return not any("gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.executions.node)
+    return not any("gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.table.node if node)
 
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
