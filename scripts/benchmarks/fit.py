@@ -2,7 +2,8 @@
 
 Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of make_traces/step_run.py on a BFC allocator with
 the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script;
-`fit.py --predict` predicts their cases anew and keeps the real figures.
+`fit.py --predict` predicts their cases anew and keeps the real figures. `fit.py --bound` lets each case fail, at a tenth and at twice more than its
+largest batch, and asks `fit` for the bound that the failure's own log gives: it may not be below the largest batch.
 """
 
 from __future__ import annotations
@@ -42,13 +43,7 @@ CASES = (  # model and its sizes, the traced batch, limit in MiB
 
 def run(environment: str, model: str, batch: int, limit_mib: int, **options: object) -> dict[str, object] | None:
     """The facts of one real run, None when memory ran out."""
-    variables = {
-        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0",
-        "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
-    }  # fmt: skip
-    settings = [f"{key}={value}" for key, value in options.items()]
-    command = [str(ENVS / environment / "bin" / "python"), str(HERE.parent / "make_traces" / "step_run.py"), *model.split(), f"batch={batch}", *settings]
-    log = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode("utf-8", "replace")
+    log = logged(environment, model, batch, limit_mib, **options)
     found = re.search(r"^FACTS (.*)$", log, re.MULTILINE)
     if found is None:
         if not re.search("OOM|ResourceExhausted|RESOURCE_EXHAUSTED|Resource exhausted", log):
@@ -59,6 +54,17 @@ def run(environment: str, model: str, batch: int, limit_mib: int, **options: obj
     if facts["max_in_use_bytes"] is None and stated:
         facts["max_in_use_bytes"] = int(stated[-1])
     return facts
+
+
+def logged(environment: str, model: str, batch: int, limit_mib: int, **options: object) -> str:
+    """All that one real run prints."""
+    variables = {
+        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0",
+        "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
+    }  # fmt: skip
+    settings = [f"{key}={value}" for key, value in options.items()]
+    command = [str(ENVS / environment / "bin" / "python"), str(HERE.parent / "make_traces" / "step_run.py"), *model.split(), f"batch={batch}", *settings]
+    return subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode("utf-8", "replace")
 
 
 def case(environment: str, model: str, batch: int, limit_mib: int) -> dict[str, object]:
@@ -109,6 +115,32 @@ def predict_again() -> None:
     summary(known)
 
 
+def bounds() -> None:
+    """What each case's own failures say of its largest batch; kept beside the results."""
+    known = json.loads(RESULTS.read_text())
+    wanted = [(each, max(round(factor * each["real"]), each["real"] + 1)) for each in known for factor in (1.1, 2)]
+    with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
+        for (each, batch), most in zip(wanted, pool.map(lambda pair: bound(*pair), wanted), strict=True):
+            each.setdefault("bounds", {})[str(batch)] = most
+            told = "does not fail" if most is None else f"at most {most:>6}"
+            print(f"{each['tf']:8}{each['model']:48} batch {batch:>6}: {told:14} real {each['real']:>5}", flush=True)
+    RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    found = [most >= each["real"] for each in known for most in each["bounds"].values() if most is not None]
+    print(f"{sum(found)} of {len(found)} bounds hold")
+
+
+def bound(each: dict[str, Any], batch: int) -> int | None:
+    """The bound from the log of a run that fails at this batch; None where it does not fail, or its log tells no sizes."""
+    log = logged(each["tf"], each["model"], batch, each["limit_mib"], steps=3)
+    if re.search(r"^FACTS ", log, re.MULTILINE):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "oom.txt")
+        Path(path).write_text(log)
+        fit = fit_report([path], Hints(batch=batch, limit_bytes=each["limit_mib"] * MIB)).fit
+    return fit.largest_batch if fit else None
+
+
 def main(environments: list[str]) -> None:
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     done = {(each["tf"], each["model"], each["limit_mib"]) for each in known}
@@ -135,5 +167,7 @@ def row(result: dict[str, object]) -> str:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--predict"]:
         predict_again()
+    elif sys.argv[1:] == ["--bound"]:
+        bounds()
     else:
         main(sys.argv[1:] or ["tf1.15", "tf2.21"])
