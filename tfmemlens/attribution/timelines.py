@@ -90,6 +90,8 @@ def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str
     owner = timeline.owners.get(node) or read(node, op)
     if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
+    if purpose == BEFORE and owner.kind is Kind.ACTIVATION:  # the buffer that a variable had when the step began
+        return replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE)
     return owner
 
 
