@@ -36,6 +36,10 @@ E tensorflow/core/common_runtime/executor.cc:390] Executor failed to create kern
         '_class=["loc:@transformer/parallel_0_5/transformer/symbol_modality_1455878_256_2/shared/concat"]](training/gradients/a, training/gradients/b)]]\n',
         {"layer": "transformer/parallel_0_5/transformer/symbol_modality_1455878_256_2/shared", "phase": "gradient", "tensor_bytes": 1455878 * 256 * 4},
     ),
+    "a buffer of DirectML's kernels, as its sources word the message": (
+        "ResourceExhaustedError: OOM when allocating a buffer of 805306368 bytes\n\t [[{{node model/conv2d_3/Conv2D}}]]\n",
+        {"node": "model/conv2d_3/Conv2D", "layer": "model/conv2d_3", "rounded_bytes": 805306368},
+    ),
     "a comparison yields booleans": (
         "ResourceExhaustedError: OOM when allocating tensor with shape[64,1000]\n\t [[Node: acc/Equal = Equal[T=DT_INT64](acc/ArgMax, acc/ArgMax_1)]]\n",
         {"dtype": "bool", "tensor_bytes": 64000},

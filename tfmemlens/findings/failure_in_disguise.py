@@ -1,7 +1,7 @@
 """The message does not say OOM, but it is one.
 
 What it means: a copy to a full GPU ends in `Dst tensor is not initialized`, a kernel launch in `Internal: out of memory`, the driver in
-CUDA_ERROR_OUT_OF_MEMORY, an elementwise kernel in `failed to allocate memory`. None of these carries the list of tensors.
+CUDA_ERROR_OUT_OF_MEMORY, an elementwise kernel in `failed to allocate memory`, one of DirectML's in `OOM when allocating a buffer`. None of these carries the list of tensors.
 When it fires: the failure is one of these.
 What to do: treat it as an OOM. Look at what else runs on the device, then at the batch.
 """
@@ -15,13 +15,12 @@ from tfmemlens.findings._rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.units import human_size
 
 _MEANING = {
     RequestKind.COPY: "the device was full when a tensor was to be copied to it",
     RequestKind.DRIVER: "the driver had no memory left to give",
-    RequestKind.TENSOR: "an elementwise kernel got no memory for its output",
 }
 
 
@@ -29,27 +28,35 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         assert moment.request and moment.incident
         failed = moment.request.failed
-        if failed.kind not in _MEANING or (failed.kind is RequestKind.TENSOR and not _plain(moment)):
+        meaning = _meaning(failed)
+        if meaning is None:
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({tensor_text(moment)})" if failed.shape is not None else f" ({human_size(failed.size)} asked)" if failed.size else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"an out-of-memory error in disguise: {_MEANING[failed.kind]}{size}",
-            because=f"{_MEANING[failed.kind]}{size}, an out-of-memory error in disguise",
+            headline=f"an out-of-memory error in disguise: {meaning}{size}",
+            because=f"{meaning}{size}, an out-of-memory error in disguise",
             bytes=failed.tensor_bytes or (failed.size.bytes if failed.size else None),
             weight=0.2,
             evidence=(Evidence("the message", failed.line),),
             detail=_of_pool(moment) if of_pool else "",
-            remedies=(Remedy("first see whether another process holds the device", "nvidia-smi"), *_remedies(case, moment, of_pool)),
+            remedies=tuple(_remedies(case, moment, of_pool)),
             moment=index,
         )
 
 
-def _plain(moment: Moment) -> bool:
-    """Whether the message is `failed to allocate memory`, which names neither tensor nor allocator."""
-    line = moment.request.failed.line if moment.request else None
-    return line is not None and "failed to allocate memory" in line.text
+def _meaning(failed: FailedRequest) -> str | None:
+    """What the message means; None for one that says itself what it is. Two kernels' messages name neither tensor nor allocator."""
+    if _of_directml(failed):
+        return "a kernel of DirectML got no memory for a buffer of its own"
+    if failed.kind is RequestKind.TENSOR:
+        return "an elementwise kernel got no memory for its output" if failed.line and "failed to allocate memory" in failed.line.text else None
+    return _MEANING.get(failed.kind)
+
+
+def _of_directml(failed: FailedRequest) -> bool:
+    return failed.line is not None and "OOM when allocating a buffer" in failed.line.text
 
 
 def _of_pool(moment: Moment) -> str:
@@ -63,9 +70,12 @@ def _of_pool(moment: Moment) -> str:
 
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     assert moment.request
+    of_directml = _of_directml(moment.request.failed)
+    yield Remedy("first see whether another process holds the device", None if of_directml else "nvidia-smi")
     of_model = moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
     if of_model and moment.request.failed.shape is not None:
         yield Remedy("this is a constant or a weight's first value, which no smaller batch makes smaller: make the layer smaller, or the other layers")
     elif not of_pool:
         yield _levers.smaller_batch(moment)
-    yield Remedy("let TensorFlow grow its pool instead of taking all at start, so that the driver and other libraries find memory", _code.growth(case.api))
+    if not of_directml:
+        yield Remedy("let TensorFlow grow its pool instead of taking all at start, so that the driver and other libraries find memory", _code.growth(case.api))

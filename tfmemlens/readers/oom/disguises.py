@@ -85,6 +85,11 @@ OUTPUT = LineRule(
     "RESOURCE_EXHAUSTED: failed to allocate memory",
     needs="failed to allocate memory",
 )
+BUFFER = LineRule(
+    r"OOM when allocating a buffer of (?P<bytes>\d+) bytes",
+    "ResourceExhaustedError: OOM when allocating a buffer of 805306368 bytes",
+    needs="OOM when allocating a buffer of",
+)
 BARE = LineRule(
     r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED: |\bResource exhausted: ",
     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
@@ -136,7 +141,7 @@ class DisguiseFamily:
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
-        if "OM when allocating" in line.text:
+        if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
         found = self._recognise(line)
         if found is None:
@@ -158,6 +163,8 @@ class DisguiseFamily:
             return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
         if BATCH.search(text):
             return Disguise(line, kind=RequestKind.HOST, what="batch")
+        if found := BUFFER.search(text):  # DirectML's kernels
+            return Disguise(line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"])))
         if found := COPY.search(text):
             return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
         return self._words(text, line)
