@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.readers import inputs
 
 LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
 TEXT = LOG.read_text(encoding="utf-8")
@@ -162,3 +163,8 @@ def test_a_web_page_in_place_of_a_trace_is_called_one(tmp_path: Path) -> None:
     assert any("is a web page" in note.text for note in pipeline.timelines(str(file)).notes)
     file.write_text("<html><pre>OOM when allocating tensor with shape[8,8] and type float on GPU:0</pre></html>\n", encoding="utf-8")
     assert not any("is a web page" in note.text for note in pipeline.explain(str(file)).case.capture.notes)
+
+
+def test_a_directory_where_a_file_is_wanted_is_called_one(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableInput, match="is a directory\n  hint: name a file in it"):
+        inputs.open_input(inputs.Input(str(tmp_path)))

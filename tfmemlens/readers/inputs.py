@@ -124,6 +124,8 @@ def open_input(source: Input) -> Opened:
             file.seek(0)
             return _spooled(source, _unzipped(file))
         return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
+    except IsADirectoryError:
+        raise UnreadableInput(f"{source.path} is a directory", "name a file in it") from None
     except OSError as error:
         raise UnreadableInput(f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions") from None
 
