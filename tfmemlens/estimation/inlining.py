@@ -55,7 +55,7 @@ _OUTPUTS: Mapping[str, tuple[str, ...]] = {
 
 def inlined(graph: Graph, fetches: Sequence[str] = (), calls_stay: bool = False) -> tuple[Graph, tuple[str, ...]]:
     """The graph without functional nodes, and the fetches as they are called in it. `calls_stay`: what Grappler left as a call runs as one."""
-    if not any(_is_functional(node, graph) for node in graph):
+    if not any(_is_functional(node, graph.functions) for node in graph):
         return graph, tuple(fetches)
     found = _Writer(graph.functions, calls_stay)
     for node in graph:
@@ -87,14 +87,14 @@ def _number(reference: str) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _is_functional(node: Node, graph: Graph) -> bool:
+def _is_functional(node: Node, functions: Mapping[str, Graph]) -> bool:
     if node.op in CALLS:
-        return node.attributes.get("f") in graph.functions
+        return node.attributes.get("f") in functions
     if node.op in LOOPS:
-        return node.attributes.get("cond") in graph.functions and node.attributes.get("body") in graph.functions
+        return node.attributes.get("cond") in functions and node.attributes.get("body") in functions
     if node.op in BRANCHES:
-        return node.attributes.get("then_branch") in graph.functions and node.attributes.get("else_branch") in graph.functions
-    return node.op in graph.functions
+        return node.attributes.get("then_branch") in functions and node.attributes.get("else_branch") in functions
+    return node.op in functions
 
 
 @dataclass
@@ -116,7 +116,7 @@ class _Writer:
 
     def add(self, node: Node, depth: int) -> None:
         """A node as it is, or what it stands for."""
-        if depth >= _DEEPEST or not _is_functional(node, Graph({}, self.functions)):
+        if depth >= _DEEPEST or not _is_functional(node, self.functions):
             self.nodes[node.name] = node
         elif node.op in LOOPS:
             self._loop(node, depth)
