@@ -90,9 +90,12 @@ def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str
     owner = timeline.owners.get(node) or read(node, op)
     if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
-    if purpose == BEFORE and owner.kind is Kind.ACTIVATION:  # the buffer that a variable had when the step began
-        return replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE)
-    return owner
+    return _of_variable(owner) if purpose == BEFORE else owner
+
+
+def _of_variable(owner: Owner) -> Owner:
+    """What was there before the step under the name of no slot or constant is a variable's buffer, no op's output."""
+    return replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE) if owner.kind is Kind.ACTIVATION else owner
 
 
 def _standing(timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]) -> list[tuple[Allocation, Owner]]:
@@ -138,8 +141,8 @@ def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) ->
         owner = replace(owner, kind=Kind.CONSTANT)
     elif owner.kind is Kind.ACTIVATION and _ELEMENT.search(f"{op or ''} {source}"):
         owner = replace(owner, kind=Kind.LOOP_STACK)  # a slice that the array cut without a record of it
-    elif owner.kind is Kind.ACTIVATION:
-        owner = replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE)
+    else:
+        owner = _of_variable(owner)
     return replace(row, node=source, op=op), owner
 
 
