@@ -3,14 +3,13 @@
 Writes OUTPUT.pb (RunMetadata, FULL_TRACE, with partition graphs) and OUTPUT.truth.json: the peak of just this step, and every variable with its slots.
 TensorFlow 2.5 and later are asked directly; before that only one step is run, so that the MaxInUse which a last impossible request brings up is its own.
 """
-import json
 import sys
 
 import numpy as np
 
 import common_models_v1
 from oom_kit import tf, tf1
-from trace_session import memory_info, refused
+from trace_session import keep, memory_info, refused
 
 VARIABLE = dict(use_resource=True) if tf.__version__.startswith("2") else {}
 
@@ -150,11 +149,7 @@ def main():
             session.run(fetches, feed, options=options, run_metadata=metadata)
         if memory_info():
             truth.update(max_in_use_bytes=memory_info()["peak"], how="reset_memory_stats and get_memory_info around the traced step alone")
-        with open(output + ".pb", "wb") as out:
-            out.write(metadata.SerializeToString())
-        with open(output + ".truth.json", "w") as out:
-            json.dump(truth, out, indent=1, sort_keys=True)
-            out.write("\n")
+        keep(output, metadata, truth)
         refused(session, huge)
 
 

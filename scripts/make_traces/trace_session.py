@@ -47,6 +47,15 @@ def refused(session, huge):
         print("refused as wanted: %s" % type(error).__name__)
 
 
+def keep(output, metadata, truth):
+    """Write the traced step, and beside it what the run knows of itself."""
+    with open(output + ".pb", "wb") as out:
+        out.write(metadata.SerializeToString())
+    with open(output + ".truth.json", "w") as out:
+        json.dump(truth, out, indent=1, sort_keys=True)
+        out.write("\n")
+
+
 def main():
     output, model = sys.argv[1:3]
     optimizer_name, steps = "adam", STEPS
@@ -81,11 +90,7 @@ def main():
         after = memory_info()
         if before and after and after["peak"]:
             truth.update(in_use_before_bytes=before["current"], max_in_use_bytes=after["peak"], how="reset_memory_stats and get_memory_info around the traced step alone")
-        with open(output + ".pb", "wb") as out:
-            out.write(metadata.SerializeToString())
-        with open(output + ".truth.json", "w") as out:
-            json.dump(truth, out, indent=1, sort_keys=True)
-            out.write("\n")
+        keep(output, metadata, truth)
         refused(session, huge)
 
 
