@@ -7,10 +7,11 @@ from types import ModuleType
 import pytest
 
 from tfmemlens import cli, discovery, findings, renderers
+from tfmemlens.renderers import export
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
-RENDERERS = discovery.plugins(renderers, "render")
+RENDERERS = {f"{room.__name__}.{slug}": module for room in (renderers, export) for slug, module in discovery.plugins(room, "render").items()}
 
 
 @pytest.mark.parametrize("slug", RULES)

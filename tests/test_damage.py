@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tests.mangling import MANGLERS
 from tfmemlens import pipeline
-from tfmemlens.renderers.json_document import document
+from tfmemlens.renderers.json.report_document import document
 
 LOGS = sorted(path for path in (SAMPLES / "oom_log").glob("*") if path.name.endswith((".txt", ".txt.gz")))
 

@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "tfmemlens"
-BASE = {"model", "units", "errors", "collector"}
+BASE = {"model", "units", "errors", "garbage"}
 ALLOWED = {
     "units": set(),
     "errors": set(),
-    "collector": set(),
+    "garbage": set(),
     "progress": set(),
     "model": {"units", "errors"},
     "discovery": set(),
-    "costs": BASE,
-    "readers": BASE | {"costs", "discovery", "progress", "schema"},
-    "attribution": BASE | {"costs"},
-    "findings": BASE | {"costs", "discovery"},
-    "renderers": BASE | {"costs", "discovery"},
-    "estimation": BASE | {"costs"},
+    "knowledge": BASE,
+    "readers": BASE | {"knowledge", "discovery", "progress", "schema"},
+    "attribution": BASE | {"knowledge"},
+    "findings": BASE | {"knowledge", "discovery"},
+    "renderers": BASE | {"knowledge", "discovery"},
+    "estimation": BASE | {"knowledge"},
+    "what_if": BASE | {"knowledge", "estimation"},
     "pipeline": BASE | {"readers", "attribution", "findings", "renderers", "estimation"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -50,7 +51,7 @@ def test_a_stage_imports_no_other_stage(file: Path) -> None:
 
 def test_the_rule_sees_a_violation(tmp_path: Path) -> None:
     culprit = tmp_path / "culprit.py"
-    culprit.write_text("def f():\n    from tfmemlens.findings import rules\n    import tfmemlens.readers.inputs\n")
+    culprit.write_text("def f():\n    from tfmemlens.findings import rules\n    import tfmemlens.readers.gathering.inputs\n")
     assert imported(culprit) == {"findings", "readers"}
 
 

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from tests import fuzzing
 from tfmemlens import pipeline
-from tfmemlens.renderers import json_document, markdown, terminal
-from tfmemlens.renderers._view import View
+from tfmemlens.renderers import terminal
+from tfmemlens.renderers.export import markdown
+from tfmemlens.renderers.json import report_document
+from tfmemlens.renderers.terminal._view import View
 
 BODIES = fuzzing.bodies()
 SETTINGS = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -25,7 +27,7 @@ def check(text: str) -> None:
         terminal.render(report, View(all_moments=True)),
         terminal.render(report, View(unicode=False, width=60)),
         markdown.render(report, View()),
-        json_document.render(report),
+        report_document.render(report),
     ]
     assert all(pages)
     for moment in report.case.moments:

@@ -11,7 +11,7 @@ from tfmemlens import pipeline
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
-from tfmemlens.model.settings import MODES, Settings
+from tfmemlens.model.settings import MODES, StepSettings
 from tfmemlens.model.tensor import parse_shape
 
 
@@ -65,10 +65,10 @@ def estimate(
     if mode not in MODES:
         raise UsageError(f"the mode {mode} is not known", f"one of {', '.join(MODES)}")
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
-    settings = Settings(batch, optimizer, dtype, mode == "training", device, limit_bytes, {"": shape} if shape else {}, sequence=sequence)
+    settings = StepSettings(batch, optimizer, dtype, mode == "training", device, limit_bytes, {"": shape} if shape else {}, sequence=sequence)
     described = model
     if hasattr(model, "to_json"):
-        from tfmemlens.readers.networks import of_text
+        from tfmemlens.readers.keras_models import of_text
 
         described = of_text(model.to_json(), getattr(model, "name", "model"))
     report = pipeline.report(pipeline.estimate(described, settings))

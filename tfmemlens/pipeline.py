@@ -8,16 +8,16 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, findings, readers
-from tfmemlens.collector import uncollected
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.garbage import without_gc
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Case
 from tfmemlens.model.layout import LayoutTrial
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
-from tfmemlens.model.settings import Settings
-from tfmemlens.readers import inputs
-from tfmemlens.readers import steps as traced
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import traced_steps as traced
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +43,7 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
     """
     chosen = inputs.resolve(source)
     if readers.describes_a_model(chosen):
-        return estimate(chosen[0].path, Settings.of(hints))
+        return estimate(chosen[0].path, StepSettings.of(hints))
     return traced.read(source, hints, logs=True)
 
 
@@ -59,22 +59,22 @@ def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: s
     return replace(found, timelines=kept, incidents=() if kept else found.incidents)
 
 
-def estimate(model: Input | Network, settings: Settings = Settings(), python: str | None = None) -> Capture:
+def estimate(model: Input | Network, settings: StepSettings = StepSettings(), python: str | None = None) -> Capture:
     """A step of a model that never ran, as a capture: its timeline is predicted. `python` runs `module:function`, when the model is one."""
-    from tfmemlens.estimation import models
-    from tfmemlens.readers import networks
+    from tfmemlens.estimation.keras_step import capture
+    from tfmemlens.readers import keras_models
 
-    network = networks.read(model, python) if isinstance(model, str | PathLike) else model
-    return models.capture(network, settings)
+    network = keras_models.read(model, python) if isinstance(model, str | PathLike) else model
+    return capture.capture(network, settings)
 
 
-def estimate_graph(path: Input, settings: Settings = Settings(), fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
+def estimate_graph(path: Input, settings: StepSettings = StepSettings(), fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
     """The same for a training graph in a file: its ops are thought through one by one."""
-    from tfmemlens.estimation import graphs
+    from tfmemlens.estimation.graph_step import capture
     from tfmemlens.model.capture import Source
-    from tfmemlens.readers import graph_file
+    from tfmemlens.readers.formats import graph_file
 
-    return graphs.capture(graph_file.read_graph(path), Source(str(path), ("graph-def",), "tensorflow"), settings, fetches, recorded)
+    return capture.capture(graph_file.read_graph(path), Source(str(path), ("graph-def",), "tensorflow"), settings, fetches, recorded)
 
 
 def steps(source: Input | Iterable[Input]) -> list[TracedStep]:
@@ -84,7 +84,8 @@ def steps(source: Input | Iterable[Input]) -> list[TracedStep]:
 
 def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
     """The capture of a RunMetadata object that is in memory already, TensorFlow's or ours, with the graph of a file."""
-    from tfmemlens.readers import graph_file, graph_join, run_metadata
+    from tfmemlens.readers.formats import graph_file, run_metadata
+    from tfmemlens.readers.graphs import graph_join
 
     found = run_metadata.capture_of(message, "RunMetadata")
     return graph_join.join(found, graph_file.read_graph(graph)) if graph is not None else found
@@ -92,8 +93,8 @@ def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
 
 def plot(found: Capture, by: str = "kind", at: str | None = None) -> Figure:
     """The step with the highest peak as a matplotlib figure."""
-    from tfmemlens.attribution.series import stacked
-    from tfmemlens.renderers import plot as picture
+    from tfmemlens.attribution.moments.stacked_curve import stacked
+    from tfmemlens.renderers.export import plot as picture
 
     highest = replace(found, timelines=(max(found.timelines, key=lambda timeline: timeline.peak_bytes),), incidents=())
     return picture.figure(report(highest, at), stacked(highest.timelines[0], by), by)
@@ -101,8 +102,8 @@ def plot(found: Capture, by: str = "kind", at: str | None = None) -> Figure:
 
 def export(found: Capture, form: str) -> str:
     """The capture in another viewer's format: `chrome-trace` or `speedscope`."""
-    from tfmemlens.attribution.series import stacked
-    from tfmemlens.renderers import chrome_trace, speedscope
+    from tfmemlens.attribution.moments.stacked_curve import stacked
+    from tfmemlens.renderers.export import chrome_trace, speedscope
 
     if form == "speedscope":
         return speedscope.render(report(found))
@@ -110,10 +111,10 @@ def export(found: Capture, form: str) -> str:
     return chrome_trace.render(report(ordered), stacked(ordered.timelines[0]))
 
 
-@uncollected
+@without_gc
 def page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str | None = None) -> Page:
     """The HTML page's content: a tab for each group of inputs, and what changed from the first to each other."""
-    from tfmemlens.attribution.ledger import ledger_of
+    from tfmemlens.attribution.moments.ledger import ledger_of
     from tfmemlens.model.page import Page, Tab
 
     found = [_seen(group, hints, device) for group in groups]
@@ -182,7 +183,7 @@ def layout_report(found: Capture, trials: Iterable[tuple[str, str, Capture | Non
 
 def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
     """The capture of a file that holds a graph. Raises UnreadableInput."""
-    from tfmemlens.readers import graph_file
+    from tfmemlens.readers.formats import graph_file
 
     found = capture(graph_file.saved_model_file(str(source)) or source, hints)
     if found.graph is None:
@@ -190,7 +191,7 @@ def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
     return found
 
 
-@uncollected
+@without_gc
 def report(found: Capture, at: str | None = None) -> Report:
     """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another moment than the peak."""
     return findings.examine(attribution.attribute(found, at))

@@ -1,4 +1,4 @@
-"""Confront the formulas of `tfmemlens.costs.convolution` with real TensorFlow: predicted and measured bytes of many convolutions.
+"""Confront the formulas of `tfmemlens.knowledge.convolution` with real TensorFlow: predicted and measured bytes of many convolutions.
 
     TFMEMLENS_ENVS=... python scripts/benchmarks/convolution.py [--write FILE] [--only TEXT] [--versions tf1.10 tf1.15 tf2.21]
 
@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tfmemlens.costs.convolution.passes import passes
-from tfmemlens.model.convolution import Convolution, ConvolutionKind, Need, Setting
+from tfmemlens.knowledge.convolution.passes import passes
+from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty
 
 HERE = Path(__file__).parent
@@ -181,7 +181,7 @@ def convolution_of(line: dict[str, Any]) -> Convolution:
 def predicted(line: dict[str, Any]) -> Need:
     """What the formulas say of this line beside its output."""
     version = tuple(int(part) for part in line["tf"].split(".")[:2])
-    where = Setting((version[0], version[1]), int(line["threads"]), onednn=line["onednn"] == "1", l3_bytes=int(line["l3_bytes"]))
+    where = ConvolutionSetting((version[0], version[1]), int(line["threads"]), onednn=line["onednn"] == "1", l3_bytes=int(line["l3_bytes"]))
     if line["kind"] == "patches":
         return Need(0, True, Certainty.EXACT, "the output is all there is")
     found = passes(convolution_of(line), where)

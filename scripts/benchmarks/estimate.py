@@ -13,12 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tfmemlens.costs.networks import complete
-from tfmemlens.estimation import optimizers
-from tfmemlens.estimation.models import error_share
-from tfmemlens.estimation.prediction import predict
-from tfmemlens.model.settings import Settings
-from tfmemlens.readers.networks._documents import network_of
+from tfmemlens.estimation.keras_step import optimizers
+from tfmemlens.estimation.keras_step.capture import error_share
+from tfmemlens.estimation.keras_step.prediction import predict
+from tfmemlens.knowledge.keras_layers.model_types import complete
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.keras_models._documents import network_of
 
 HERE = Path(__file__).parent
 BATCHES = {
@@ -63,7 +63,7 @@ def compare(path):
         name, batch, optimizer, mode = key.split("/")
         network = network_of(json.loads(told["models"][name]), name)
         training = mode != "inference"
-        settings = Settings(int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4)
+        settings = StepSettings(int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4)
         found = predict(network, settings)
         predicted = found.timeline.peak_bytes
         middle, low, high = statistics.median(run["peaks"]), min(run["peaks"]), max(run["peaks"])

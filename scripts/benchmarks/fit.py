@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tfmemlens.fitting import fit_report
 from tfmemlens.model.capture import Hints
+from tfmemlens.use_cases.fit import fit_report
 
 HERE = Path(__file__).parent
 ENVS = Path(os.environ.get("TFMEMLENS_ENVS", Path.home() / ".cache/tfmemlens/envs"))

@@ -19,8 +19,8 @@ from typing import Any
 from fit import ENVS, HERE
 from simulate import GRAPHS, summary
 
-from tfmemlens.estimation.session import of_graph
-from tfmemlens.readers.graph_file import read_graph
+from tfmemlens.estimation.graph_step.session import of_graph
+from tfmemlens.readers.formats.graph_file import read_graph
 
 RESULTS = HERE / "keras_graphs_results.json"
 MODELS = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tfmemlens
-from tfmemlens.readers.step_stats import keeps_memory
+from tfmemlens.readers.timelines.step_stats import keeps_memory
 from tfmemlens.schema import parse
 
 ENVS = Path(os.environ.get("TFMEMLENS_ENVS", Path.home() / ".cache/tfmemlens/envs"))

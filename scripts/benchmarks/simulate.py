@@ -17,10 +17,10 @@ from pathlib import Path
 
 from fit import run
 
-from tfmemlens.estimation.session import of_graph
+from tfmemlens.estimation.graph_step.session import of_graph
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.readers.graph_file import read_graph
+from tfmemlens.readers.formats.graph_file import read_graph
 
 GRAPHS = Path(os.environ.get("TFMEMLENS_GRAPHS", tempfile.gettempdir())) / "tfmemlens-graphs"
 RESULTS = Path(__file__).with_name("simulate_results.json")

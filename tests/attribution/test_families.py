@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.attribution.families import owner_like
-from tfmemlens.attribution.names import owner_of
+from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.attribution.names.owner_cache import owner_like
 
 TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*") if "no-memory" not in path.name)
 LOGS = sorted((SAMPLES / "oom_log").glob("*.txt"))

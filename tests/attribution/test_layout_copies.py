@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
-from tfmemlens.attribution.layout_copies import study
+from tfmemlens.attribution.layout_pass.copies import study
 from tfmemlens.model.layout import CAUSES, LayoutCopy, LayoutStudy
-from tfmemlens.readers.graph_file import read_graph
+from tfmemlens.readers.formats.graph_file import read_graph
 from tfmemlens.recording.grappler import NATIVE
 
 TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tfmemlens.attribution.layout_copies import study
+from tfmemlens.attribution.layout_pass.copies import study
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.layout import CAUSES
 from tfmemlens.model.tensor import Constant

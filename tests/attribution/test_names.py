@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmemlens.attribution.names import owner_of
+from tfmemlens.attribution.names.node_names import owner_of
 
 NAMES = """
 # what the user wrote

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import row, timeline
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.attribution.phases import phases
+from tfmemlens.attribution.moments.phases import phases
 
 
 def spans(*rows: tuple[str, float, float]) -> list[tuple[str, float]]:

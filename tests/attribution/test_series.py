@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import row, timeline
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.attribution.series import BASELINE, OTHERS, stacked
+from tfmemlens.attribution.moments.stacked_curve import BASELINE, OTHERS, stacked
 
 TRACES = sorted((SAMPLES / "run_metadata").glob("*-lenet.pb*"))
 LIVES = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=12)

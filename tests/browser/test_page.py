@@ -12,7 +12,7 @@ import tfmemlens
 from tests.browser.conftest import Open, Tab
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.attribution.ledger import ledger_of
+from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.model import page as model
 from tfmemlens.units import human
 

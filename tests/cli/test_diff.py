@@ -18,7 +18,7 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.difference import matched, plain
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
-from tfmemlens.renderers import difference_json
+from tfmemlens.renderers.json import difference_document
 
 LENET_15, LENET_21 = "sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/run_metadata/2.21-lenet.pb"
 STEPS = SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents"
@@ -55,7 +55,7 @@ def test_nothing_changes_against_itself(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_larger_batch_grows_activations_and_no_weights() -> None:
     """The same step traced at batch 64 and 256."""
     small, large = (pipeline.report(pipeline.timelines(STEPS, Hints(tag=tag))).case for tag in ("step000", "step002"))
-    found = difference_json.document(pipeline.compare(small, large))
+    found = difference_document.document(pipeline.compare(small, large))
     balances(found)
     kinds = {entry["kind"]: entry for entry in found["kinds"]}
     assert kinds["activation"]["after_bytes"] == 4 * kinds["activation"]["before_bytes"]

@@ -11,7 +11,8 @@ from tests.models import document
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
-from tfmemlens.readers import describes_a_model, inputs
+from tfmemlens.readers import describes_a_model
+from tfmemlens.readers.gathering import inputs
 
 KERAS = "sample_models/files-2.21/small.keras"
 

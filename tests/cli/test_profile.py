@@ -12,7 +12,7 @@ import pytest
 from tests.builders import row, timeline
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.attribution.timelines import standing_of
+from tfmemlens.attribution.moments.timelines import standing_of
 from tfmemlens.cli.main import main
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Kind

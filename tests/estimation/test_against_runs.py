@@ -12,9 +12,9 @@ import statistics
 import pytest
 
 from tests.models import gzipped
-from tfmemlens.estimation.prediction import predict
-from tfmemlens.model.settings import Settings
-from tfmemlens.readers.networks._documents import network_of
+from tfmemlens.estimation.keras_step.prediction import predict
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.keras_models._documents import network_of
 
 QUICK = (
     "lenet", "perceptron", "vgg", "swish", "unet", "autoencoder", "volume", "text", "transformer", "lstm", "gru", "mobilenet", "xception",
@@ -29,7 +29,7 @@ def errors(version: str, mode: str) -> list[float]:
     for key, run in told["runs"].items():
         name, batch, optimizer, how = key.split("/")
         if how == mode and name in QUICK:
-            settings = Settings(int(batch), optimizer, training=how != "inference", workers=1 if how.endswith("-1") else 4)
+            settings = StepSettings(int(batch), optimizer, training=how != "inference", workers=1 if how.endswith("-1") else 4)
             predicted = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.peak_bytes
             found.append(abs(predicted / statistics.median(run["peaks"]) - 1))
     return found
@@ -63,7 +63,7 @@ def test_predictions_are_near(version: str, mode: str, median: float, ninety: fl
 )
 def test_what_profiles_showed_is_there(version: str, name: str, batch: int, optimizer: str, mode: str) -> None:
     told = gzipped(f"peaks-{version}.json.gz")
-    settings = Settings(batch, optimizer, training=mode != "inference", workers=1 if mode.endswith("-1") else 4)
+    settings = StepSettings(batch, optimizer, training=mode != "inference", workers=1 if mode.endswith("-1") else 4)
     predicted = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.peak_bytes
     assert abs(predicted / statistics.median(told["runs"][f"{name}/{batch}/{optimizer}/{mode}"]["peaks"]) - 1) < 0.05
 
@@ -77,7 +77,7 @@ def test_weights_and_slots_stand_as_measured(version: str) -> None:
         name, batch, optimizer, mode = key.split("/")
         if mode == "inference" and name in QUICK and run["before"] > 1 << 20:
             compared += 1
-            settings = Settings(int(batch), optimizer, training=False)
+            settings = StepSettings(int(batch), optimizer, training=False)
             found = predict(network_of(json.loads(told["models"][name]), name), settings)
             stands = found.timeline.baseline_bytes - sum(value.bytes for value in found.step.inputs)  # a batch comes with each call
             assert abs(stands / run["before"] - 1) < 0.1, key

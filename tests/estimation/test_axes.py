@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import MIB, row, timeline
-from tfmemlens.estimation.axes import Marks, batch_axis, marks_of
-from tfmemlens.estimation.scaling import Scale, laws_of
+from tfmemlens.estimation.batch_scaling.axes import Marks, batch_axis, marks_of
+from tfmemlens.estimation.batch_scaling.scaling import Scale, laws_of
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import TensorType
 

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models import small
-from tfmemlens.costs.bfc import Pool
-from tfmemlens.estimation.execution import run
-from tfmemlens.estimation.prediction import predict
-from tfmemlens.estimation.tape import Tape
+from tfmemlens.estimation.keras_step.prediction import predict
+from tfmemlens.estimation.keras_step.schedule import run
+from tfmemlens.estimation.keras_step.tape import Tape
+from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.settings import Settings
-from tfmemlens.readers.networks._documents import network_of
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.keras_models._documents import network_of
 
 NAMES = sorted(name for name in small("2.21") if name != "volumes")
 
@@ -88,7 +88,7 @@ def test_what_nobody_reads_is_not_made() -> None:
 @settings(max_examples=40, deadline=None)
 def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) -> None:
     """Chunks at the peak add up to it, nothing is lost, and weights and slots stand before the step as after it."""
-    found = predict(network_of(small("2.21")[name]["json"], name), Settings(batch, optimizer, workers=workers))
+    found = predict(network_of(small("2.21")[name]["json"], name), StepSettings(batch, optimizer, workers=workers))
     timeline = found.timeline
     assert timeline.peak_bytes >= timeline.baseline_bytes > 0
     alive = sum(timeline.table.size_bytes[row] for row in timeline.alive_after(timeline.peak_index))
@@ -102,14 +102,14 @@ def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) 
 @settings(max_examples=20, deadline=None)
 def test_a_much_larger_batch_needs_more(name: str, batch: int) -> None:
     network = network_of(small("2.21")[name]["json"], name)
-    few, many = (predict(network, Settings(size, "sgd", training=False)).timeline.peak_bytes for size in (batch, 8 * batch))
+    few, many = (predict(network, StepSettings(size, "sgd", training=False)).timeline.peak_bytes for size in (batch, 8 * batch))
     assert many > few
 
 
 def test_training_needs_more_than_inference_and_adam_more_than_sgd() -> None:
     network = network_of(small("2.21")["lenet"]["json"], "lenet")
-    inference = predict(network, Settings(64, training=False)).timeline.peak_bytes
-    sgd, adam = (predict(network, Settings(64, name)).timeline.peak_bytes for name in ("sgd", "adam"))
+    inference = predict(network, StepSettings(64, training=False)).timeline.peak_bytes
+    sgd, adam = (predict(network, StepSettings(64, name)).timeline.peak_bytes for name in ("sgd", "adam"))
     assert inference < sgd < adam
 
 
@@ -119,7 +119,7 @@ def test_labels_of_a_vocabulary_are_numbers() -> None:
         "class_name": "Sequential",
         "config": {"name": "lm", "layers": [{"class_name": "Dense", "config": {"name": "logits", "units": 32000, "batch_input_shape": [None, 16, 8]}}]},
     }
-    found = predict(network_of(document, "lm"), Settings(4, "sgd"))
+    found = predict(network_of(document, "lm"), StepSettings(4, "sgd"))
     assert [value.dtype for value in found.step.inputs] == ["float32", "int32"]
 
 
@@ -127,4 +127,4 @@ def test_a_compiled_loss_decides() -> None:
     document = small("2.21")["lenet"]["json"]
     for loss, dtype in (("sparse_categorical_crossentropy", "int32"), ("mse", "float32")):
         network = network_of({**document, "compile_config": {"optimizer": "sgd", "loss": loss}}, "lenet")
-        assert predict(network, Settings(4)).step.inputs[-1].dtype == dtype
+        assert predict(network, StepSettings(4)).step.inputs[-1].dtype == dtype

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfmemlens.costs.bfc import Pool
-from tfmemlens.estimation.executor import Executor
-from tfmemlens.estimation.tokens import Memory, Token
+from tfmemlens.estimation.graph_step.executor import Executor
+from tfmemlens.estimation.graph_step.tokens import Memory, Token
+from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import Constant
 

@@ -16,15 +16,15 @@ from tests.renderers.report_schema import FIT, REPORT
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.recompute import plan
-from tfmemlens.fitting import fit_report, known_of
+from tfmemlens.estimation.batch_scaling.recompute import plan
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph
-from tfmemlens.readers.typed_graph import graph_with_types
+from tfmemlens.readers.graphs.graph_types import graph_with_types
 from tfmemlens.schema import parse
 from tfmemlens.units import MIB
+from tfmemlens.use_cases.fit import fit_report, known_of
 
 STEPS = SAMPLES / "fit"
 UNET, LENET = "sample_traces/fit/1.15-unet-b4.pb.gz", "sample_traces/fit/1.15-lenet-b64.pb.gz"

@@ -12,11 +12,11 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.session import candidates, of_graph
+from tfmemlens.estimation.graph_step.session import candidates, of_graph
 from tfmemlens.model.graph import Graph, Node
-from tfmemlens.model.settings import Settings
+from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.tensor import Constant
-from tfmemlens.readers.graph_file import read_graph
+from tfmemlens.readers.formats.graph_file import read_graph
 
 STEPS = SAMPLES / "fit"
 GRAPHS = sorted(STEPS.glob("*.meta.gz"))
@@ -147,8 +147,8 @@ def test_a_loop_runs_as_often_as_its_condition_says(iterations: int) -> None:
 
 
 def test_inference_of_a_graph_without_updates() -> None:
-    found = pipeline.estimate_graph(UNET, Settings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"])
-    training = pipeline.estimate_graph(UNET, Settings(2), ["Adam"])
+    found = pipeline.estimate_graph(UNET, StepSettings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"])
+    training = pipeline.estimate_graph(UNET, StepSettings(2), ["Adam"])
     assert found.timelines[0].peak_bytes < training.timelines[0].peak_bytes
 
 

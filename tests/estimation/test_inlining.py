@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.captures import check, effects, is_function, with_variables
-from tfmemlens.estimation.inlining import inlined, unchained
-from tfmemlens.estimation.session import of_graph
+from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
+from tfmemlens.estimation.graph_step.inlining import inlined, unchained
+from tfmemlens.estimation.graph_step.session import of_graph
 from tfmemlens.model.graph import Graph, Node, Signature
 from tfmemlens.model.tensor import Constant, TensorType
 

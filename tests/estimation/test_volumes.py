@@ -10,12 +10,12 @@ import pytest
 
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.estimation import volumes
-from tfmemlens.estimation.volumes import Cache, Gradient
-from tfmemlens.fitting import known_of
+from tfmemlens.estimation.batch_scaling import conv3d_cache
+from tfmemlens.estimation.batch_scaling.conv3d_cache import Cache, Gradient
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.fit import Scale
 from tfmemlens.units import MIB
+from tfmemlens.use_cases.fit import known_of
 
 with (SAMPLES / "convolution" / "measured.csv").open(newline="", encoding="utf-8") as saved:
     GRADIENTS = [
@@ -37,9 +37,9 @@ def gradient(line: dict[str, Any]) -> Gradient:
 def test_the_cache_is_told_and_the_buffer_follows(line: dict[str, Any]) -> None:
     found, l3, measured = gradient(line), int(line["l3_bytes"]), int(line["largest_bytes"])
     if not (found.of_input and found.conv.batch == 1):
-        low, high = volumes.told(found.conv, measured)
+        low, high = conv3d_cache.told(found.conv, measured)
         assert low <= l3 <= high
-    most, least = volumes.most_and_least(found, Cache(l3, l3), found.conv.batch)
+    most, least = conv3d_cache.most_and_least(found, Cache(l3, l3), found.conv.batch)
     assert most(found.conv.batch) == least(found.conv.batch) == measured
 
 
@@ -49,12 +49,12 @@ def test_some_runs_have_buffers_and_some_have_none() -> None:
 
 
 def test_a_step_of_one_volume_leaves_the_cache_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(volumes, "this_machines_cache_bytes", lambda: None)
+    monkeypatch.setattr(conv3d_cache, "this_machines_cache_bytes", lambda: None)
     capture = pipeline.timelines(SAMPLE, Hints(types=True))
     known = known_of(capture, Hints())
     assert known.remark and "only that it has more than" in known.remark
     assert known.step.least_bytes(64) < known.step.peak_bytes(64)
-    monkeypatch.setattr(volumes, "this_machines_cache_bytes", lambda: 32 * MIB)
+    monkeypatch.setattr(conv3d_cache, "this_machines_cache_bytes", lambda: 32 * MIB)
     sure = known_of(capture, Hints())
     assert sure.remark and "this machine's, 32.00 MiB" in sure.remark
     assert sure.step.peak_bytes(64) <= known.step.peak_bytes(64)

@@ -11,7 +11,7 @@ from tests.builders import MIB, capture, row, timeline
 from tests.conftest import SAMPLES
 from tests.findings.logs import CPU, oom
 from tfmemlens import pipeline
-from tfmemlens.costs.convolution import cpu_backward, filters_of, most_bytes, volume_kernels_of
+from tfmemlens.knowledge.convolution import cpu_backward, filters_of, most_bytes, volume_kernels_of
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.finding import Certainty, Finding
 

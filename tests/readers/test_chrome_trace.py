@@ -14,8 +14,8 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.timeline import CurveSource
-from tfmemlens.readers import json_events
-from tfmemlens.readers.chrome_trace import sniff_text
+from tfmemlens.readers.bytes import json_events
+from tfmemlens.readers.formats.chrome_trace import sniff_text
 
 FOLDER = SAMPLES / "chrome_trace"
 WITH_MEMORY = sorted(FOLDER.glob("*-memory.timeline.json*"))
@@ -106,7 +106,7 @@ def test_pieces_of_any_size_give_the_same_events(piece: int, cut: float) -> None
     import io
     from unittest.mock import patch
 
-    from tfmemlens.readers.inputs import Opened
+    from tfmemlens.readers.gathering.inputs import Opened
 
     events = [{"ph": "X", "name": f"é{number}", "args": {"x": "]}[{" * number}} for number in range(30)]
     raw = json.dumps({"traceEvents": events}, ensure_ascii=False).encode()

@@ -12,7 +12,7 @@ from google.protobuf import text_format
 from tests.conftest import SAMPLES
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.tensor import Constant, TensorType
-from tfmemlens.readers.graph_file import kind_of, read_graph
+from tfmemlens.readers.formats.graph_file import kind_of, read_graph
 from tfmemlens.schema import message
 
 

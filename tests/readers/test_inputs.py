@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.readers import inputs
+from tfmemlens.readers.gathering import inputs
 
 LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
 TEXT = LOG.read_text(encoding="utf-8")

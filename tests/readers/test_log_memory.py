@@ -16,7 +16,7 @@ from tfmemlens.errors import UsageError
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import BaselineSource, CurveSource
-from tfmemlens.readers import steps
+from tfmemlens.readers.gathering import traced_steps
 from tfmemlens.renderers import terminal
 
 ALL = sorted((SAMPLES / "log_memory").glob("*.log*"))
@@ -114,7 +114,7 @@ def test_a_function_has_no_steps_but_all_its_allocations(tmp_path: Path) -> None
     kinds = {str(group.name): group.total_bytes for group in pipeline.report(found).case.moments[0].attribution.by("kind")}
     assert kinds["parameter"] >= 4 * (256 * 512 + 512 * 16)
     assert kinds["input"] == 65536
-    assert [step.tag for step in steps.find(sample)] == ["2.21-function"]
+    assert [step.tag for step in traced_steps.find(sample)] == ["2.21-function"]
 
 
 @pytest.mark.parametrize("told", [oom("64,256,256,2"), dump(32, 400, 300)], ids=("sentence", "dump"))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from tests.models import FOLDER, small
 from tfmemlens import pipeline
-from tfmemlens.costs.networks import complete
 from tfmemlens.errors import TfmemlensError, UnreadableInput
-from tfmemlens.model.settings import Settings
-from tfmemlens.readers import networks
-from tfmemlens.readers.networks._documents import network_of
+from tfmemlens.knowledge.keras_layers.model_types import complete
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers import keras_models
+from tfmemlens.readers.keras_models._documents import network_of
 
 WHOLE = ["files-2.11/small.json", "files-2.11/small.h5", "files-2.11/saved_model", "files-2.21/small.json", "files-2.21/small.h5", "files-2.21/small.keras"]
 WEIGHTS = ["files-2.11/small.weights.h5", "files-2.21/small.weights.h5", "files-2.21/saved_model"]
@@ -27,7 +27,7 @@ WEIGHTS = ["files-2.11/small.weights.h5", "files-2.21/small.weights.h5", "files-
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_every_format_gives_the_same_model(name: str) -> None:
-    network = complete(networks.read(FOLDER / name))
+    network = complete(keras_models.read(FOLDER / name))
     assert [(layer.name, layer.parameters) for layer in network] == [("x", 0), ("first", 28), ("norm", 16), ("second", 30), ("both", 0), ("out", 77)]
     assert network["both"].inbound == ((network["norm"].name, 0, 0), ("second", 0, 0))
     assert network.optimizer in (None, "RMSprop", "rmsprop")
@@ -35,19 +35,19 @@ def test_every_format_gives_the_same_model(name: str) -> None:
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights_alone_still_count(name: str) -> None:
-    network = networks.read(FOLDER / name)
+    network = keras_models.read(FOLDER / name)
     assert network.dialect == "variables"
     assert network.parameters == 151
 
 
 def test_a_model_file_knows_its_optimizer() -> None:
-    assert networks.read(FOLDER / "files-2.21/small.keras").optimizer == "rmsprop"
-    assert networks.read(FOLDER / "files-2.11/small.h5").optimizer == "RMSprop"
+    assert keras_models.read(FOLDER / "files-2.21/small.keras").optimizer == "rmsprop"
+    assert keras_models.read(FOLDER / "files-2.11/small.h5").optimizer == "RMSprop"
 
 
 @pytest.mark.parametrize("name", ["files-2.11/own.h5", "files-2.21/own.keras"])
 def test_weights_of_the_users_own_layer_are_those_in_the_file(name: str) -> None:
-    network = complete(networks.read(FOLDER / name))
+    network = complete(keras_models.read(FOLDER / name))
     assert (network["mine"].parameters, network["out"].parameters) == (35, 12)
     assert "its weights are those in the file" in (network["mine"].problem or "")
 
@@ -56,7 +56,7 @@ def test_a_json_text_within_a_json_text(tmp_path: Path) -> None:
     """`json.dump(model.to_json(), file)` is what many write."""
     target = tmp_path / "model.json"
     target.write_text(json.dumps((FOLDER / "files-2.11/small.json").read_text(encoding="utf-8")), encoding="utf-8")
-    assert complete(networks.read(target)).parameters == 151
+    assert complete(keras_models.read(target)).parameters == 151
 
 
 @pytest.mark.parametrize("name", [*(name for name in WHOLE if "saved" not in name), "files-2.21/small.weights.h5"])
@@ -66,7 +66,7 @@ def test_a_cut_file_is_one_sentence(name: str, share: float, tmp_path: Path) -> 
     target = tmp_path / Path(name).name
     target.write_bytes(raw[: int(len(raw) * share)])
     with pytest.raises(UnreadableInput) as caught:
-        networks.read(target)
+        keras_models.read(target)
     assert caught.value.hint
 
 
@@ -77,7 +77,7 @@ def test_a_cut_saved_model_is_one_sentence(name: str, file: str, tmp_path: Path)
     shutil.copytree(FOLDER / name, folder)
     (folder / file).write_bytes((folder / file).read_bytes()[:1001] if (folder / file).exists() else b"\xff\xff")
     try:
-        assert networks.read(folder).parameters in (0, 151)
+        assert keras_models.read(folder).parameters in (0, 151)
     except UnreadableInput as problem:
         assert problem.hint
 
@@ -89,7 +89,7 @@ def test_foreign_text_is_one_sentence(text: str, tmp_path: Path) -> None:
     target = tmp_path / "model.json"
     target.write_text(text, encoding="utf-8")
     with pytest.raises(UnreadableInput) as caught:
-        networks.read(target)
+        keras_models.read(target)
     assert caught.value.hint
 
 
@@ -98,7 +98,7 @@ def test_other_files_and_folders_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(b"OOM when allocating tensor"))
     for path in (tmp_path, tmp_path / "log.txt", tmp_path / "log.gz", tmp_path / "nothing"):
         with pytest.raises(UnreadableInput) as caught:
-            networks.read(path)
+            keras_models.read(path)
         assert caught.value.hint
 
 
@@ -122,7 +122,7 @@ def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place:
     holder, key = holders[place % len(holders)]
     holder[key] = value
     try:
-        pipeline.report(pipeline.estimate(network_of(document, name), Settings(2)))
+        pipeline.report(pipeline.estimate(network_of(document, name), StepSettings(2)))
     except TfmemlensError as problem:
         assert problem.hint
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tfmemlens import pipeline
-from tfmemlens.renderers import json_document
+from tfmemlens.renderers.json import report_document
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
@@ -203,7 +203,7 @@ W tensorflow/core/framework/op_kernel.cc:993] Resource exhausted: OOM when alloc
 
 
 def explained(text: str) -> dict[str, Any]:
-    document: dict[str, Any] = json_document.document(pipeline.explain(text + "\n"))
+    document: dict[str, Any] = report_document.document(pipeline.explain(text + "\n"))
     return document
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.readers import pieces
+from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.schema import message, parse
 
 TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*"))
@@ -32,8 +32,8 @@ def facts(timeline: Timeline) -> list[object]:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: f"{path.parent.name}-{path.name.split('.pb')[0]}")
 def test_pieces_say_what_the_whole_says(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pipeline.capture(trace)
-    monkeypatch.setattr(pieces, "WHOLE", 100)
-    monkeypatch.setattr(pieces, "WINDOW", 1000)
+    monkeypatch.setattr(large_protobuf, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WINDOW", 1000)
     found = pipeline.capture(trace)
     assert [facts(timeline) for timeline in found.timelines] == [facts(timeline) for timeline in whole.timelines]
     assert list(found.graph or ()) == list(whole.graph or ()) or {node.name for node in found.graph or ()} == {node.name for node in whole.graph or ()}
@@ -52,7 +52,7 @@ def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytes
             part.node_stats.extend(device.node_stats[middle:] if index else device.node_stats[:middle])
     file = tmp_path / "stats.pb"
     file.write_bytes(halves.SerializeToString())
-    monkeypatch.setattr(pieces, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE", 100)
     (found,) = pipeline.capture(file).timelines
     assert found.peak_bytes == whole.peak_bytes
 
@@ -60,7 +60,7 @@ def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytes
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=some.floats(0.3, 0.999))
 def test_a_cut_file_shows_what_could_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
-    monkeypatch.setattr(pieces, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE", 100)
     for trace in (UNET, SAMPLES / "xspace" / "2.11-eager.xplane.pb.gz"):
         raw = raw_of(trace)
         file = tmp_path / "cut.pb"
@@ -71,7 +71,7 @@ def test_a_cut_file_shows_what_could_be_read(tmp_path: Path, monkeypatch: pytest
 
 
 def test_damage_in_the_middle_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE", 100)
     raw = bytearray(raw_of(UNET))
     for at in range(5000, len(raw), 7919):
         raw[at] ^= 0xFF

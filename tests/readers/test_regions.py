@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.findings.logs import dump, oom
-from tfmemlens.readers import inputs, regions, texts
+from tfmemlens.readers.bytes import regions, texts
+from tfmemlens.readers.gathering import inputs
 
 QUIET = b"step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n"
 LOUD = (dump(512, 4000, 3900, (20, 30)) + oom("64,256,256,32")).encode()

@@ -17,8 +17,8 @@ from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import BEFORE
 from tfmemlens.model.timeline import BaselineSource
-from tfmemlens.readers import step_stats
-from tfmemlens.readers.run_metadata import capture_of
+from tfmemlens.readers.formats.run_metadata import capture_of
+from tfmemlens.readers.timelines import step_stats
 from tfmemlens.schema import parse
 
 TRACES = sorted((SAMPLES / "run_metadata").glob("*.pb*"))

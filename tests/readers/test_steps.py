@@ -16,7 +16,7 @@ from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
-from tfmemlens.readers import steps
+from tfmemlens.readers.gathering import traced_steps
 
 LENET = SAMPLES / "run_metadata" / "1.15-lenet.pb"
 XPLANE = SAMPLES / "xspace" / "2.11-function.xplane.pb"
@@ -46,7 +46,7 @@ def logdir(tmp_path: Path) -> Path:
 
 
 def test_every_step_is_found_in_order_of_time(logdir: Path) -> None:
-    found = steps.find(logdir)
+    found = traced_steps.find(logdir)
     assert [(step.format, step.tag, step.step, len(step.paths)) for step in found] == [
         ("run-metadata", "run_metadata_9", 9, 1),
         ("run-metadata", "run_metadata_10", 10, 1),
@@ -121,12 +121,12 @@ def test_a_folder_without_steps(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_zipped_event_file_is_listed(tmp_path: Path) -> None:
     raw = (SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents").read_bytes()
     (tmp_path / "events.gz").write_bytes(gzip.compress(raw))
-    assert [step.tag for step in steps.find(tmp_path)] == ["step000", "step001", "step002"]
+    assert [step.tag for step in traced_steps.find(tmp_path)] == ["step000", "step001", "step002"]
 
 
 def test_steps_inside_logs_and_profiles_are_listed() -> None:
-    assert [step.step for step in steps.find(SAMPLES / "log_memory" / "1.15-lenet.log.gz")] == [1, 2, 3]
-    assert [step.step for step in steps.find(SAMPLES / "tfprof" / "1.15-lenet.profile.gz")] == [2, 3]
+    assert [step.step for step in traced_steps.find(SAMPLES / "log_memory" / "1.15-lenet.log.gz")] == [1, 2, 3]
+    assert [step.step for step in traced_steps.find(SAMPLES / "tfprof" / "1.15-lenet.profile.gz")] == [2, 3]
 
 
 def test_a_page_of_several_hosts_names_the_other_allocators(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +162,7 @@ def test_a_log_that_speaks_of_memory_late_is_still_found(tmp_path: Path) -> None
     file = tmp_path / "train.log"
     file.write_text("2026-01-01 00:00:00.000000: I tensorflow/core/x.cc:1] chatter\n" * 4000 + text, encoding="utf-8")
     assert pipeline.timelines(file).timelines[0].peak_bytes == pipeline.timelines(SAMPLES / "log_memory" / "1.15-lenet.log.gz").timelines[0].peak_bytes
-    assert [step.step for step in steps.find(tmp_path)] == [1, 2, 3]
+    assert [step.step for step in traced_steps.find(tmp_path)] == [1, 2, 3]
 
 
 def test_what_the_profiler_made_of_a_run_is_the_same_step(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_the_profiler_made_of_a_run_is_the_same_step(tmp_path: Path) -> Non
     put(SAMPLES / "chrome_trace" / "2.4-profiler.trace.json.gz", run / "host.trace.json.gz")
     put(SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz", run / "host.memory_profile.json.gz")
     (run / "host.overview_page.pb").write_bytes(bytes(range(256)))
-    assert [step.format for step in steps.find(tmp_path)] == ["xspace"]
+    assert [step.format for step in traced_steps.find(tmp_path)] == ["xspace"]
     assert not pipeline.capture(tmp_path).notes
 
 

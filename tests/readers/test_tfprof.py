@@ -16,7 +16,7 @@ from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import CurveSource
-from tfmemlens.readers.wire import varint
+from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.schema import message, parse
 
 PROFILES = sorted((SAMPLES / "tfprof").glob("*.profile.gz"))

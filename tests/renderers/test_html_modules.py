@@ -17,7 +17,7 @@ import tfmemlens
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.renderers import html
-from tfmemlens.renderers._pack import packed
+from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
 
 TRACES = ("run_metadata/1.15-lenet.pb", "run_metadata/2.11-while-rnn.pb.gz", "xspace/2.21-function.xplane.pb")
@@ -77,7 +77,7 @@ def test_the_linter_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_every_module_is_joined_and_documented() -> None:
-    folder = Path(html.__file__).parent / "page"
+    folder = Path(html.__file__).parent / "assets"
     assert {file.stem for file in folder.glob("*.js")} == set(html.SCRIPTS)
     for name in html.SCRIPTS:
         code = html.asset(f"{name}.js")

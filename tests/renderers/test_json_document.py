@@ -15,7 +15,7 @@ from tests.renderers.report_schema import REPORT
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.renderers import json_document
+from tfmemlens.renderers.json import report_document
 
 INPUTS = sorted(
     path
@@ -26,7 +26,7 @@ INPUTS = sorted(
 
 
 def document(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json_document.render(pipeline.explain(path)))
+    found: dict[str, Any] = json.loads(report_document.render(pipeline.explain(path)))
     return found
 
 

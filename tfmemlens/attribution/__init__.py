@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tfmemlens.attribution.balance import balance, holders, rounded_request
-from tfmemlens.attribution.frontend import api_of
-from tfmemlens.attribution.omissions import omissions
-from tfmemlens.attribution.owners import attribute_request, attribute_table
-from tfmemlens.attribution.tensors import name_tensors
+from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
+from tfmemlens.attribution.moments.omissions import omissions
+from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
+from tfmemlens.attribution.moments.tensors import name_tensors
+from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
     """All allocations of a timeline with layer, kind and phase."""
-    from tfmemlens.attribution.consumers import graph_of
-    from tfmemlens.attribution.timelines import owners_of
-    from tfmemlens.attribution.updates import owners_of_updates
+    from tfmemlens.attribution.moments.consumers import graph_of
+    from tfmemlens.attribution.moments.timelines import owners_of
+    from tfmemlens.attribution.moments.updates import owners_of_updates
 
     rows = timeline.table.to_frame()
     owners = owners_of(timeline.owned(owners_of_updates(graph or graph_of(timeline))))
@@ -41,10 +41,10 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     moments = [_failure(capture, incident) for incident in capture.incidents]
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
-        from tfmemlens.attribution.consumers import graph_of
-        from tfmemlens.attribution.layers import summaries
-        from tfmemlens.attribution.timelines import index_of, moment_at, standing_of
-        from tfmemlens.attribution.updates import owners_of_updates
+        from tfmemlens.attribution.moments.consumers import graph_of
+        from tfmemlens.attribution.moments.layers import summaries
+        from tfmemlens.attribution.moments.timelines import index_of, moment_at, standing_of
+        from tfmemlens.attribution.moments.updates import owners_of_updates
 
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
@@ -64,14 +64,14 @@ def layout(capture: Capture) -> LayoutStudy | None:
     graph = capture.graph
     if graph is None or not any("LayoutOptimizer" in name for body in (graph, *graph.functions.values()) for name in body.nodes):
         return None
-    from tfmemlens.attribution.layout_copies import study
+    from tfmemlens.attribution.layout_pass.copies import study
 
     return study(graph, capture.timelines, capture.hints.feed)
 
 
 def without_copies(capture: Capture) -> LayoutStudy:
     """The study of a graph in which the pass left nothing: its peak alone."""
-    from tfmemlens.attribution.layout_peak import peak_alone
+    from tfmemlens.attribution.layout_pass.peak import peak_alone
 
     return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.feed) if capture.graph else None)
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.difference import Change, Difference, Side
+from tfmemlens.model.difference import ComparedItem, Difference, Side
 
 _UNIQUE = re.compile(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
 _REWRITTEN = re.compile(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")
@@ -67,19 +67,19 @@ def _notes(before: Case, after: Case, old: Moment, new: Moment) -> Iterable[str]
     yield "TensorFlow rounded some sizes that it printed: small changes may be rounding."
 
 
-def _kinds(old: Attribution, new: Attribution) -> tuple[Change, ...]:
+def _kinds(old: Attribution, new: Attribution) -> tuple[ComparedItem, ...]:
     left, right = ({str(group.name): group.total_bytes for group in side.by("kind")} for side in (old, new))
     names = dict.fromkeys([*left, *right])
     return _ordered(
-        Change(name if name in left else None, name if name in right else None, left.get(name, 0), right.get(name, 0), kind=name, layer=None) for name in names
+        ComparedItem(name if name in left else None, name if name in right else None, left.get(name, 0), right.get(name, 0), kind=name, layer=None) for name in names
     )
 
 
-def _layers(old: Attribution, new: Attribution) -> tuple[Change, ...]:
+def _layers(old: Attribution, new: Attribution) -> tuple[ComparedItem, ...]:
     """Layers of both sides; what has no layer is one row without a name on either side."""
     left, right = ({group.name or "": group.total_bytes for group in side.by("layer")} for side in (old, new))
     pairs = matched(left, right)
-    return _ordered(Change(a, b, left.get(a or "", 0) if a is not None else 0, right.get(b or "", 0) if b is not None else 0) for a, b in pairs)
+    return _ordered(ComparedItem(a, b, left.get(a or "", 0) if a is not None else 0, right.get(b or "", 0) if b is not None else 0) for a, b in pairs)
 
 
 def matched(left: Iterable[str], right: Iterable[str]) -> list[tuple[str | None, str | None]]:
@@ -111,7 +111,7 @@ def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
     return tuple((1, int(part)) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name))
 
 
-def _allocations(old: Attribution, new: Attribution, renamed: Mapping[str, str]) -> tuple[Change, ...]:
+def _allocations(old: Attribution, new: Attribution, renamed: Mapping[str, str]) -> tuple[ComparedItem, ...]:
     """Nodes of both sides, all their rows together: matched within layer and kind, by what they do there."""
     left, right = _nodes(old, renamed), _nodes(new, {})
     changes = []
@@ -120,7 +120,7 @@ def _allocations(old: Attribution, new: Attribution, renamed: Mapping[str, str])
         ours, theirs = left.get(key, {}), right.get(key, {})
         for a, b in matched(ours, theirs):
             was, now = ours[a] if a is not None else None, theirs[b] if b is not None else None
-            changes.append(Change(was.node if was else None, now.node if now else None, was.bytes if was else 0, now.bytes if now else 0, kind, layer))
+            changes.append(ComparedItem(was.node if was else None, now.node if now else None, was.bytes if was else 0, now.bytes if now else 0, kind, layer))
     return _ordered(changes)
 
 
@@ -150,5 +150,5 @@ def _role(node: str | None, owner: Owner) -> str:
     return f"{owner.phase.value}|{forward}|{last}"
 
 
-def _ordered(changes: Iterable[Change]) -> tuple[Change, ...]:
+def _ordered(changes: Iterable[ComparedItem]) -> tuple[ComparedItem, ...]:
     return tuple(sorted(changes, key=lambda change: (-abs(change.change_bytes), -change.after_bytes, change.name)))

@@ -6,10 +6,10 @@ import argparse
 import os
 import re
 
-from tfmemlens.costs.convolution import onednn
-from tfmemlens.costs.convolution.examination import fits
 from tfmemlens.errors import UsageError
-from tfmemlens.model.convolution import Convolution, ConvolutionKind, Setting
+from tfmemlens.knowledge.convolution import onednn
+from tfmemlens.knowledge.convolution.examination import fits
+from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting
 from tfmemlens.model.tensor import format_shape, numpy_dtype, parse_shape
 from tfmemlens.units import parse_limit
 
@@ -42,7 +42,7 @@ def convolution(args: argparse.Namespace) -> Convolution:
     return found
 
 
-def setting(args: argparse.Namespace) -> Setting:
+def setting(args: argparse.Namespace) -> ConvolutionSetting:
     """The setting of --tf, --threads and their companions. Raises UsageError."""
     version = _version(args.tf)
     device = _choice(args.device, "--device", ("cpu", "gpu"))
@@ -50,7 +50,7 @@ def setting(args: argparse.Namespace) -> Setting:
     chosen = default if args.onednn is None else args.onednn
     if chosen and version < onednn.FIRST:
         raise UsageError(f"TensorFlow {args.tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out")
-    return Setting(version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3))
+    return ConvolutionSetting(version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3))
 
 
 def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:

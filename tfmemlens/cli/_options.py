@@ -13,7 +13,7 @@ from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import parse_shape
-from tfmemlens.renderers._view import View
+from tfmemlens.renderers.terminal._view import View
 from tfmemlens.units import parse_limit
 
 
@@ -91,11 +91,11 @@ def show(report: Report, args: argparse.Namespace) -> None:
 
 def _render(report: Report, args: argparse.Namespace) -> str:
     if args.json:
-        from tfmemlens.renderers import json_document
+        from tfmemlens.renderers.json import report_document
 
-        return json_document.render(report)
+        return report_document.render(report)
     if args.markdown:
-        from tfmemlens.renderers import markdown
+        from tfmemlens.renderers.export import markdown
 
         return markdown.render(report, _asked(args))
     from tfmemlens.renderers import terminal

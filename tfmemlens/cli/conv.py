@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from tfmemlens.cli import _convolution, _options, _output
-from tfmemlens.costs.convolution.examination import examine
-from tfmemlens.renderers.convolution.document import document
-from tfmemlens.renderers.convolution.text import page
+from tfmemlens.knowledge.convolution.examination import examine
+from tfmemlens.renderers.json.convolution_document import document
+from tfmemlens.renderers.terminal.convolution_page import page
 
 EXAMPLES = """examples:
   tfmemlens conv --input 200x321x481x1 --kernel 135x135x3 --padding valid --tf 1.10 --threads 2
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     report = examine(_convolution.convolution(args), _convolution.setting(args))
     if args.plot:
-        from tfmemlens.renderers.convolution.picture import figure
+        from tfmemlens.renderers.export.convolution_picture import figure
 
         _output.draw(figure(report), args.plot)
     if args.json:

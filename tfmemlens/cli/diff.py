@@ -49,12 +49,12 @@ def _text(found: Difference, args: argparse.Namespace) -> str:
     if args.html:
         return pipeline.html(Page((), (found,)))
     if args.json:
-        from tfmemlens.renderers import difference_json
+        from tfmemlens.renderers.json import difference_document
 
-        return difference_json.render(found)
-    from tfmemlens.renderers import difference_text
+        return difference_document.render(found)
+    from tfmemlens.renderers.terminal import difference_page
 
-    return difference_text.render(found, _options.view(args))
+    return difference_page.render(found, _options.view(args))
 
 
 def _allowed(text: str | None) -> float | int | None:

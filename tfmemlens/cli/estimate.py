@@ -10,7 +10,7 @@ from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.settings import DEVICES, DTYPES, MODES, Settings
+from tfmemlens.model.settings import DEVICES, DTYPES, MODES, StepSettings
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.units import parse_limit
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     captured = _captured(args)
     report = pipeline.report(captured)
     if args.csv:
-        from tfmemlens.renderers import layer_table
+        from tfmemlens.renderers.export import layer_table
 
         sys.stdout.write(layer_table.render(report))
     else:
@@ -82,7 +82,7 @@ def _captured(args: argparse.Namespace) -> Capture:
         raise
 
 
-def _of_signatures(model: str, settings: Settings, found: Capture) -> Capture:
+def _of_signatures(model: str, settings: StepSettings, found: Capture) -> Capture:
     """A SavedModel that describes no layers may still hold the graphs of its signatures."""
     try:
         return pipeline.estimate_graph(model, settings)
@@ -90,13 +90,13 @@ def _of_signatures(model: str, settings: Settings, found: Capture) -> Capture:
         return found
 
 
-def _settings(args: argparse.Namespace) -> Settings:
+def _settings(args: argparse.Namespace) -> StepSettings:
     try:
         inputs = dict(map(_sizes, args.input_shape))
         limit = parse_limit(args.limit) if args.limit else None
     except ValueError as problem:
         raise UsageError(str(problem), "shapes look like 224x224x3, sizes like 8GiB") from None
-    return Settings(args.batch, args.optimizer, args.dtype, args.mode == "training", args.device, limit, inputs, sequence=args.sequence)
+    return StepSettings(args.batch, args.optimizer, args.dtype, args.mode == "training", args.device, limit, inputs, sequence=args.sequence)
 
 
 def _sizes(text: str) -> tuple[str, tuple[int | None, ...]]:

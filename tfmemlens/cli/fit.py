@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfmemlens.fitting import fit_report
+    from tfmemlens.use_cases.fit import fit_report
 
     l3_bytes = _cache_bytes(args.l3) if args.l3 else None
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)

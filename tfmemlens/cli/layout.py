@@ -64,5 +64,5 @@ def _report(args: argparse.Namespace) -> Report:
                 "--try edits a graph before the pass, and this one has been through it", "give the graph as your script builds it: --print-exporter"
             )
         return found
-    wish = grappler.Wish(args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes)
+    wish = grappler.LayoutPassOptions(args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes)
     return grappler.study(args.graph, wish, hints)

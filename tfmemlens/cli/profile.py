@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from tfmemlens.renderers import _steps
+    from tfmemlens.renderers.terminal import _steps
 
     found = pipeline.steps(args.input)
     progress.done()

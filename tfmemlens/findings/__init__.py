@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import ModuleType
 
 from tfmemlens import discovery
-from tfmemlens.findings import _verdict
+from tfmemlens.findings.support import verdict
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.report import Report
@@ -21,7 +21,7 @@ def examine(case: Case) -> Report:
     for slug, rule in rules().items():
         found += [replace(finding, rule=slug) for finding in rule.check(case)]
     ranked = tuple(sorted(found, key=lambda finding: (finding.moment, _ORDER[finding.severity], -finding.weight, -(finding.bytes or 0))))
-    return Report(case, ranked, _verdict.state(case, ranked))
+    return Report(case, ranked, verdict.state(case, ranked))
 
 
 def rules() -> dict[str, ModuleType]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import attributed, held, is_forward_only, of_kind, quote, total
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import attributed, held, is_forward_only, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Remedy, Severity
@@ -44,8 +44,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _remedies(case: Case, moment: Moment, forward_only: bool) -> tuple[Remedy | None, ...]:
     return (
-        _levers.smaller_batch(moment),
-        _levers.half_precision(moment, case.api),
-        None if forward_only else _levers.recompute(moment, case.api),
+        shared_remedies.smaller_batch(moment),
+        shared_remedies.half_precision(moment, case.api),
+        None if forward_only else shared_remedies.recompute(moment, case.api),
         Remedy("shrink the input: halving height and width quarters every feature map"),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import requests
+from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size

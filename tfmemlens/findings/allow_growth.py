@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures
+from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
 from tfmemlens.units import human_size

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import place, requests, rows, tensor_text
+from tfmemlens.findings.support.rows import place, requests, rows, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import requests, tensor_text
+from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import Row, row_name, rows
+from tfmemlens.findings.support.rows import Row, row_name, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent

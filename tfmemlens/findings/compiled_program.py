@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import failures, quote, rows
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import failures, quote, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import NOTHING, RequestKind
@@ -27,7 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
         compiler = incident.compiler
         temporaries, arguments = compiler.section("preallocated temp") or NOTHING, compiler.section("parameter") or NOTHING
         shares = f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
-        remedies = [_levers.smaller_batch(moment), _levers.recompute(moment, case.api)]
+        remedies = [shared_remedies.smaller_batch(moment), shared_remedies.recompute(moment, case.api)]
         if arguments.bytes > temporaries.bytes:
             remedies = [Remedy("most of it are arguments: weights, optimizer slots and the batch; shard them, or use a lighter optimizer")]
         yield Finding(

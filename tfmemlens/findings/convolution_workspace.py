@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.costs.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
-from tfmemlens.findings import _code, _levers
-from tfmemlens.findings._rows import failures, place
+from tfmemlens.findings.support import code_snippets, shared_remedies
+from tfmemlens.findings.support.rows import failures, place
+from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -49,9 +49,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
-    yield Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", _code.growth(case.api))
+    yield Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", code_snippets.growth(case.api))
     yield Remedy("see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi")
-    yield _levers.smaller_batch(moment)
+    yield shared_remedies.smaller_batch(moment)
     if not handle:
         yield Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256")
     yield Remedy(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity

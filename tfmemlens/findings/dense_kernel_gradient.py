@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code
-from tfmemlens.findings._rows import device_limit, failures, on_host
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import GIB, human_size, percent
@@ -37,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
                     "with several processes, give each its own GPU before TensorFlow starts; inside, each calls its device GPU:0",
                     "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(), OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID",
                 ),
-                Remedy("let TensorFlow take memory as needed: this lowers no need, but leaves room for the other process", _code.growth(case.api)),
+                Remedy("let TensorFlow take memory as needed: this lowers no need, but leaves room for the other process", code_snippets.growth(case.api)),
             ),
             moment=index,
         )

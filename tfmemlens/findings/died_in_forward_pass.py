@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import attributed, has_backward, place, requests
+from tfmemlens.findings.support.rows import attributed, has_backward, place, requests
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity

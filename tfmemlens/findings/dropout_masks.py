@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import Row, held, place, quote, requests, rows, tensor_text, total
+from tfmemlens.findings.support.rows import Row, held, place, quote, requests, rows, tensor_text, total
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human, percent

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import attributed, held, requests, tensor_text
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -69,4 +69,4 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield Remedy("keep numbers, not tensors, between steps", "history.append(float(loss))   # not history.append(loss)")
     else:
         yield Remedy("look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python loop; add them up as you go")
-    yield _levers.smaller_batch(moment)
+    yield shared_remedies.smaller_batch(moment)

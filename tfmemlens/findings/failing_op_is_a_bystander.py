@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import attributed, device_limit, held, place, requests, tensor_text
+from tfmemlens.findings.support.rows import attributed, device_limit, held, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Severity
 from tfmemlens.units import MIB, human, percent

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code, _levers
-from tfmemlens.findings._rows import failures, tensor_text
+from tfmemlens.findings.support import code_snippets, shared_remedies
+from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -76,6 +76,6 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if of_model and moment.request.failed.shape is not None:
         yield Remedy("this is a constant or a weight's first value, which no smaller batch makes smaller: make the layer smaller, or the other layers")
     elif not of_pool:
-        yield _levers.smaller_batch(moment)
+        yield shared_remedies.smaller_batch(moment)
     if not of_directml:
-        yield Remedy("let TensorFlow grow its pool instead of taking all at start, so that the driver and other libraries find memory", _code.growth(case.api))
+        yield Remedy("let TensorFlow grow its pool instead of taking all at start, so that the driver and other libraries find memory", code_snippets.growth(case.api))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import device_limit, failures
+from tfmemlens.findings.support.rows import device_limit, failures
 from tfmemlens.model.case import Balance, Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import cut_list, held, of_kind, quote, total
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import cut_list, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Remedy, Severity
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(found) / max(held(moment), 1)
         if share < 0.4 or cut_list(moment):
             continue
-        half = _levers.half_precision(moment, case.api)
+        half = shared_remedies.half_precision(moment, case.api)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{percent(total(found), held(moment))} of {human(held(moment))} are gradients",
@@ -33,7 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.35 * share,
             evidence=tuple(quote(row) for row in found[:3]),
             remedies=(
-                _levers.smaller_batch(moment),
+                shared_remedies.smaller_batch(moment),
                 *((half,) if half else ()),
                 Remedy(
                     "weight gradients wait for each other under clip_by_global_norm and in tower averaging: clip by value or per variable, or average with fewer towers at once"

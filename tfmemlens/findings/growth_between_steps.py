@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, held, rows
+from tfmemlens.findings.support.rows import failures, held, rows
 from tfmemlens.model.case import Case, FrontEnd
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human

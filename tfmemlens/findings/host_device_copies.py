@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import held, of_kind, quote, total
+from tfmemlens.findings.support.rows import held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity

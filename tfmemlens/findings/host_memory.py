@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, on_host, tensor_text
+from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.costs.convolution import cpu_backward, most_bytes
-from tfmemlens.findings._convolutions import GRADIENT, Known, known
-from tfmemlens.findings._rows import Row, held, of_kind, row_name
+from tfmemlens.findings.support.convolutions import GRADIENT, KnownConvolution, known
+from tfmemlens.findings.support.rows import Row, held, of_kind, row_name
+from tfmemlens.knowledge.convolution import cpu_backward, most_bytes
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
@@ -29,7 +29,7 @@ SHARE = 0.05
 
 class _Buffer(NamedTuple):
     images: int
-    layer: Known
+    layer: KnownConvolution
     stated: bool
     """Whether the trace itself gives the buffer's shape."""
     item_bytes: int
@@ -81,7 +81,7 @@ def _buffer(case: Case, row: Row) -> _Buffer | None:
     return None
 
 
-def _counts(layer: Known, row: Row, item: int) -> tuple[int, ...]:
+def _counts(layer: KnownConvolution, row: Row, item: int) -> tuple[int, ...]:
     conv = _convolution(layer, {8: "float64", 2: "float16"}.get(item, "float32"))
     if len(layer.weights) == 5:  # as many volumes as fill an L3 cache of unknown size
         return (row.allocation.size_bytes // max((layer.positions or 0) * layer.patch * item, 1),)
@@ -90,7 +90,7 @@ def _counts(layer: Known, row: Row, item: int) -> tuple[int, ...]:
     return (many,) if of and of["of"] == "Filter" else (many, 1)
 
 
-def _convolution(layer: Known, dtype: str) -> Convolution:
+def _convolution(layer: KnownConvolution, dtype: str) -> Convolution:
     kernel = layer.weights[:-2]
     kind = ConvolutionKind.CONV if len(kernel) == 2 else ConvolutionKind.CONV3D
     ones = (1,) * len(kernel)

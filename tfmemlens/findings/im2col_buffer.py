@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.costs.convolution import ColBuffer, col_buffer_of, filters_of, most_bytes, volume_kernels_of
-from tfmemlens.findings._convolutions import Known, known
-from tfmemlens.findings._rows import failures, place, tensor_text
+from tfmemlens.findings.support.convolutions import KnownConvolution, known
+from tfmemlens.findings.support.rows import failures, place, tensor_text
+from tfmemlens.knowledge.convolution import ColBuffer, col_buffer_of, filters_of, most_bytes, volume_kernels_of
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -37,7 +37,7 @@ class _Reading(NamedTuple):
     channels: int
     others: tuple[str, ...]
     """Other kernels with as many columns."""
-    exact: Known | None
+    exact: KnownConvolution | None
     """What a trace or a graph beside the failure says."""
     forward: bool
     """Whether this is the forward pass of a transposed convolution."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import Row, held, of_kind, total
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import Row, held, of_kind, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Severity
@@ -29,7 +29,7 @@ def check(case: Case) -> Iterator[Finding]:
         size = total([row for row, _ in waiting])
         if size < 0.2 * held(moment):
             continue
-        remedy = _levers.recompute(moment, case.api)
+        remedy = shared_remedies.recompute(moment, case.api)
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{human(size)}, {percent(size, held(moment))} of the peak, waits for gradient ops that run later",

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code, _layout_graph, _layout_names
-from tfmemlens.findings._rows import Row, held, of_kind, quote, rows, total
+from tfmemlens.findings.support import code_snippets, layout_graph, layout_names
+from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -29,7 +29,7 @@ _CAUTION = "A copy often takes the place of its original, which dies: what the p
 
 def check(case: Case) -> Iterator[Finding]:
     if not case.moments and case.layout:
-        yield from _layout_graph.of_graph(case, case.layout)
+        yield from layout_graph.of_graph(case, case.layout)
     for index, moment in enumerate(case.moments):
         copies = of_kind(moment, Kind.LAYOUT_TRANSPOSE)
         share = total(copies) / max(_listed(moment), 1)
@@ -39,10 +39,10 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: float) -> Finding:
     size, whole = total(copies), _listed(moment)
-    relief = _layout_graph.relief(case) if moment.timeline else None
+    relief = layout_graph.relief(case) if moment.timeline else None
     layers = list(dict.fromkeys(row.owner.layer for row in copies if row.owner.layer))
-    proven = _layout_graph.proven(case, copies)
-    forcing, reason = (_layout_graph.told(proven), _layout_graph.counted(proven, copies)) if proven else _forcing(case, moment, copies)
+    proven = layout_graph.proven(case, copies)
+    forcing, reason = (layout_graph.told(proven), layout_graph.counted(proven, copies)) if proven else _forcing(case, moment, copies)
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
     return Finding(
         severity=Severity.CAUSE if (share if relief is None else relief) >= 0.2 else Severity.FACTOR,
@@ -50,9 +50,9 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         bytes=size,
         weight=share if relief is None else relief,
         because=f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's LayoutOptimizer made{f', {forcing}' if proven else f', most likely forced by {forcing}' if forcing else ''}",
-        detail=f"Layers: {shown}. {reason} {_layout_graph.at_the_peak(case, moment.timeline is not None) if proven else f'{_layout_names.ranked(copies)} {_CAUTION}'}",
-        evidence=tuple(quote(row) for row in copies[:3]) + (_layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
-        remedies=_layout_graph.remedies(case, proven, moment.timeline is not None) if proven else _remedies(case, moment, copies, forcing),
+        detail=f"Layers: {shown}. {reason} {layout_graph.at_the_peak(case, moment.timeline is not None) if proven else f'{layout_names.ranked(copies)} {_CAUTION}'}",
+        evidence=tuple(quote(row) for row in copies[:3]) + (layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
+        remedies=layout_graph.remedies(case, proven, moment.timeline is not None) if proven else _remedies(case, moment, copies, forcing),
         moment=index,
     )
 
@@ -126,7 +126,7 @@ def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tu
             Remedy(
                 "run batch normalisation in training mode while you train; its gradient is then converted and the copies of conv outputs vanish "
                 "(the peak falls by less where backward then keeps the conv outputs themselves in place of their copies)",
-                _code.batch_norm_training(case.api),
+                code_snippets.batch_norm_training(case.api),
                 total(list(filter(_of_conv_output, copies))),
                 Certainty.BOUND,
             )
@@ -146,7 +146,7 @@ def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tu
     found.append(
         Remedy(
             "switch the pass off; the convolution kernels then transpose inside, into temporaries that are freed at once instead of kept",
-            _code.switch_off_layout(case.api),
+            code_snippets.switch_off_layout(case.api),
             size,
             Certainty.BOUND,
         )

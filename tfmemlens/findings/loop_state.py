@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import Row, held, of_kind, quote, total
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import Row, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
                     saves_bytes=total(stacks) // 2,
                     certainty=Certainty.ESTIMATE,
                 ),
-                _levers.smaller_batch(moment),
+                shared_remedies.smaller_batch(moment),
                 *(() if case.api.is_tf2 else (_swap(total(stacks)),)),
             ),
             moment=index,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code
-from tfmemlens.findings._rows import failures
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size, percent
@@ -31,6 +31,6 @@ def check(case: Case) -> Iterator[Finding]:
             weight=books.unlisted.bytes / max(books.total.bytes, 1),
             evidence=(Evidence(f"behind {listed} lines" if listed else "the tail of the list", tail),),
             detail="The figure is the sum over all of them, not of each. The same name on several lines means several executions of that node.",
-            remedies=() if case.capture.timelines else (Remedy("record one good step at a smaller batch to see all of them", _code.profile_memory(case.api)),),
+            remedies=() if case.capture.timelines else (Remedy("record one good step at a smaller batch to see all of them", code_snippets.profile_memory(case.api)),),
             moment=index,
         )

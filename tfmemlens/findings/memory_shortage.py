@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import attributed, device_limit, failures, tensor_text
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import attributed, device_limit, failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -43,6 +43,6 @@ def check(case: Case) -> Iterator[Finding]:
             if attributed(moment)
             else (Remedy("shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller batch makes it smaller"),)
             if request.owner.phase is Phase.OPTIMIZER or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-            else (Remedy("free or shrink what is held; the biggest lever is usually the batch"), _levers.smaller_batch(moment)),
+            else (Remedy("free or shrink what is held; the biggest lever is usually the batch"), shared_remedies.smaller_batch(moment)),
             moment=index,
         )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import device_limit, held, place, quote, requests, rows, tensor_text
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import device_limit, held, place, quote, requests, rows, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Severity
@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
                 bytes=need,
                 weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line),),
-                remedies=() if request.owner.kind is Kind.WORKSPACE else (_levers.smaller_batch(moment),),
+                remedies=() if request.owner.kind is Kind.WORKSPACE else (shared_remedies.smaller_batch(moment),),
                 moment=index,
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]

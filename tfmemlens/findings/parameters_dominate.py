@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import cut_list, held, of_kind, place, quote, requests, tensor_text, total
+from tfmemlens.findings.support.rows import cut_list, held, of_kind, place, quote, requests, tensor_text, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity

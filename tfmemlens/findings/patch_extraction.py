@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.costs.convolution import kernels_of
-from tfmemlens.findings._rows import failures, held, place, quote, rows, tensor_text
+from tfmemlens.findings.support.rows import failures, held, place, quote, rows, tensor_text
+from tfmemlens.knowledge.convolution import kernels_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _code
-from tfmemlens.findings._rows import attributed, failures
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.rows import attributed, failures
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -33,7 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
             or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP)
         ):
             continue
-        code = _code.enable_report(case.api)
+        code = code_snippets.enable_report(case.api)
         if code:
             remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
         else:
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
             hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
             remedy = Remedy(
                 f"{why} print the list of live tensors{hinted}; record the memory of one good step at a smaller batch instead",
-                _code.profile_memory(case.api),
+                code_snippets.profile_memory(case.api),
             )
         more = (
             ()

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import failures, tensor_text
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -46,8 +46,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy("shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller batch makes it smaller")
     else:
-        yield _levers.smaller_batch(moment)
-    if precision := _levers.half_precision(moment, case.api):
+        yield shared_remedies.smaller_batch(moment)
+    if precision := shared_remedies.half_precision(moment, case.api):
         yield precision
     if _logs(moment):
         yield Remedy(

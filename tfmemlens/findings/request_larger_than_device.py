@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import device_limit, place, requests, tensor_text
+from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.costs.convolution import is_shuffled_volume
-from tfmemlens.costs.convolution.cpu_backward import FIRST_3D_BUFFER
-from tfmemlens.findings._rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.knowledge.convolution import is_shuffled_volume
+from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 

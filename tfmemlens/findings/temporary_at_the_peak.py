@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import held, of_kind, row_name, total
+from tfmemlens.findings.support.rows import held, of_kind, row_name, total
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case

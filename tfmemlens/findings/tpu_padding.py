@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures
+from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import failures, of_kind
+from tfmemlens.findings.support.rows import failures, of_kind
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity

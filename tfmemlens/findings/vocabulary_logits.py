@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity

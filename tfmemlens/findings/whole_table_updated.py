@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tfmemlens.findings._rows import Row, held, quote, rows, total
+from tfmemlens.findings.support.rows import Row, held, quote, rows, total
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity

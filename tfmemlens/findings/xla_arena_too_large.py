@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import _levers
-from tfmemlens.findings._rows import device_limit, quote, requests, rows
+from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support.rows import device_limit, quote, requests, rows
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -110,8 +110,8 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
         yield Remedy(
             "let go of arrays and programs of earlier steps: drop references to them, or give buffers back", "del x; jax.clear_caches()   # x.delete()"
         )
-    yield _levers.smaller_batch(moment)
-    if again := _levers.recompute(moment, case.api):
+    yield shared_remedies.smaller_batch(moment)
+    if again := shared_remedies.recompute(moment, case.api):
         yield again
     if case.api.front_end is FrontEnd.JAX:
         yield Remedy("give input buffers back to the program", "jax.jit(step, donate_argnums=(0, 1))")

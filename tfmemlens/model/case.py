@@ -121,7 +121,7 @@ class Moment:
     """Forward, backward and update on the time axis of a traced step."""
     ended: Mapping[str, float] = field(default_factory=dict)
     """When each node of a traced step ended last (microseconds)."""
-    kept_for: Sequence[str | None] = ()
+    last_reader: Sequence[str | None] = ()
     """For each row of a traced step the op that read it last before it was freed; None where nothing tells."""
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""

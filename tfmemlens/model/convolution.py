@@ -76,7 +76,7 @@ class Convolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ConvolutionSetting:
     """Where a convolution runs: the TensorFlow version, threads of one op, the device, whether oneDNN computes it, the CPU's L3 cache."""
 
     version: tuple[int, int]
@@ -144,7 +144,7 @@ class ConvolutionReport:
     """All that `tfmemlens conv` says."""
 
     convolution: Convolution
-    setting: Setting
+    setting: ConvolutionSetting
     output: tuple[int, ...]
     output_bytes: int
     flops: int

@@ -23,7 +23,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ComparedItem:
     """A layer, kind or allocation on both sides: None where it is absent; names differ where only the numbering or a rewrite did."""
 
     before: str | None
@@ -59,9 +59,9 @@ class Difference:
 
     before: Side
     after: Side
-    layers: tuple[Change, ...]
-    kinds: tuple[Change, ...]
-    allocations: tuple[Change, ...]
+    layers: tuple[ComparedItem, ...]
+    kinds: tuple[ComparedItem, ...]
+    allocations: tuple[ComparedItem, ...]
     notes: tuple[str, ...] = ()
 
     @property

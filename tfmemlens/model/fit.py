@@ -19,7 +19,7 @@ class Scale(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class BatchPrediction:
     """The peak at one batch size; the truth is expected in [low, high]. `bytes` at a measured batch is the measured figure."""
 
     batch: int
@@ -55,7 +55,7 @@ class Fit:
     """How the batch size is known: `--batch`, `the graph's inputs`, `the commonest leading dimension`."""
     peak_bytes: int
     """The measured peak."""
-    told_batch: int
+    reported_batch: int
     """The batch whose peak is taken apart: the largest that fits, else four times the measured one."""
     fixed_bytes: int
     """What does not depend on the batch: weights, slots, constants, gradients of weights, buffers for one image."""
@@ -73,8 +73,8 @@ class Fit:
     sequence_bytes: int = 0
     """Of the peak, what grows with the length of the sequence."""
     remedies: tuple[FitRemedy, ...] = ()
-    predictions: tuple[Prediction, ...] = ()
-    checks: tuple[Prediction, ...] = ()
+    predictions: tuple[BatchPrediction, ...] = ()
+    checks: tuple[BatchPrediction, ...] = ()
     """Predictions of other traces' batches, beside what those traces show."""
     predicted: bool = False
     """Whether the step itself was predicted from a graph or a model rather than measured."""

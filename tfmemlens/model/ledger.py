@@ -25,7 +25,7 @@ class Ledger:
     birth: Sequence[int]
     death: Sequence[int]
     scaling: Scaling
-    kept_for: Sequence[str | None] = ()
+    last_reader: Sequence[str | None] = ()
     """The op that read each row last before it was freed, empty where nothing tells."""
 
     def alive(self, index: int) -> list[int]:

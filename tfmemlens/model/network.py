@@ -42,7 +42,7 @@ class WeightSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NetworkCall:
     """One use of a layer. A shared layer has several: its weights count once, its outputs at each use."""
 
     inbound: tuple[TensorRef, ...] = ()
@@ -64,7 +64,7 @@ class LayerSpec:
     name: str
     class_name: str
     config: Mapping[str, object] = field(default_factory=dict)
-    calls: tuple[Call, ...] = ()
+    calls: tuple[NetworkCall, ...] = ()
     weights: tuple[WeightSpec, ...] = ()
     formula: str = ""
     """Where the number of parameters comes from: `(5*5*1+1)*32`."""

@@ -15,7 +15,7 @@ MODES = ("training", "inference")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StepSettings:
     """The step that is asked for. `inputs`: sizes without the batch, by the input's name (`""`: every input)."""
 
     batch: int = 32
@@ -44,7 +44,7 @@ class Settings:
             raise UsageError(f"the device {self.device} is not known", f"one of {', '.join(DEVICES)}")
 
     @classmethod
-    def of(cls, hints: Hints) -> Settings:
+    def of(cls, hints: Hints) -> StepSettings:
         """The settings that the hints of other commands stand for: the first size of an input's shape is the batch."""
         batch, *sizes = hints.input_shape or (None,)
         return cls(batch=hints.batch or batch or 32, limit_bytes=hints.limit_bytes, inputs={"": tuple(sizes)} if sizes else {})

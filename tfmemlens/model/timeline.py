@@ -121,7 +121,7 @@ class Timeline:
     def owned(self, owners: Mapping[str, Owner]) -> Timeline:
         """The same with the owners of nodes that something other than their names tells; what was worked out stays."""
         found = replace(self, owners={**owners, **self.owners})
-        for name in ("events", "curve", "peak_index", "before_bytes", "given_up"):
+        for name in ("events", "curve", "peak_index", "before_bytes", "freed_preexisting"):
             if name in self.__dict__:
                 found.__dict__[name] = self.__dict__[name]
         return found
@@ -134,10 +134,10 @@ class Timeline:
     @cached_property
     def before_bytes(self) -> int:
         """What was in use before the step: the baseline, and what the step freed of it."""
-        return self.baseline_bytes + sum(self.table.size_bytes[row] for row in self.given_up)
+        return self.baseline_bytes + sum(self.table.size_bytes[row] for row in self.freed_preexisting)
 
     @cached_property
-    def given_up(self) -> list[int]:
+    def freed_preexisting(self) -> list[int]:
         """The rows that stood before the step and that it freed. They begin with the first of its own, so that few rows are looked at."""
         table = self.table
         first = min((start for start in table.start_micros if start is not None), default=None)

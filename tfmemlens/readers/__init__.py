@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,10 @@ from tfmemlens import discovery
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.readers import inputs, log_memory, memory_dump, oom_log, steps, texts, together, xla_dump
+from tfmemlens.readers import formats
+from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.formats import log_memory, memory_dump, oom_log, xla_dump
+from tfmemlens.readers.gathering import inputs, merge_logs, traced_steps
 
 _LARGEST_NOTEBOOK = 256 << 20
 
@@ -27,10 +29,11 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
             captures.append(Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),)))
     if not captures:
         raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
-    found = replace(merge(steps.told_apart(xla_dump.complete(captures))), hints=hints)
+    found = replace(merge(traced_steps.told_apart(xla_dump.complete(captures))), hints=hints)
     if not hints.graph:
         return found
-    from tfmemlens.readers import graph_file, graph_join
+    from tfmemlens.readers.formats import graph_file
+    from tfmemlens.readers.graphs import graph_join
 
     return graph_join.join(found, graph_file.read_graph(hints.graph))
 
@@ -46,9 +49,9 @@ def describes_a_model(sources: list[inputs.Input]) -> bool:
         return False
     if first not in (b"PK", b"\x89H", b"\x1f\x8b") and first[:1] != b"{":
         return False
-    from tfmemlens.readers import networks
+    from tfmemlens.readers import keras_models
 
-    return networks.is_model(sources[0].path)
+    return keras_models.is_model(sources[0].path)
 
 
 def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
@@ -91,7 +94,7 @@ def _control_share(head: bytes) -> float:
 
 
 def _read_binary(opened: inputs.Opened, head: bytes, hints: Hints) -> Capture | None:
-    for module in discovery.plugins(sys.modules[__name__], "sniff_bytes", "read_file").values():
+    for module in discovery.plugins(formats, "sniff_bytes", "read_file").values():
         if module.sniff_bytes(head, opened):
             found: Capture = module.read_file(opened, hints)
             return found
@@ -99,7 +102,7 @@ def _read_binary(opened: inputs.Opened, head: bytes, hints: Hints) -> Capture | 
 
 
 def _read_text(opened: inputs.Opened, head: bytes, name: str, hints: Hints) -> Capture:
-    for module in discovery.plugins(sys.modules[__name__], "sniff_text", "read_text").values():
+    for module in discovery.plugins(formats, "sniff_text", "read_text").values():
         if module.sniff_text(head):
             found: Capture = module.read_text(opened, name, hints)
             return found
@@ -123,7 +126,7 @@ def merge(captures: list[Capture]) -> Capture:
     if len(captures) == 1:
         return captures[0]
     captures = memory_dump.join(captures)
-    first, ordered = captures[0], [together.failing(captures), *captures]
+    first, ordered = captures[0], [merge_logs.failing(captures), *captures]
     formats = tuple(dict.fromkeys(name for found in captures for name in found.source.formats))
     source = Source(
         ", ".join(found.source.path for found in captures),
@@ -134,9 +137,9 @@ def merge(captures: list[Capture]) -> Capture:
     return replace(
         first,
         source=source,
-        incidents=together.incidents(captures),
+        incidents=merge_logs.incidents(captures),
         timelines=tuple(timeline for found in captures for timeline in found.timelines),
         graph=next((found.graph for found in captures if found.graph), None),
-        surroundings=together.surroundings(captures),
-        notes=(*together.silent(captures), *(note for found in captures for note in found.notes)),
+        surroundings=merge_logs.surroundings(captures),
+        notes=(*merge_logs.silent(captures), *(note for found in captures for note in found.notes)),
     )

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens import pipeline
-from tfmemlens.costs.types import Types, infer, type_of
 from tfmemlens.errors import MissingExtra, UnreadableInput, UsageError
+from tfmemlens.knowledge.ops.type_inference import Types, infer, type_of
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
-from tfmemlens.readers import graph_file, inputs
+from tfmemlens.readers.formats import graph_file
+from tfmemlens.readers.gathering import inputs
 from tfmemlens.recording import layout_pass
 
 GPUS = {
@@ -42,7 +43,7 @@ NATIVE = ("not-supported", "gradient-not-supported", "host-op", "unknown-rank")
 
 
 @dataclass(frozen=True)
-class Wish:
+class LayoutPassOptions:
     """How to run the pass."""
 
     gpu: str = "6.1"
@@ -62,7 +63,7 @@ def capability(text: str) -> str:
     raise UsageError(f"{text} is no GPU that tfmemlens knows", f"give a compute capability such as sm_61 or 6.1, or one of {', '.join(GPUS)}")
 
 
-def study(source: str, wish: Wish, hints: Hints = Hints()) -> Report:
+def study(source: str, wish: LayoutPassOptions, hints: Hints = Hints()) -> Report:
     """The pass's copies in the graph it makes of this one, and what each edit that was tried leaves. Raises a TfmemlensError."""
     before = pipeline.graph_capture(source, hints)
     runs = [{"remedy": "as-it-is"}, *(run for slug in wish.tries if (run := _trial(slug, before, hints)) is not None)]
@@ -113,7 +114,7 @@ def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _request(before: Capture, wish: Wish, runs: list[dict[str, Any]], folder: str, hints: Hints) -> dict[str, Any]:
+def _request(before: Capture, wish: LayoutPassOptions, runs: list[dict[str, Any]], folder: str, hints: Hints) -> dict[str, Any]:
     """The child's task; the graph is unzipped beside it."""
     kind = {"graph-def": "GraphDef", "meta-graph": "MetaGraphDef", "saved-model": "SavedModel"}.get(next(iter(before.source.formats), ""))
     if kind is None:
@@ -174,7 +175,7 @@ def _after(path: str, before: Capture, version: str, hints: Hints) -> Capture:
     return replace(found, source=replace(before.source, version=(short, short)), graph=replace(found.graph, producer=version))
 
 
-def _what_ran(wish: Wish, answer: dict[str, Any]) -> ReadNote:
+def _what_ran(wish: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
     fetches = answer["runs"][0]["fetches"]
     passes = "the default passes of Grappler" if wish.passes == "default" else "the layout pass alone"
     shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")

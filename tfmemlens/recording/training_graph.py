@@ -15,13 +15,13 @@ from tfmemlens import pipeline
 from tfmemlens.errors import MissingExtra, UnreadableInput
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.settings import Settings
+from tfmemlens.model.settings import StepSettings
 
 SCRIPT = Path(__file__).with_name("trace_training_graph.py")
 _PATIENCE_SECONDS = 600
 
 
-def estimate(model: str, settings: Settings, python: str | None = None) -> Capture:
+def estimate(model: str, settings: StepSettings, python: str | None = None) -> Capture:
     """The predicted step of a model file or `module:function`. Raises MissingExtra without TensorFlow, UnreadableInput where it cannot build the model."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "step.pb")
@@ -32,7 +32,7 @@ def estimate(model: str, settings: Settings, python: str | None = None) -> Captu
     return replace(found, source=source, notes=(note, *found.notes[1:]))
 
 
-def _record(model: str, out: str, settings: Settings, python: str | None) -> dict[str, list[object]]:
+def _record(model: str, out: str, settings: StepSettings, python: str | None) -> dict[str, list[object]]:
     command = [python or sys.executable, str(SCRIPT), model, out, "--batch", str(settings.batch), "--optimizer", settings.optimizer or "adam"]
     command += [] if settings.training else ["--inference"]
     command += ["--policy", settings.dtype] if settings.dtype and settings.dtype != "float32" else []

@@ -107,7 +107,7 @@ _PRINTED_PARAMETERS = re.compile(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 
 
 @dataclass
-class Buffer:
+class XlaBuffer:
     """One buffer of a listing, as it is read."""
 
     line: Line
@@ -148,7 +148,7 @@ class Executable:
     excess: Size | None = None
     remat: tuple[Size, Size, Size | None, Line] | None = None
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
-    buffers: list[Buffer] = field(default_factory=list)
+    buffers: list[XlaBuffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
     cut: bool = False
     """Whether the list of buffers begins after its first."""
@@ -184,12 +184,12 @@ def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | Non
     return sizes, numpy_dtype(found["dtype"]), found["layout"] or ""
 
 
-class CompilerFamily:
+class CompilerCollector:
     """Collects the failures of compiled programs."""
 
     def __init__(self) -> None:
         self.finished: list[Executable] = []
-        self._buffer: Buffer | None = None
+        self._buffer: XlaBuffer | None = None
         self._remat: tuple[Size, Size, Size | None, Line] | None = None
         self._listing = False
 
@@ -238,7 +238,7 @@ class CompilerFamily:
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
 
-    def _detail(self, buffer: Buffer, text: str) -> bool:
+    def _detail(self, buffer: XlaBuffer, text: str) -> bool:
         if found := OPERATOR.search(text):
             buffer.name, buffer.op_type = found["name"] or buffer.name, found["type"] or None
             buffer.source = f"{found['file']}:{found['line']}" if found["file"] else None
@@ -258,7 +258,7 @@ class CompilerFamily:
         return True
 
     def _open(self, line: Line, size: Size) -> None:
-        self._buffer = Buffer(line, size)
+        self._buffer = XlaBuffer(line, size)
         self._program(line, RequestKind.XLA).buffers.append(self._buffer)
 
     def _program(self, line: Line, kind: RequestKind) -> Executable:

@@ -115,7 +115,7 @@ _PYTHON = re.compile(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
 
 @dataclass(kw_only=True)
-class Disguise(Context):
+class IndirectFailure(Context):
     """One line that stands for a failed allocation, with its context."""
 
     kind: RequestKind
@@ -133,11 +133,11 @@ class Disguise(Context):
         return self.what in ("driver", "host") and not self.in_python
 
 
-class DisguiseFamily:
+class IndirectFailureCollector:
     """Collects failures in disguise."""
 
     def __init__(self) -> None:
-        self.finished: list[Disguise] = []
+        self.finished: list[IndirectFailure] = []
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
@@ -150,48 +150,48 @@ class DisguiseFamily:
         self.finished.append(found)
         return True
 
-    def _recognise(self, line: Line) -> Disguise | None:
+    def _recognise(self, line: Line) -> IndirectFailure | None:
         text = line.text
         if found := DRIVER.search(text):
             size = Size.exactly(int(found["bytes"])) if found["bytes"] else parse_size(_binary(found["size"]))
-            return Disguise(line, kind=RequestKind.DRIVER, what="driver", size=size)
+            return IndirectFailure(line, kind=RequestKind.DRIVER, what="driver", size=size)
         if found := PINNED.search(text) or HOST.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"])))
+            return IndirectFailure(line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"])))
         if found := ARRAY.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
+            return IndirectFailure(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
         if found := FETCHED.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
+            return IndirectFailure(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
         if BATCH.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="batch")
+            return IndirectFailure(line, kind=RequestKind.HOST, what="batch")
         if found := BUFFER.search(text):  # DirectML's kernels
-            return Disguise(line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"])))
+            return IndirectFailure(line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"])))
         if found := COPY.search(text):
-            return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
+            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
         return self._words(text, line)
 
-    def _words(self, text: str, line: Line) -> Disguise | None:
+    def _words(self, text: str, line: Line) -> IndirectFailure | None:
         if found := DST.search(text):
-            return Disguise(line, kind=RequestKind.COPY, what="copy", device=found["device"])
+            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=found["device"])
         if LAUNCH.search(text):
-            return Disguise(line, kind=RequestKind.DRIVER, what="kernel launch")
+            return IndirectFailure(line, kind=RequestKind.DRIVER, what="kernel launch")
         if LIBRARY.search(text):
-            return Disguise(line, kind=RequestKind.WORKSPACE, what="library")
+            return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library")
         if OUTPUT.search(text):
-            return Disguise(line, kind=RequestKind.TENSOR, what="output")
+            return IndirectFailure(line, kind=RequestKind.TENSOR, what="output")
         if found := BAD_ALLOC.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="array" if "MemoryError" in found[0] else "bad_alloc", echo=bool(found["echo"]))
+            return IndirectFailure(line, kind=RequestKind.HOST, what="array" if "MemoryError" in found[0] else "bad_alloc", echo=bool(found["echo"]))
         if KILLED.search(text):
-            return Disguise(line, kind=RequestKind.HOST, what="killed")
+            return IndirectFailure(line, kind=RequestKind.HOST, what="killed")
         if CUDA_ERROR.search(text):
-            return Disguise(line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver")
+            return IndirectFailure(line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver")
         return None
 
 
-def bare_exception(line: Line) -> Disguise | None:
+def bare_exception(line: Line) -> IndirectFailure | None:
     """The name of the exception alone: for pastes that hold nothing else. Other resources run out, too: disks, files, quotas, message sizes."""
     if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
         return None
-    return Disguise(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
+    return IndirectFailure(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

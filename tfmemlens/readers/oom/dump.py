@@ -111,7 +111,7 @@ COLLAPSED = LineRule(
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
 
 
-class DumpFamily:
+class DumpCollector:
     """Collects the lines of dumps, one dump after another."""
 
     def __init__(self) -> None:

@@ -11,13 +11,13 @@ from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
-from tfmemlens.readers.oom.joining import Draft
+from tfmemlens.readers.oom.joining import IncidentDraft
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.units import round_up
 
 
-def incident(draft: Draft) -> Incident:
+def incident(draft: IncidentDraft) -> Incident:
     """The value that a draft stands for."""
     dump = _best_dump(draft)
     program = _best_program(draft)
@@ -56,13 +56,13 @@ def _distinct(blocks: list[Block]) -> list[Block]:
     return kept
 
 
-def _best_dump(draft: Draft) -> Dump | None:
+def _best_dump(draft: IncidentDraft) -> Dump | None:
     nodes = {telling.node for telling in draft.tellings if telling.node}
     ranked = sorted(draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True)
     return ranked[0] if ranked else None
 
 
-def _best_program(draft: Draft) -> Executable | None:
+def _best_program(draft: IncidentDraft) -> Executable | None:
     if not draft.executables:
         return None
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
@@ -81,7 +81,7 @@ def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
     return (HolderBlock(program.device, program.allocator, AllocationTable.of(rows), header=program.line),)
 
 
-def _request(draft: Draft, dump: Dump | None, program: Executable | None) -> FailedRequest:
+def _request(draft: IncidentDraft, dump: Dump | None, program: Executable | None) -> FailedRequest:
     if draft.tellings:
         return _tensor_request(draft, dump)
     if program and not (dump and dump.start and not program.listed):
@@ -126,7 +126,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     }
 
 
-def _tensor_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     known = draft.tellings
     around = _around(known)
     return FailedRequest(
@@ -151,7 +151,7 @@ def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | No
     return "float32" if fitting == ["float32"] else None
 
 
-def _disguised_request(draft: Draft, dump: Dump | None) -> FailedRequest:
+def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
     known = draft.disguises
     around = _around(known)
@@ -175,7 +175,7 @@ def _placed(attributes: tuple[tuple[str, str], ...]) -> str | None:
     return dict(attributes).get("_device", "").strip('"') or None
 
 
-def _era(draft: Draft) -> tuple[str, str] | None:
+def _era(draft: IncidentDraft) -> tuple[str, str] | None:
     era: Era = (FIRST, LAST)
     for seen in (*(telling.era for telling in draft.tellings), *(part.era for part in draft.disguises), *(dump.era for dump in draft.dumps)):
         era = narrow(era, seen)

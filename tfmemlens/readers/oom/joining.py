@@ -13,25 +13,25 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
-from tfmemlens.readers.oom.disguises import Disguise
+from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
-from tfmemlens.readers.oom.sentence import Telling
+from tfmemlens.readers.oom.sentence import OomMessage
 from tfmemlens.units import Size, round_up
 
-Part = Telling | Dump | Block | Executable | Disguise
+Part = OomMessage | Dump | Block | Executable | IndirectFailure
 
 
 @dataclass
-class Draft:
+class IncidentDraft:
     """One failure while its parts are gathered."""
 
-    tellings: list[Telling] = field(default_factory=list)
+    tellings: list[OomMessage] = field(default_factory=list)
     dumps: list[Dump] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     executables: list[Executable] = field(default_factory=list)
-    disguises: list[Disguise] = field(default_factory=list)
-    driver: list[Disguise] = field(default_factory=list)
+    disguises: list[IndirectFailure] = field(default_factory=list)
+    driver: list[IndirectFailure] = field(default_factory=list)
     rank: str = ""
     order: int = 0
 
@@ -45,7 +45,7 @@ class Draft:
         """Its number among several root errors."""
         return next((telling.root for telling in self.tellings if telling.root is not None), None)
 
-    def fits(self, telling: Telling) -> bool:
+    def fits(self, telling: OomMessage) -> bool:
         """Whether this telling can speak of the same failure."""
         if not self.tellings:
             return False
@@ -71,13 +71,13 @@ class Joiner:
 
     def __init__(self, rank: str = "") -> None:
         self.rank = rank
-        self.drafts: list[Draft] = []
+        self.drafts: list[IncidentDraft] = []
         self.waiting: list[Dump] = []
-        self.driver: list[Disguise] = []
+        self.driver: list[IndirectFailure] = []
 
     def take(self, part: Part) -> None:
         """Add the next part."""
-        if isinstance(part, Telling):
+        if isinstance(part, OomMessage):
             self._telling(part)
         elif isinstance(part, Dump):
             self._dump(part)
@@ -88,13 +88,13 @@ class Joiner:
         else:
             self._disguise(part)
 
-    def _new(self, **parts: list[object]) -> Draft:
-        draft = Draft(rank=self.rank, order=len(self.drafts), **parts)  # type: ignore[arg-type]
+    def _new(self, **parts: list[object]) -> IncidentDraft:
+        draft = IncidentDraft(rank=self.rank, order=len(self.drafts), **parts)  # type: ignore[arg-type]
         draft.driver, self.driver = self.driver, []
         self.drafts.append(draft)
         return draft
 
-    def _telling(self, telling: Telling) -> None:
+    def _telling(self, telling: OomMessage) -> None:
         fitting = [dump for dump in self.waiting if _dump_fits(dump, telling)]
         for draft in reversed(self.drafts):
             if draft.fits(telling) and not (draft.in_python and not telling.in_python and (fitting or not self._mid_story(draft))):
@@ -104,11 +104,11 @@ class Joiner:
         draft = self._new(tellings=[telling])
         self._attach(draft, fitting)
 
-    def _mid_story(self, draft: Draft) -> bool:
+    def _mid_story(self, draft: IncidentDraft) -> bool:
         """Python tells last; a C++ line after it belongs to the same story only while nothing else came between."""
         return self.drafts[-1] is draft or self.drafts[-1].tellings[-1:] == []
 
-    def _attach(self, draft: Draft, dumps: list[Dump]) -> None:
+    def _attach(self, draft: IncidentDraft, dumps: list[Dump]) -> None:
         for dump in dumps:
             self.waiting.remove(dump)
             draft.dumps.append(dump)
@@ -143,7 +143,7 @@ class Joiner:
         draft = self._new(executables=[program])
         self._attach(draft, [dump for dump in self.waiting if dump.size and program.size and _overlap(dump.size, program.size)])
 
-    def _disguise(self, part: Disguise) -> None:
+    def _disguise(self, part: IndirectFailure) -> None:
         last = self.drafts[-1] if self.drafts else None
         if part.kind is RequestKind.DRIVER and part.what == "driver":
             if last and last.disguises and last.disguises[-1].kind is part.kind and part.size is None:
@@ -165,7 +165,7 @@ class Joiner:
         if part.what == "batch" or part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
-    def finish(self) -> list[Draft]:
+    def finish(self) -> list[IncidentDraft]:
         """All failures of this process; dumps and driver errors that nothing followed become their own."""
         for dump in list(self.waiting):
             same = [
@@ -188,7 +188,7 @@ class Joiner:
         return self.drafts
 
 
-def _dump_fits(dump: Dump, telling: Telling) -> bool:
+def _dump_fits(dump: Dump, telling: OomMessage) -> bool:
     """Whether a dump can be about the request of a sentence: same allocator, same size."""
     if not _agree(dump.allocator, telling.allocator):
         return False

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 
 from tfmemlens.model.incident import Incident
-from tfmemlens.readers.oom.joining import Draft
+from tfmemlens.readers.oom.joining import IncidentDraft
 
 
-def order(incidents: list[tuple[Incident, Draft]]) -> list[Incident]:
+def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     """The fatal failure first: the last story that reached Python, in it the first root error; the others in the order of the log."""
     if not incidents:
         return []
@@ -21,7 +21,7 @@ def order(incidents: list[tuple[Incident, Draft]]) -> list[Incident]:
     return [first, *rest]
 
 
-def _last_story(incidents: list[tuple[Incident, Draft]]) -> int:
+def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
     """Without an exception the best explained failure is the one to show: with a sentence, else with a dump; the last of these."""
     return max(
         range(len(incidents)),
@@ -29,11 +29,11 @@ def _last_story(incidents: list[tuple[Incident, Draft]]) -> int:
     )
 
 
-def merge_ranks(incidents: list[tuple[Incident, Draft]]) -> list[tuple[Incident, Draft]]:
+def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[Incident, IncidentDraft]]:
     """The same request on several ranks is one failure with a count; each rank calls its device GPU:0."""
     merged: dict[tuple[object, ...], int] = {}
     times: Counter[tuple[object, ...]] = Counter()
-    result: list[tuple[Incident, Draft]] = []
+    result: list[tuple[Incident, IncidentDraft]] = []
     for found, draft in incidents:
         request = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
         times[(draft.rank, *request)] += 1

@@ -65,7 +65,7 @@ class Block:
         return (self.device, self.allocator, tuple((node, size.bytes) for node, size, _ in self.rows), self.nodes, self.rest.bytes)
 
 
-class ReportFamily:
+class ReportCollector:
     """Collects the blocks of reports."""
 
     def __init__(self) -> None:

@@ -111,7 +111,7 @@ _OPTIMIZER_FRAME = re.compile(r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12
 
 
 @dataclass
-class Telling(Context):
+class OomMessage(Context):
     """One sentence that names the tensor, with its context."""
 
     shape: tuple[int, ...] | None = None
@@ -124,11 +124,11 @@ class Telling(Context):
     """Whether the text stops inside the sentence, so that the last word of it cannot be trusted."""
 
 
-class SentenceFamily:
+class SentenceCollector:
     """Collects tellings and the context that follows or precedes each."""
 
     def __init__(self) -> None:
-        self.finished: list[Telling] = []
+        self.finished: list[OomMessage] = []
         self._told: Context | None = None
         self._node_before: str | None = None
         self._layer_before: tuple[str, str] | None = None
@@ -169,7 +169,7 @@ class SentenceFamily:
         return self._context(text, line)
 
     def _sentence(self, found: dict[str, str | None], line: Line, rest: str) -> None:
-        telling = Telling(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
+        telling = OomMessage(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
         if telling.dtype and not telling.device and telling.dtype not in ITEM_BYTES and telling.dtype not in ("string", "resource", "variant"):

@@ -88,7 +88,7 @@ CRASH = LineRule(
 _KEEP = 4000
 
 
-class SurroundingsFamily:
+class SurroundingsCollector:
     """Collects what the findings may want to know besides the failure."""
 
     def __init__(self) -> None:

@@ -1,0 +1,1 @@
+"""One moment to explain: who was alive, with which books."""

@@ -1,0 +1,57 @@
+"""Who keeps a tensor alive: of the ops that read it, the one that ended last.
+
+The readers come from the graph; without one, from the labels of the trace, which name each node's inputs: `relu = Relu(conv)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.timeline import Timeline
+
+_LABEL = re.compile(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
+_FORWARDS = frozenset(
+    "Identity IdentityN Reshape Squeeze ExpandDims Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh BiasAdd Add AddV2 AddN Sub Mul Cast Enter Exit Switch "
+    "Merge NextIteration StopGradient ReluGrad Log Exp Neg Softmax Dropout".split()
+)
+"""Ops that may hand their input's buffer on as their output."""
+MANY = 20_000
+"""Node executions beyond which labels are not read for a graph."""
+
+
+def graph_of(timeline: Timeline) -> Graph | None:
+    """Op types and inputs as the trace's labels state them; None when they do not, or there are too many."""
+    ran = timeline.executions
+    if not ran.label or len(ran.label) > MANY:
+        return None
+    nodes = {found[1]: Node(found[1], found[2], tuple(filter(None, found[3].split(", ")))) for label in ran.label if (found := _LABEL.match(label))}
+    return Graph(nodes) if nodes else None
+
+
+def last_reader(rows: Iterable[Allocation], graph: Graph | None, timeline: Timeline) -> Iterator[str | None]:
+    """For each row the op that read it last before it was freed; None where nothing tells."""
+    ran = timeline.executions
+    spans = dict(zip(ran.node, zip(ran.start_micros, ran.end_micros, strict=True), strict=True)) if graph is not None else {}
+    for row in rows:
+        yield _last_reader(row, graph, spans) if graph is not None and row.node and row.start_micros is not None else None
+
+
+def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float, float]]) -> str | None:
+    """The reader, also of ops that hand the buffer on in place, that ended next to the free: its stamp may be some microseconds later."""
+    freed = row.end_micros
+    holders = [row.node or ""]
+    best: tuple[float, str | None] = (float("inf"), None)
+    for name in holders:  # grows while we walk
+        for reader, _, _ in graph.consumers.get(name, ()):
+            if reader in spans:
+                start, end = spans[reader]
+                distance = -end if freed is None else abs(freed - end) if start <= freed else float("inf")
+                if distance < best[0]:
+                    best = distance, reader
+            node = graph.nodes.get(reader)
+            if node and node.op in _FORWARDS and reader not in holders and len(holders) < 32:
+                holders.append(reader)
+    return best[1]

@@ -1,0 +1,92 @@
+"""Owners for whole tables: names first, then what a table tells beyond each single name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
+from tfmemlens.model.incident import FailedRequest, RequestKind
+
+_COLOCATED = re.compile(r"loc:@([^\"\]]+)")
+_LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")
+
+
+def attribute_table(table: AllocationTable) -> Attribution:
+    """An owner for each row."""
+    owners = [_owner(row) for row in table]
+    executions: Counter[str | None] = Counter()
+    for row in table:
+        executions[row.node] += row.count
+    return Attribution(table, [_looped(owner, executions[row.node]) for owner, row in zip(owners, table, strict=True)])
+
+
+def _owner(row: Allocation) -> Owner:
+    if row.node is None:
+        return replace(NOBODY, kind=Kind.PARAMETER) if row.purpose == "parameter" else NOBODY
+    if row.node.startswith("%"):
+        return replace(NOBODY, op=row.op)  # an instruction of the compiler's, no name of anybody's
+    owner = owner_of(row.node, row.op)
+    if row.purpose == "temp":
+        return replace(owner, kind=Kind.WORKSPACE)
+    if row.purpose == "parameter":
+        return replace(owner, kind=_argument_kind(row.node), phase=Phase.NONE)
+    return owner
+
+
+def _argument_kind(name: str) -> Kind:
+    """An argument of a compiled program is a weight, a slot or a batch; JAX names it after the argument's path."""
+    lower = name.lower()
+    if any(word in lower for word in ("opt_state", "optimizer", ".mu", ".nu", "['mu']", "['nu']", "momentum")):
+        return Kind.OPTIMIZER_SLOT
+    if any(word in lower for word in ("batch[", "inputs[", "['image']", "['inputs']", "['targets']")):
+        return Kind.INPUT
+    return Kind.PARAMETER
+
+
+def _looped(owner: Owner, executions: int) -> Owner:
+    """What a loop keeps of every iteration is its stack."""
+    if owner.in_loop and executions > 1 and owner.kind is Kind.ACTIVATION:
+        return replace(owner, kind=Kind.LOOP_STACK)
+    return owner
+
+
+def attribute_request(request: FailedRequest) -> Owner:
+    """The owner of a failed request; the Keras layer or the forward op that a message names count where the node betrays nothing."""
+    owner = owner_of(request.node, request.op) if request.node else replace(NOBODY, op=request.op)
+    if request.node and request.node == request.op:
+        owner = replace(owner, layer=None)  # an eager op has no name of its own
+    if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
+        owner = replace(owner, layer=owner_of(request.caller).layer)
+    if request.updating and owner.phase in (Phase.FORWARD, Phase.NONE):
+        owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
+    if owner.layer is None and request.forward_node:
+        owner = replace(owner, layer=owner_of(request.forward_node).layer)
+    if owner.layer is None and (beside := _COLOCATED.search(dict(request.attributes).get("_class", ""))):
+        owner = replace(owner, layer=owner_of(beside[1]).layer)  # sums of gradients and updates stand beside what they serve
+    if request.keras_layer and owner.layer is None:
+        owner = replace(owner, layer=request.keras_layer[0] or request.keras_layer[1], phase=Phase.FORWARD)
+    if request.op:
+        owner = replace(owner, op=request.op)
+    if _is_workspace(request, owner):
+        owner = replace(owner, kind=Kind.WORKSPACE)
+    elif request.node is None and request.kind is RequestKind.TENSOR and request.op:
+        backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
+        owner = replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT) if backward else replace(owner, kind=Kind.ACTIVATION)
+    return owner
+
+
+def _is_workspace(request: FailedRequest, owner: Owner) -> bool:
+    if request.kind is RequestKind.WORKSPACE:
+        return True
+    if re.match(r"conv_grad\w*_ops", (request.kernel or "").rpartition("/")[2]) and len(request.shape or ()) == 3:
+        return True
+    last = (request.node or "").rpartition("/")[2]
+    if "Conv3DBackpropFilter" in f"{owner.op}{last}" and is_shuffled_volume(request.shape):
+        return True
+    backward = "Backprop" in (owner.op or "") or "Backprop" in last
+    return backward and "Conv" in f"{owner.op}{last}" and col_buffer_of(request.shape) is not None

@@ -1,0 +1,72 @@
+"""Whose a buffer is, as the graph's update ops tell it: optimizers may be named at will, `ApplyAdam(w, m, v, …)` says which variables are slots of which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.attribution.names.vocabulary import ASSIGN_OPS, CONSTANT_OPS
+from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.graph import Graph, Node, split_reference
+
+_APPLY = re.compile(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
+_VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
+_PASSED = ("Switch", "RefSwitch", "Enter", "RefEnter", "Identity", "_Arg")
+
+
+def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
+    """The owners of slots, of what assignments allocate, and of an optimizer's constants, by the names of their nodes."""
+    if graph is None:
+        return {}
+    updates = [node for node in graph if _APPLY.match(node.op)]
+    found = dict(_under_variables(graph))
+    found.update((name, owner) for node in updates for name, owner in _slots(node, graph))
+    for node in graph:
+        if node.op in ASSIGN_OPS and (target := _variable(node, 0, graph)):
+            found[node.name] = replace(found.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER)
+    found.update(_constants({node.name.partition("/update_")[0] for node in updates}, graph))
+    return found
+
+
+def _under_variables(graph: Graph) -> Iterator[tuple[str, Owner]]:
+    """tf.train's optimizers name a slot after its variable, whatever they are called themselves: `w/AdamWeightDecay_1` serves `w`."""
+    names = {node.name for node in graph if node.op in _VARIABLES}
+    for name in names:
+        if (variable := name.rpartition("/")[0]) in names and owner_of(name, "VarHandleOp").kind is Kind.PARAMETER:
+            yield name, replace(owner_of(variable, "VarHandleOp"), kind=Kind.OPTIMIZER_SLOT, phase=Phase.OPTIMIZER)
+
+
+def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
+    """The update's own node, and the variables that it reads and writes beside the one that it trains."""
+    target = _variable(update, 0, graph)
+    if target is None:
+        return
+    owner = owner_of(target.name, target.op)
+    yield update.name, replace(owner, phase=Phase.OPTIMIZER)  # what it allocates for good is the variable's new buffer
+    for at in range(1, len(update.inputs)):
+        slot = _variable(update, at, graph)
+        if slot is not None and slot.name != target.name:
+            yield slot.name, replace(owner, kind=Kind.OPTIMIZER_SLOT, phase=Phase.OPTIMIZER, op=slot.op)
+
+
+def _variable(node: Node, at: int, graph: Graph) -> Node | None:
+    """The variable behind an input, not its value: a learning rate that is read from a variable is no slot."""
+    for _ in range(8):
+        if at >= len(node.inputs):
+            return None
+        found = graph.nodes.get(split_reference(node.inputs[at])[0])
+        if found is None or found.op in _VARIABLES:
+            return found
+        if found.op not in _PASSED or found.name.endswith("/read"):
+            return None
+        node, at = found, 0
+    return None
+
+
+def _constants(scopes: set[str], graph: Graph) -> Iterator[tuple[str, Owner]]:
+    """What stands in the scope of an optimizer, whatever its name: `AdamWeightDecay/beta1`."""
+    for node in graph:
+        if node.op in CONSTANT_OPS and "/" in node.name and node.name.rpartition("/")[0] in scopes:
+            yield node.name, Owner(None, Kind.CONSTANT, Phase.OPTIMIZER, node.op)

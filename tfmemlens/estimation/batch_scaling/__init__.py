@@ -1,0 +1,1 @@
+"""A step at another batch: what grows, what stays, and the allocator walked through it again."""

@@ -1,0 +1,314 @@
+"""TensorFlow's executor with one thread, thought through: which node runs when, what its outputs weigh, and when each buffer dies.
+
+After core/common_runtime/executor.cc: inexpensive nodes run at once, in the order in which they became ready; of several expensive ones the last goes on in
+the same thread and the others wait in the thread's queue, newest first. Loops (Enter, Merge, Switch, NextIteration, Exit) run with their real number of
+iterations where the condition is made of whole numbers that are known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
+from tfmemlens.estimation.graph_step.frames import Frame, Tagged
+from tfmemlens.estimation.graph_step.kernels import KernelCall, guessed, run
+from tfmemlens.estimation.graph_step.resources import Variables
+from tfmemlens.estimation.graph_step.tokens import DEAD, Memory, Token, Variable
+from tfmemlens.model.allocation import PERSISTENT
+from tfmemlens.model.graph import Graph, Node, split_reference
+
+_ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration"))
+_APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
+_FED = frozenset("Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg _Recv _HostRecv".split())
+_MOST_ITERATIONS = 100_000
+_UNKNOWN_ITERATIONS = 8
+
+
+@dataclass
+class Executor:
+    """One graph, ready to run any number of steps."""
+
+    graph: Graph
+    memory: Memory
+    fetches: tuple[str, ...]
+    feed: Callable[[Node], list[Token]]
+    variables: dict[str, Variable]
+    threads: int = 1
+    notes: list[str] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    """The nodes of the last step in the order in which they ran."""
+
+    def __post_init__(self) -> None:
+        self.items = compiled(self.graph, self.fetches)
+        self.resources = Variables(self.memory, self.variables)
+        self.constants: dict[str, Any] = {}
+        self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
+        self.entries = Counter(str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER)
+        self._make_constants()
+
+    def _make_constants(self) -> None:
+        """A constant is made with its kernel, before the first step, and stays."""
+        for item in self.items:
+            if item.node.op in ("Const", "HostConst"):
+                call = KernelCall(item.node, (), self.memory, self.threads, self.constants, [])
+                token = run(call)[0]
+                if token.bytes and token.dtype != "string":
+                    token.buffer = self.memory.allocate(item.node.name, item.node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
+
+    def step(self) -> None:
+        """Run once."""
+        self.order = []
+        self.state: dict[str, Any] = {}
+        self.frames: dict[tuple[str, int, int], Frame] = {}
+        root = Frame("")
+        self.root = root
+        self.queue: deque[Tagged] = deque()
+        self.fetched: list[Token] = []
+        self.iterations: dict[str, int] = {}
+        roots = [Tagged(index, root, 0) for index, item in enumerate(self.items) if item.inputs + item.controls == 0]
+        inline: deque[Tagged] = deque()
+        self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
+        self._work_off(inline)
+        while self.queue:
+            self._work_off(deque([self.queue.popleft()]))
+        for token in self.fetched:
+            self.memory.release(token.buffer)
+        self._drop_state()
+        left = {split_reference(name)[0] for name in self.fetches}.difference(self.order)
+        if left:
+            self._note(f"the step could not be followed to its end: {sorted(left)[0]} was never reached")
+
+    def _drop_state(self) -> None:
+        """Stacks and arrays end with the step."""
+        for thing in [*self.state.get("keep", []), *self.state.get("arrays", {}).values(), *self.state.get("things", [])]:
+            for token in thing.values() if isinstance(thing, dict) else thing:
+                self.memory.release(token.buffer)
+            thing.clear()
+
+    def _work_off(self, inline: deque[Tagged]) -> None:
+        while inline:
+            index, frame, iteration = inline.popleft()
+            ready = self._run(index, frame, iteration)
+            frame.done(iteration)
+            self._clean(frame, iteration, ready)
+            self._schedule(ready, inline)
+
+    def _schedule(self, ready: list[Tagged], inline: deque[Tagged]) -> None:
+        """ExecutorState::ScheduleReady."""
+        current = None
+        for tagged in ready:
+            if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
+                inline.append(tagged)
+                continue
+            if current is not None:
+                self.queue.appendleft(current)
+            current = tagged
+        if current is not None:
+            if inline:
+                self.queue.appendleft(current)
+            else:
+                inline.append(current)
+
+    def _run(self, index: int, frame: Frame, iteration: int) -> list[Tagged]:
+        item = self.items[index]
+        slots, is_dead = frame.take(index, iteration)
+        op = item.node.op
+        self.order.append(item.node.name)
+        if is_dead and op not in _MERGE:
+            for token in slots.values():
+                self.memory.release(token.buffer)
+            return self._propagate(index, frame, iteration, [DEAD] * item.ports, True)
+        inputs = [slots[slot] for slot in sorted(slots)] if op in _MERGE else [slots.get(slot, DEAD) for slot in range(item.inputs)]
+        call = KernelCall(item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, [])
+        outputs = self._execute(call, slots)
+        item.runs += 1
+        item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
+        for token in outputs:
+            self.memory.hold(token.buffer)
+        for buffer in call.scratch:
+            self.memory.free(buffer)
+        for token in slots.values():
+            self.memory.release(token.buffer)
+        for buffer in self.state.pop("released", []):
+            self.memory.release(buffer)
+        ready = self._propagate(index, frame, iteration, outputs, False)
+        for token in outputs:
+            self.memory.release(token.buffer)
+        return ready
+
+    def _execute(self, call: KernelCall, slots: dict[int, Token]) -> list[Token]:
+        """Control flow and state here, everything else by its kernel."""
+        op, node = call.node.op, call.node
+        if op in _SWITCH:
+            taken = self._predicate(call)
+            return [call.inputs[0] if taken == side else DEAD for side in (0, 1)]
+        if op in _MERGE:
+            alive = [(slot, token) for slot, token in slots.items() if not token.dead]
+            return [alive[0][1], call.output((), "int32", (alive[0][0],))] if alive else [DEAD, DEAD]
+        if op in _ENTER or op in _EXIT or op in _NEXT or op == "LoopCond":
+            return [call.inputs[0]]
+        if op in ("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"):
+            return [self.resources.read(node)]
+        if op == "IteratorGetNext" or (op in _FED and not call.inputs):
+            return self.feed(node)
+        if op in ("Assign", "AssignVariableOp"):
+            return self.resources.assign(call)
+        if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
+            self.resources.own(call)
+            return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
+        outputs = self._kernel(call)
+        for token in outputs:
+            if isinstance(token.resource, (list, dict)):
+                self.state.setdefault("things", []).append(token.resource)
+        return outputs
+
+    def _kernel(self, call: KernelCall) -> list[Token]:
+        """What the kernel makes; where it cannot be told, what the graph states, or something like the first input."""
+        try:
+            return run(call)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            self._note(f"what {call.node.op} makes in {call.node.name} is not known, something like its input is taken for it")
+            return guessed(call)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _predicate(self, call: KernelCall) -> int:
+        """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another one is taken to be true."""
+        known = call.values(1)
+        if known:
+            return int(bool(known[0]))
+        name = call.node.name
+        self.iterations[name] = self.iterations.get(name, 0) + 1
+        if not any(note.startswith("the condition of") for note in self.notes):
+            self._note(f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a branch to be taken")
+        return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
+
+    def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[Tagged]:
+        """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are ready."""
+        item = self.items[index]
+        op = item.node.op
+        ready: list[Tagged] = []
+        target_frame, target_iteration = frame, iteration
+        if op in _ENTER:
+            target_frame, target_iteration = self._frame(item.node, frame, iteration), 0
+            if item.node.attributes.get("is_constant") and not is_dead:
+                self._keep_constant(target_frame, index, outputs[0], ready)
+                self._clean(target_frame, 0, ready)
+                return ready
+        elif op in _EXIT:
+            if is_dead or frame.parent is None:
+                return ready
+            target_frame, target_iteration = frame.parent, frame.parent_iteration
+        elif op in _NEXT:
+            if is_dead or iteration + 1 > _MOST_ITERATIONS:
+                return ready
+            if iteration == frame.reached and frame.reached + 1 - frame.finished >= frame.parallel:
+                self.memory.hold(outputs[0].buffer)
+                frame.held_back.append((index, outputs[0]))
+                return ready
+            target_iteration = iteration + 1
+            self._begin(target_frame, target_iteration, ready)
+        if item.node.name in self.kept and frame is self.root and outputs and outputs[0].buffer is not None:
+            self.memory.hold(outputs[0].buffer)
+            self.fetched.append(outputs[0])
+        self._activate(item, target_frame, target_iteration, outputs, is_dead, ready)
+        return ready
+
+    def _clean(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
+        """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that is over tells its parent."""
+        while frame is not self.root and not frame.over and frame.is_over(iteration):
+            frame.finished = iteration + 1
+            if frame.held_back:
+                held, frame.held_back = frame.held_back, []
+                self._begin(frame, frame.reached + 1, ready)
+                for index, token in held:
+                    self._activate(self.items[index], frame, frame.reached, [token], False, ready)
+                    self.memory.release(token.buffer)
+            if frame.finished > frame.reached:
+                frame.over = True
+                for _, token in frame.constants:
+                    self.memory.release(token.buffer)
+                self._forget(frame)
+                parent = frame.parent
+                if parent is None:
+                    return
+                parent.inner[frame.parent_iteration] -= 1
+                frame, iteration = parent, frame.parent_iteration
+                continue
+            iteration += 1
+
+    def _forget(self, frame: Frame) -> None:
+        """Tokens that never met all their companions die with the loop."""
+        for slots in frame.waiting.values():
+            for token in slots.values():
+                self.memory.release(token.buffer)
+        frame.waiting.clear()
+
+    def _frame(self, node: Node, parent: Frame, iteration: int) -> Frame:
+        name = str(node.attributes.get("frame_name"))
+        key = (name, id(parent), iteration)
+        if key not in self.frames:
+            parallel = node.attributes.get("parallel_iterations")
+            self.frames[key] = Frame(name, parent, iteration, parallel=int(str(parallel)) if parallel else 10, entries=self.entries[name])
+            parent.inner[iteration] = parent.inner.get(iteration, 0) + 1
+        self.frames[key].entries -= 1
+        return self.frames[key]
+
+    def _keep_constant(self, frame: Frame, index: int, token: Token, ready: list[Tagged]) -> None:
+        """A loop's constant is given to every iteration, those that have begun and those to come."""
+        frame.constants.append((index, token))
+        self.memory.hold(token.buffer)
+        for iteration in range(frame.reached + 1):
+            self._activate(self.items[index], frame, iteration, [token], False, ready)
+
+    def _begin(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
+        if iteration > frame.reached:
+            frame.reached = iteration
+            for index, token in frame.constants:
+                self._activate(self.items[index], frame, iteration, [token], False, ready)
+
+    def _activate(self, item: Item, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool, ready: list[Tagged]) -> None:
+        for edge in item.edges:
+            target = self.items[edge.target]
+            key = (iteration, edge.target)
+            token = None if edge.port is None else outputs[edge.port] if edge.port < len(outputs) else Token()
+            died = is_dead if token is None else token.dead
+            if target.node.op in _MERGE:
+                self._to_merge(edge, target, frame, key, token, died, ready)
+                continue
+            if token is not None and not token.dead:
+                self.memory.hold(token.buffer)
+                frame.waiting.setdefault(key, {})[edge.slot] = token
+            if died:
+                frame.dead[key] = 1
+            left = frame.pending.get(key, target.inputs + target.controls) - 1
+            frame.pending[key] = left
+            if left == 0:
+                ready.append(frame.ready(edge.target, iteration))
+
+    def _to_merge(self, edge: Edge, target: Item, frame: Frame, key: tuple[int, int], token: Token | None, died: bool, ready: list[Tagged]) -> None:
+        """A Merge runs with its first living input, or dead once all inputs that can come are dead."""
+        state = frame.pending.get(key)
+        if state == -1:
+            return
+        if token is None:
+            frame.pending[key] = (target.controls if state is None else state) - 1
+        elif not died:
+            self.memory.hold(token.buffer)
+            frame.waiting.setdefault(key, {})[edge.slot] = token
+        else:
+            frame.dead[key] = frame.dead.get(key, 0) + 1
+        if frame.pending.get(key, target.controls) > 0:
+            return
+        if frame.waiting.get(key):
+            frame.dead.pop(key, None)
+        elif frame.dead.get(key, 0) < target.inputs:
+            return
+        frame.pending[key] = -1
+        iteration, number = key
+        ready.append(frame.ready(number, iteration))

@@ -1,0 +1,83 @@
+"""Lists of TensorFlow 2's loops: a handle holds its elements."""
+
+from __future__ import annotations
+
+from tfmemlens.estimation.graph_step.kernels._call import KernelCall, elements, kernel, list_of, vector
+from tfmemlens.estimation.graph_step.tokens import Token
+
+
+def _own_list(call: KernelCall) -> Token:
+    """The list itself when nobody else holds it, else a copy of the handle."""
+    return call.alias(0) if call.is_last(call.inputs[0]) else list_of(call, elements(call.inputs[0]))
+
+
+@kernel("EmptyTensorList")
+def _empty_list(call: KernelCall) -> list[Token]:
+    return [list_of(call, ())]
+
+
+@kernel("TensorListReserve")
+def _reserve(call: KernelCall) -> list[Token]:
+    return [list_of(call, [Token((0,), str(call.attribute("element_dtype", "float32")))] * (call.values(1) or (0,))[0])]
+
+
+@kernel("TensorListPushBack")
+def _push_back(call: KernelCall) -> list[Token]:
+    made = _own_list(call)
+    elements(made).append(call.inputs[1])
+    call.memory.hold(call.inputs[1].buffer)
+    return [made]
+
+
+@kernel("TensorListPopBack")
+def _pop_back(call: KernelCall) -> list[Token]:
+    made = _own_list(call)
+    found = elements(made)
+    token = found.pop() if found else Token()
+    call.state.setdefault("released", []).append(token.buffer)
+    return [made, token]
+
+
+@kernel("TensorListSetItem")
+def _set_item(call: KernelCall) -> list[Token]:
+    made = _own_list(call)
+    index, found = (call.values(1) or (0,))[0], elements(made)
+    if index < len(found):
+        call.memory.hold(call.inputs[2].buffer)
+        call.state.setdefault("released", []).append(found[index].buffer)
+        found[index] = call.inputs[2]
+    return [made]
+
+
+@kernel("TensorListGetItem")
+def _get_item(call: KernelCall) -> list[Token]:
+    index, found = (call.values(1) or (0,))[0], elements(call.inputs[0])
+    token = found[index] if index < len(found) else Token()
+    if token.shape == (0,):  # never written: zeros
+        return [call.output(tuple(size for size in call.values(2) or () if size >= 0), token.dtype)]
+    return [Token(token.shape, token.dtype, None, token.buffer)]
+
+
+@kernel("TensorListStack", "TensorListConcatV2")
+def _stack_list(call: KernelCall) -> list[Token]:
+    found = elements(call.inputs[0])
+    first = next((token for token in found if token.shape != (0,)), Token((), str(call.attribute("element_dtype", "float32"))))
+    return [call.output((len(found), *first.shape), first.dtype)]
+
+
+@kernel("TensorListFromTensor")
+def _from_tensor(call: KernelCall) -> list[Token]:
+    """Every element is a copy of its own."""
+    source = call.inputs[0]
+    return [list_of(call, [call.output(source.shape[1:], source.dtype) for _ in range(source.shape[0] if source.shape else 0)])]
+
+
+@kernel("TensorListElementShape")
+def _element_shape(call: KernelCall) -> list[Token]:
+    found = elements(call.inputs[0])
+    return [vector(call, found[0].shape if found else ())]
+
+
+@kernel("TensorListLength")
+def _list_length(call: KernelCall) -> list[Token]:
+    return [call.output((), "int32", (len(elements(call.inputs[0])),))]

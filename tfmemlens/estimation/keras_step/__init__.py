@@ -1,0 +1,1 @@
+"""A model's description to the step that TensorFlow runs for it."""

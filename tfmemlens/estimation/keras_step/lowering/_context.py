@@ -1,0 +1,272 @@
+"""What every lowering gets, and the ops that many layers are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfmemlens.estimation.keras_step import op_costs
+from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
+from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
+from tfmemlens.model.network import LayerSpec
+from tfmemlens.model.tensor import ITEM_BYTES, TensorType
+
+FIRST, LAST = -1, 1
+"""Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a gradient in nine of ten places of real graphs.
+
+In those of Keras 3's dense layers the gradient of the kernel is mostly the last.
+"""
+
+
+@dataclass
+class LoweringContext:
+    """One call of a layer, to be written to the tape."""
+
+    tape: Tape
+    spec: LayerSpec
+    inputs: list[TapeValue]
+    outputs: tuple[TensorType, ...]
+    weights: dict[str, TapeValue]
+    dtype: str
+    keras_3: bool = True
+    device: str = "cpu"
+    threads: int = 4
+    workers: int = 4
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The layer's configuration."""
+        return self.spec.config
+
+    @property
+    def shape(self) -> Sizes:
+        """The shape of the first output, unknown sizes as 1."""
+        return sizes_of(self.outputs[0])
+
+    def weight(self, name: str) -> TapeValue | None:
+        """The weight, cast to the compute dtype where it is kept in another."""
+        value = self.weights.get(name)
+        if value is None or value.dtype == self.dtype or "float" not in value.dtype:
+            return value
+        made = self.tape.op("Cast", [value], dtype=self.dtype)
+        self.tape.gradient(made, [value], lambda grad: [self.tape.op("Cast", [grad], dtype=value.dtype)])
+        return made
+
+
+def sizes_of(kind: TensorType) -> Sizes:
+    """A shape without unknowns."""
+    return tuple(1 if size is None else size for size in kind.shape or ())
+
+
+def activation_of(config: Mapping[str, Any], key: str = "activation", default: str = "linear") -> str:
+    """The name of an activation, however it is spelled."""
+    value = config.get(key, default)
+    if isinstance(value, Mapping):
+        inner = value.get("config")
+        value = (
+            inner if isinstance(inner, str) else inner.get("activation") if isinstance(inner, Mapping) and "activation" in inner else value.get("class_name")
+        )
+    return str(value or "linear").lower().replace("_", "").rpartition(">")[2]
+
+
+def unary(tape: Tape, x: TapeValue, op: str, needs: str, steps: int = 0, temporary: int = 0) -> TapeValue:
+    """An element-wise op whose gradient reads its `output`, its `input` or neither (`none`); `steps` more buffers pass by in its gradient."""
+    made = tape.op(op, [x], over=[x], temporary=temporary)
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        read = [grad, made] if needs == "output" else [grad, x] if needs == "input" else [grad]
+        for _ in range(steps):
+            read = [grad, tape.op(f"{op}Grad", read[1:] or read, shape=grad.shape, over=read[1:] if read[1:] and read[1] is not x else [])]
+        return [tape.op(f"{op}Grad", read, shape=x.shape, over=[grad, *read[1:]])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def swish(tape: Tape, x: TapeValue) -> TapeValue:
+    """silu: its gradient keeps the input alone and computes the sigmoid again (`tf.nn.silu` has a gradient of its own)."""
+    gate = tape.op("Sigmoid", [x])
+    made = tape.op("Mul", [x, gate], over=[gate, x])
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        again = tape.op("Sigmoid", [x, grad], shape=x.shape)
+        other = tape.op("Sub", [again], shape=x.shape)
+        product = tape.op("Mul", [x, other], over=[other])
+        total = tape.op("AddV2", [product], over=[product])
+        both = tape.op("Mul", [again, total], over=[again, total])
+        return [tape.op("Mul", [grad, both], over=[grad, both])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def gelu(tape: Tape, x: TapeValue) -> TapeValue:
+    """0.5 * x * (1 + erf(x / sqrt 2)): the halves, the argument and the error function stay."""
+    half = scaled(tape, x)
+    argument = scaled(tape, x)
+    error = unary(tape, argument, "Erf", "input", steps=1)
+    one = unary(tape, error, "AddV2", "none")
+    return multiply(tape, half, one)
+
+
+def scaled(tape: Tape, x: TapeValue) -> TapeValue:
+    """A product with a constant."""
+    made = tape.op("Mul", [x], over=[x])
+    tape.gradient(made, [x], lambda grad: [tape.op("Mul", [grad], shape=x.shape, over=[grad])])
+    return made
+
+
+def multiply(tape: Tape, x: TapeValue, y: TapeValue, shape: Sizes | None = None) -> TapeValue:
+    """A product of two tensors, one perhaps broadcast."""
+    shape = shape or (x.shape if math.prod(x.shape) >= math.prod(y.shape) else y.shape)
+    made = tape.op("Mul", [x, y], shape, over=[x, y])
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        found: list[TapeValue | None] = []
+        for one, other in ((x, y), (y, x)):
+            if not tape.needs(one):
+                found.append(None)
+                continue
+            full = tape.op("Mul", [grad, other], grad.shape, over=[grad])
+            found.append(full if one.shape == grad.shape else tape.op("Sum", [full], one.shape))
+        return found
+
+    tape.gradient(made, [x, y], back)
+    return made
+
+
+def add(tape: Tape, parts: Sequence[TapeValue], shape: Sizes, op: str = "AddV2") -> TapeValue:
+    """A sum of tensors, pair after pair; the gradient passes through."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = _add(tape, total, part, shape, op)
+    return total
+
+
+def _add(tape: Tape, x: TapeValue, y: TapeValue, shape: Sizes, op: str) -> TapeValue:
+    made = tape.op(op, [x, y], shape, over=[x, y])
+    tape.gradient(made, [x, y], lambda grad: [grad if each.shape == grad.shape else tape.op("Sum", [grad], each.shape) for each in (x, y)])
+    return made
+
+
+def biased(tape: Tape, x: TapeValue, bias: TapeValue | None) -> TapeValue:
+    """X + bias, in place."""
+    if bias is None:
+        return x
+    made = tape.op("BiasAdd", [x, bias], x.shape, over=[x])
+    tape.gradient(made, [x, bias], lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape, work=op_costs.SLOW * grad.bytes)])
+    return made
+
+
+def activated(job: LoweringContext, x: TapeValue, name: str | None = None) -> TapeValue:
+    """The activation of a layer."""
+    name = activation_of(job.config) if name is None else name
+    tape = job.tape
+    if name in ("linear", "identity", "none"):
+        return x
+    if name in ("swish", "silu"):
+        return swish(tape, x)
+    if name == "gelu":
+        return gelu(tape, x)
+    if name in ("relu", "relu6", "sigmoid", "tanh", "elu", "selu"):
+        return unary(tape, x, {"relu": "Relu", "relu6": "Relu6", "sigmoid": "Sigmoid", "tanh": "Tanh", "elu": "Elu", "selu": "Selu"}[name], "output")
+    if name in ("softmax", "logsoftmax"):
+        return softmax(tape, x)
+    if name in ("leakyrelu", "softplus", "softsign", "exponential", "exp"):
+        op = {"leakyrelu": "LeakyRelu", "softplus": "Softplus", "softsign": "Softsign"}.get(name, "Exp")
+        return unary(tape, x, op, "output" if op == "Exp" else "input")
+    if name in ("hardswish", "hardsilu"):
+        shifted = unary(tape, x, "AddV2", "none")
+        gate = scaled(tape, unary(tape, shifted, "Relu6", "output"))
+        return multiply(tape, x, gate)
+    if name == "hardsigmoid":
+        return scaled(tape, unary(tape, unary(tape, x, "AddV2", "none"), "Relu6", "output"))
+    return unary(tape, x, "Activation", "input", steps=2)
+
+
+def softmax(tape: Tape, x: TapeValue, twice: bool = False) -> TapeValue:
+    """Its gradient reads its output, and passes over two products.
+
+    `twice`: a product with it is kept as well, as in Keras 3's attention; the gradient then writes over both.
+    """
+    made = tape.op("Softmax", [x], over=[x])
+    kept = tape.op("Mul", [made]) if twice and tape.training else made
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        product = tape.op("Mul", [grad, made], over=[made] if kept is not made else [])
+        total = tape.op("Sum", [product], (*x.shape[:-1], 1))
+        shifted = tape.op("Sub", [grad, total], x.shape, over=[grad])
+        return [tape.op("Mul", [shifted, kept], over=[kept, shifted] if kept is not made else [shifted])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def reduce_mean(tape: Tape, x: TapeValue, shape: Sizes, op: str = "Mean") -> TapeValue:
+    """A mean or sum over some axes; its gradient spreads back."""
+    made = tape.op(op, [x], shape)
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        wide = tape.op("Tile" if op == "Mean" else "BroadcastTo", [grad], x.shape)
+        return [tape.op("Mul", [wide], over=[wide]) if op == "Mean" else wide]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
+    """An op that copies: padding, transposition, resizing; its gradient copies back."""
+    made = tape.op(op, [x], shape)
+    tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
+    return made
+
+
+def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample: bool = False) -> TapeValue:
+    """X @ kernel; the gradients of both are products as large as these.
+
+    `per_sample`: the kernel's gradient is made for each sample and then summed, as where Keras 3 writes a batched product instead of an Einsum.
+    """
+    flops = 2.0 * math.prod(x.shape) * shape[-1] * op_costs.PRODUCT
+    made = tape.op("MatMul", [x, kernel], shape, work=flops)
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        data = tape.op("MatMul", [grad, kernel], x.shape, work=op_costs.TRANSPOSED * flops, rank=LAST) if tape.needs(x) else None
+        if not tape.needs(kernel):
+            return [data, None]
+        each = tape.op(
+            "MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=op_costs.SUMMED * flops, rank=2 * LAST if tape.keras_3 else FIRST
+        )
+        return [data, tape.op("Sum", [each], kernel.shape) if per_sample else each]
+
+    tape.gradient(made, [x, kernel], back)
+    return made
+
+
+def convolve(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: Sizes, positions: int, patch: int, channels: int, op: str = "Conv2D") -> TapeValue:
+    """A convolution; on the CPU its gradients unroll patches (`col_buffer`). `positions` of one output image, `patch` elements of one patch."""
+    tape = job.tape
+    batch = x.shape[0]
+    item = ITEM_BYTES.get(x.dtype, 4)
+    flops = 2.0 * batch * positions * patch * channels * op_costs.PRODUCT
+    made = tape.op(op, [x, kernel], shape, work=flops)
+    first, last = (LAST, 0) if len(x.shape) == 3 else (FIRST, LAST)
+    unrolls = job.device == "cpu" and op == "Conv2D"
+    buffers = UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        weight = data = None
+        if tape.needs(kernel):
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            longer = op_costs.FILTER if buffers is None or batch > buffers.images else op_costs.FILTER_AT_ONCE
+            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops, rank=first)
+        if tape.needs(x):
+            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
+            again = op_costs.REPACKED * batch * kernel.bytes if buffers and scratch <= buffers.image_bytes else 0.0
+            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=op_costs.INPUT * flops + again, rank=last)
+        return [data, weight]
+
+    tape.gradient(made, [x, kernel], back)
+    return made

@@ -1,0 +1,146 @@
+"""Convolutions and poolings as ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tfmemlens.estimation.keras_step import op_costs
+from tfmemlens.estimation.keras_step.lowering._context import FIRST, LAST, LoweringContext, activated, biased, convolve, copied, reduce_mean
+from tfmemlens.estimation.keras_step.tape import TapeValue
+from tfmemlens.model.tensor import ITEM_BYTES
+
+
+def _space(job: LoweringContext, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[2:] if job.config.get("data_format") == "channels_first" else shape[1:-1]
+
+
+def _conv(job: LoweringContext) -> list[TapeValue]:
+    x, kernel = job.inputs[0], job.weight("kernel")
+    assert kernel is not None
+    tape, shape = job.tape, job.shape
+    if job.config.get("padding") == "causal":
+        reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
+        x = copied(tape, x, "Pad", (x.shape[0], x.shape[1] + reach, *x.shape[2:]), "Slice")
+    positions = math.prod(_space(job, shape))
+    op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
+    made = convolve(job, x, kernel, shape, positions, math.prod(kernel.shape[:-1]), kernel.shape[-1], op)
+    return [activated(job, biased(tape, made, job.weight("bias")))]
+
+
+def _first(value: object) -> int:
+    return int(value[0]) if isinstance(value, list | tuple) else int(str(value))
+
+
+def _transposed(job: LoweringContext) -> list[TapeValue]:
+    """The forward pass is the gradient of a convolution, and unrolls patches of its small input grid."""
+    x, kernel = job.inputs[0], job.weight("kernel")
+    assert kernel is not None
+    tape, shape = job.tape, job.shape
+    positions, patch, channels = math.prod(_space(job, x.shape)), math.prod(kernel.shape[:-1]), kernel.shape[-1]
+    from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
+
+    buffers = UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" else None
+    flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
+    made = tape.op("Conv2DBackpropInput", [x, kernel], shape, temporary=buffers.input_gradient_bytes(x.shape[0], job.threads) if buffers else 0, work=flops)
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        weight = data = None
+        if tape.needs(kernel):
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            weight = tape.op("Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=scratch, work=op_costs.FILTER * flops, rank=LAST)
+        if tape.needs(x):
+            data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
+        return [data, weight]
+
+    tape.gradient(made, [x, kernel], back)
+    return [activated(job, biased(tape, made, job.weight("bias")))]
+
+
+def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tuple[int, ...]) -> TapeValue:
+    """A depthwise convolution: on the CPU the gradient of its filter holds one filter an image."""
+    tape = job.tape
+    item = ITEM_BYTES.get(x.dtype, 4)
+    flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2])
+    made = tape.op("DepthwiseConv2dNative", [x, kernel], shape, work=flops)
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        weight = data = None
+        if tape.needs(kernel):
+            scratch = x.shape[0] * math.prod(kernel.shape) * item if job.device == "cpu" else 0
+            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops, rank=FIRST)
+        if tape.needs(x):
+            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST)
+        return [data, weight]
+
+    tape.gradient(made, [x, kernel], back)
+    return made
+
+
+def _depthwise(job: LoweringContext) -> list[TapeValue]:
+    kernel = job.weight("kernel")
+    assert kernel is not None
+    return [activated(job, biased(job.tape, depthwise(job, job.inputs[0], kernel, job.shape), job.weight("bias")))]
+
+
+def _separable(job: LoweringContext) -> list[TapeValue]:
+    deep, point = job.weight("depthwise_kernel"), job.weight("pointwise_kernel")
+    assert deep is not None and point is not None
+    space, first = _space(job, job.shape), job.config.get("data_format") == "channels_first"
+    made = (job.shape[0], point.shape[-2], *space) if first else (job.shape[0], *space, point.shape[-2])
+    middle = depthwise(job, job.inputs[0], deep, made)
+    out = convolve(job, middle, point, job.shape, math.prod(space), point.shape[-2], point.shape[-1])
+    return [activated(job, biased(job.tape, out, job.weight("bias")))]
+
+
+def _max_pool(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    op = f"MaxPool{'3D' if len(x.shape) == 5 else ''}"
+    made = tape.op(op, [x], job.shape)
+    elements = math.prod(made.shape)
+    scratch = elements * (8 + ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" and len(x.shape) != 5 else 0
+    tape.gradient(made, [x], lambda grad: [tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch, work=op_costs.SLOW * x.bytes)])
+    return [made]
+
+
+def _average_pool(job: LoweringContext) -> list[TapeValue]:
+    return [copied(job.tape, job.inputs[0], "AvgPool", job.shape, "AvgPoolGrad")]
+
+
+def _global_average(job: LoweringContext) -> list[TapeValue]:
+    return [reduce_mean(job.tape, job.inputs[0], job.shape)]
+
+
+def _global_max(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    made = tape.op("Max", [x], job.shape)
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        mask = tape.op("Equal", [x, made], x.shape, "bool")
+        number = tape.op("Cast", [mask], x.shape, x.dtype)
+        share = tape.op("RealDiv", [number], over=[number])
+        return [tape.op("Mul", [share, grad], x.shape, over=[share])]
+
+    tape.gradient(made, [x], back)
+    return [made]
+
+
+def _copy(op: str, back: str) -> Callable[[LoweringContext], list[TapeValue]]:
+    return lambda job: [copied(job.tape, job.inputs[0], op, job.shape, back)]
+
+
+_RANKS = ("1D", "2D", "3D")
+RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
+    **{f"{name}{rank}": _conv for rank in _RANKS for name in ("Conv", "Convolution")},
+    **{f"{name}{rank}Transpose": _transposed for rank in _RANKS for name in ("Conv", "Convolution")},
+    **{f"DepthwiseConv{rank}": _depthwise for rank in _RANKS},
+    **{f"SeparableConv{rank}": _separable for rank in _RANKS},
+    **{f"MaxPooling{rank}": _max_pool for rank in _RANKS},
+    **{f"AveragePooling{rank}": _average_pool for rank in _RANKS},
+    **{f"GlobalAveragePooling{rank}": _global_average for rank in _RANKS},
+    **{f"GlobalMaxPooling{rank}": _global_max for rank in _RANKS},
+    **{f"ZeroPadding{rank}": _copy("Pad", "Slice") for rank in _RANKS},
+    **{f"Cropping{rank}": _copy("StridedSlice", "StridedSliceGrad") for rank in _RANKS},
+    **{f"UpSampling{rank}": _copy("ResizeNearestNeighbor", "ResizeNearestNeighborGrad") for rank in _RANKS},
+    "Resizing": _copy("ResizeBilinear", "ResizeBilinearGrad"),
+}

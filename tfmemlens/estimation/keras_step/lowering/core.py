@@ -1,0 +1,360 @@
+"""Dense layers, normalisation, dropout, merging and shapes as ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tfmemlens.estimation.keras_step.lowering._context import (
+    LoweringContext,
+    activated,
+    add,
+    biased,
+    copied,
+    gelu,
+    matmul,
+    multiply,
+    reduce_mean,
+    scaled,
+    softmax,
+    swish,
+    unary,
+)
+from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
+
+Rule = Callable[[LoweringContext], list[TapeValue]]
+
+
+def _dense(job: LoweringContext) -> list[TapeValue]:
+    kernel = job.weight("kernel")
+    assert kernel is not None
+    made = matmul(job.tape, job.inputs[0], kernel, job.shape)
+    return [activated(job, biased(job.tape, made, job.weight("bias")))]
+
+
+def _embedding(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    table = job.weight("embeddings")
+    assert table is not None
+    made = tape.op("ResourceGather", [table, x], job.shape, table.dtype, work=2.0 * math.prod(job.shape))
+
+    tape.gradient(made, [table, x], lambda grad: [grad, None])
+    return [made]
+
+
+def _batch_norm(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    scale, offset = job.weight("gamma"), job.weight("beta")
+    if not job.tape.training or not job.spec.trainable:
+        weights = [value for value in (scale, offset) if value is not None]
+        product = multiply(tape, x, weights[0]) if weights else scaled(tape, x)
+        return [add(tape, [product, weights[-1]], x.shape) if weights else product]
+    if not job.keras_3 and len(x.shape) == 4:
+        return [_fused(job, x, scale, offset)]
+    return [_unfused(tape, x, scale, offset)]
+
+
+def _fused(job: LoweringContext, x: TapeValue, scale: TapeValue | None, offset: TapeValue | None) -> TapeValue:
+    """FusedBatchNormV3: output, mean and variance twice; its gradient reads the input and may write over what comes in."""
+    tape = job.tape
+    reads = [value for value in (x, scale, offset) if value is not None]
+    made = tape.op("FusedBatchNormV3", reads, x.shape)
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape)
+        return [data, *(tape.op("FusedBatchNormGradV3", [data], value.shape) for value in reads[1:])]
+
+    tape.gradient(made, reads, back)
+    return made
+
+
+def _unfused(tape: Tape, x: TapeValue, scale: TapeValue | None, offset: TapeValue | None) -> TapeValue:
+    """moments, then x * inv + (beta - mean * inv), as Keras 3 writes it; the gradient passes over four tensors of the input's size."""
+    width = (x.shape[-1],)
+    mean = tape.op("Mean", [x], width, x.dtype)
+    squared = tape.op("SquaredDifference", [x, mean], x.shape)
+    variance = tape.op("Mean", [squared], width)
+    inverse = tape.op("Rsqrt", [variance], over=[variance])
+    if scale is not None:
+        inverse = tape.op("Mul", [inverse, scale], width)
+    product = tape.op("Mul", [x, inverse], x.shape)
+    shift = tape.op("Sub", [mean, inverse], width)
+    made = tape.op("AddV2", [product, shift], x.shape, over=[product])
+    reads = [value for value in (x, scale, offset) if value is not None]
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        direct = tape.op("Mul", [grad, inverse], x.shape, over=[grad])
+        weighted = tape.op("Mul", [x, grad], x.shape, over=[grad])
+        total = tape.op("Sum", [grad], width)
+        towards = tape.op("Sum", [weighted], width)
+        spread = tape.op("Tile", [total], x.shape)
+        through = tape.op("Mul", [spread], over=[spread])
+        wide = tape.op("Tile", [towards], x.shape)
+        narrow = tape.op("Mul", [wide], over=[wide])
+        doubled = tape.op("Mul", [narrow], over=[narrow])
+        centred = tape.op("Sub", [x, mean, doubled], x.shape, over=[x])
+        squares = tape.op("Mul", [doubled, centred], over=[doubled, centred])
+        data = tape.op("AddN", [direct, squares, through], over=[direct, squares, through])
+        return [data, *(tape.op("Mul", [towards], value.shape) for value in reads[1:])]
+
+    tape.gradient(made, reads, back)
+    return made
+
+
+def _layer_norm(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    scale, offset = job.weight("gamma"), job.weight("beta")
+    reads = [value for value in (x, scale, offset) if value is not None]
+    narrow = (*x.shape[:-1], 1)
+    mean = tape.op("Mean", [x], narrow)
+    squared = tape.op("SquaredDifference", [x, mean], x.shape)
+    variance = tape.op("Mean", [squared], narrow)
+    inverse = tape.op("Rsqrt", [variance], over=[variance])
+    factor = tape.op("Mul", [inverse, scale], x.shape) if scale is not None else inverse
+    product = tape.op("Mul", [x, factor], x.shape)
+    shifted = tape.op("Mul", [mean, factor], x.shape)
+    rest = tape.op("Sub", [shifted], x.shape, over=[shifted])
+    made = tape.op("AddV2", [product, rest], over=[product, rest])
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        direct = tape.op("Mul", [grad, factor], x.shape)
+        weighted = tape.op("Mul", [x, grad], x.shape)
+        negative = tape.op("Neg", [grad])
+        of_mean = tape.op("Mul", [negative, factor], x.shape)
+        of_factor = tape.op("Mul", [negative, mean], x.shape, over=[negative])
+        summed = tape.op("AddN", [weighted, of_factor], over=[weighted, of_factor])
+        of_scale = tape.op("Mul", [summed, inverse], x.shape)
+        small = tape.op("Sum", [summed], narrow)
+        spread = tape.op("Tile", [tape.op("Sum", [of_mean], narrow)], x.shape)
+        wide = tape.op("Tile", [small], x.shape)
+        centred = tape.op("Sub", [x, mean, wide], x.shape)
+        squares = tape.op("Mul", [wide, centred], over=[wide, centred])
+        data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
+        return [data, *(tape.op("Sum", [of_scale if at == 0 else grad], value.shape) for at, value in enumerate(reads[1:]))]
+
+    tape.gradient(made, reads, back)
+    return [made]
+
+
+def dropout(tape: Tape, x: TapeValue, training: bool) -> TapeValue:
+    """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the selection."""
+    if not training:
+        return x
+    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
+    mask = tape.op("GreaterEqual", [noise], x.shape, "bool")
+    larger = tape.op("Mul", [x])
+    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype, over=[larger])
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad])
+        return [tape.op("Mul", [chosen], over=[chosen])]
+
+    tape.gradient(made, [x], back)
+    return made
+
+
+def _dropout(job: LoweringContext) -> list[TapeValue]:
+    rate = job.config.get("rate", job.config.get("p", 0.5))
+    if not rate:
+        return job.inputs[:1]
+    if job.spec.class_name.startswith("Spatial"):
+        return [scaled(job.tape, job.inputs[0])] if job.tape.training else job.inputs[:1]
+    return [dropout(job.tape, job.inputs[0], job.tape.training)]
+
+
+def _noise(job: LoweringContext) -> list[TapeValue]:
+    if not job.tape.training:
+        return job.inputs[:1]
+    noise = job.tape.op("StatelessRandomNormalV2", [], job.inputs[0].shape)
+    return [add(job.tape, [job.inputs[0], noise], job.inputs[0].shape)]
+
+
+def _activation(job: LoweringContext) -> list[TapeValue]:
+    tape, x, name = job.tape, job.inputs[0], job.spec.class_name
+    if name == "ReLU":
+        highest, slope = job.config.get("max_value"), job.config.get("negative_slope")
+        kind = "LeakyRelu" if slope else "Relu6" if highest == 6 else "Relu"
+        made = unary(tape, x, kind, "input" if slope else "output")
+        return [unary(tape, made, "ClipByValue", "input") if highest not in (None, 6, 6.0) else made]
+    if name == "LeakyReLU":
+        return [unary(tape, x, "LeakyRelu", "input")]
+    if name == "PReLU":
+        return [
+            add(
+                tape, [unary(tape, x, "Relu", "output"), multiply(tape, unary(tape, scaled(tape, x), "Relu", "output"), job.weights["alpha"], x.shape)], x.shape
+            )
+        ]
+    if name == "Softmax":
+        return [softmax(tape, x)]
+    if name == "ELU":
+        return [unary(tape, x, "Elu", "output")]
+    return [activated(job, x)]
+
+
+def _sum(job: LoweringContext) -> list[TapeValue]:
+    return [add(job.tape, job.inputs, job.shape)]
+
+
+def _average(job: LoweringContext) -> list[TapeValue]:
+    return [scaled(job.tape, add(job.tape, job.inputs, job.shape))]
+
+
+def _product(job: LoweringContext) -> list[TapeValue]:
+    made = job.inputs[0]
+    for other in job.inputs[1:]:
+        made = multiply(job.tape, made, other, job.shape if other is job.inputs[-1] else None)
+    return [made if len(job.inputs) > 1 else scaled(job.tape, made)]
+
+
+def _extremum(job: LoweringContext) -> list[TapeValue]:
+    tape, made = job.tape, job.inputs[0]
+    for other in job.inputs[1:]:
+        made = _larger(tape, made, other, job.shape)
+    return [made]
+
+
+def _larger(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...]) -> TapeValue:
+    made = tape.op("Maximum", [x, y], shape, over=[x, y])
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        mask = tape.op("GreaterEqual", [x, y], shape, "bool")
+        return [tape.op("SelectV2", [mask, grad], shape, grad.dtype) for _ in (x, y)]
+
+    tape.gradient(made, [x, y], back)
+    return made
+
+
+def concatenate(tape: Tape, parts: list[TapeValue], shape: tuple[int, ...]) -> TapeValue:
+    """A copy of all parts; the gradient copies each slice back, and Grappler turns their order round."""
+    made = tape.op("ConcatV2", parts, shape, parts[0].dtype)
+    tape.gradient(made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1])
+    return made
+
+
+def _concatenate(job: LoweringContext) -> list[TapeValue]:
+    return [concatenate(job.tape, job.inputs, job.shape)] if len(job.inputs) > 1 else job.inputs[:1]
+
+
+def _reshape(job: LoweringContext) -> list[TapeValue]:
+    return [job.tape.alias(job.inputs[0], job.shape)]
+
+
+def _transpose(job: LoweringContext) -> list[TapeValue]:
+    return [copied(job.tape, job.inputs[0], "Transpose", job.shape, "Transpose")]
+
+
+def _tile(job: LoweringContext) -> list[TapeValue]:
+    return [copied(job.tape, job.inputs[0], "Tile", job.shape, "Sum")]
+
+
+def _same(job: LoweringContext) -> list[TapeValue]:
+    return job.inputs[:1]
+
+
+def _scaled(job: LoweringContext) -> list[TapeValue]:
+    return [scaled(job.tape, job.inputs[0])]
+
+
+def _rescaled(job: LoweringContext) -> list[TapeValue]:
+    return [unary(job.tape, scaled(job.tape, job.inputs[0]), "AddV2", "none")]
+
+
+def _layer_scale(job: LoweringContext) -> list[TapeValue]:
+    return [multiply(job.tape, job.inputs[0], job.weights["gamma"], job.shape)]
+
+
+def unknown(job: LoweringContext) -> list[TapeValue]:
+    """A layer that we do not know op by op: it reads its inputs and keeps its output, as most do."""
+    tape = job.tape
+    made = []
+    for kind in job.outputs:
+        shape = tuple(1 if size is None else size for size in kind.shape or ())
+        value = tape.op(job.spec.class_name, job.inputs, shape, kind.dtype or job.dtype)
+        weights = [weight for weight in job.weights.values() if tape.needs(weight)]
+        reads = [*job.inputs, *weights]
+
+        def back(grad: TapeValue, value: TapeValue = value, reads: list[TapeValue] = reads) -> list[TapeValue | None]:
+            return [tape.op(f"{job.spec.class_name}Grad", [grad, value, *job.inputs], each.shape, each.dtype) if tape.needs(each) else None for each in reads]
+
+        tape.gradient(value, reads, back)
+        made.append(value)
+    return made
+
+
+def _gelu(job: LoweringContext) -> list[TapeValue]:
+    return [gelu(job.tape, job.inputs[0])]
+
+
+def _silu(job: LoweringContext) -> list[TapeValue]:
+    return [swish(job.tape, job.inputs[0])]
+
+
+def _mean(job: LoweringContext) -> list[TapeValue]:
+    return [reduce_mean(job.tape, job.inputs[0], job.shape)]
+
+
+def _total(job: LoweringContext) -> list[TapeValue]:
+    return [reduce_mean(job.tape, job.inputs[0], job.shape, "Sum")]
+
+
+def _slice(job: LoweringContext) -> list[TapeValue]:
+    return [copied(job.tape, job.inputs[0], "StridedSlice", job.shape, "StridedSliceGrad")]
+
+
+RULES: dict[str, Rule] = {
+    "Dense": _dense,
+    "EinsumDense": _dense,
+    "Embedding": _embedding,
+    "BatchNormalization": _batch_norm,
+    "LayerNormalization": _layer_norm,
+    "GroupNormalization": _layer_norm,
+    "Dropout": _dropout,
+    "SpatialDropout1D": _dropout,
+    "SpatialDropout2D": _dropout,
+    "SpatialDropout3D": _dropout,
+    "AlphaDropout": _dropout,
+    "GaussianDropout": _dropout,
+    "GaussianNoise": _noise,
+    "StochasticDepth": _scaled,
+    "LayerScale": _layer_scale,
+    **dict.fromkeys("Activation ReLU LeakyReLU PReLU ELU Softmax ThresholdedReLU".split(), _activation),
+    **dict.fromkeys("Add Subtract".split(), _sum),
+    "CustomScaleLayer": _sum,
+    "Average": _average,
+    "Multiply": _product,
+    "Maximum": _extremum,
+    "Minimum": _extremum,
+    "Concatenate": _concatenate,
+    "Flatten": _reshape,
+    "Reshape": _reshape,
+    "Permute": _transpose,
+    "RepeatVector": _tile,
+    "Identity": _same,
+    "Masking": _scaled,
+    "ActivityRegularization": _same,
+    "Rescaling": _rescaled,
+    "Normalization": _rescaled,
+}
+
+OPS: dict[str, Rule] = {
+    **dict.fromkeys("add sub subtract addv2".split(), _sum),
+    **dict.fromkeys("multiply mul truediv truedivide divide realdiv".split(), _product),
+    **dict.fromkeys("mean".split(), _mean),
+    **dict.fromkeys("sum".split(), _total),
+    **dict.fromkeys("concat concatenate stack".split(), _concatenate),
+    **dict.fromkeys("reshape expanddims squeeze flatten identity stopgradient cast".split(), _reshape),
+    **dict.fromkeys("transpose swapaxes moveaxis".split(), _transpose),
+    **dict.fromkeys("getitem split pad".split(), _slice),
+    **dict.fromkeys("tile repeat broadcastto".split(), _tile),
+    **dict.fromkeys("maximum minimum".split(), _extremum),
+    "gelu": _gelu,
+    "silu": _silu,
+    "swish": _silu,
+    "softmax": lambda job: [softmax(job.tape, job.inputs[0])],
+    "relu": lambda job: [unary(job.tape, job.inputs[0], "Relu", "output")],
+    "relu6": lambda job: [unary(job.tape, job.inputs[0], "Relu6", "output")],
+    "sigmoid": lambda job: [unary(job.tape, job.inputs[0], "Sigmoid", "output")],
+    "tanh": lambda job: [unary(job.tape, job.inputs[0], "Tanh", "output")],
+    "sqrt": lambda job: [unary(job.tape, job.inputs[0], "Sqrt", "output")],
+    "exp": lambda job: [unary(job.tape, job.inputs[0], "Exp", "output")],
+}

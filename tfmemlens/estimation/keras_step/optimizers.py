@@ -1,0 +1,171 @@
+"""What an optimizer keeps of every weight, and what its update passes over, as Keras 2.11 and 3 write it (not one fused kernel)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """`slots` tensors of each weight's shape; `early` products of them are there from the step's beginning, since they wait for no gradient."""
+
+    name: str
+    slots: int
+    early: int
+    factored: bool = False
+    """Adafactor: rows and columns of matrices instead of whole tensors."""
+    scalars: int = 2
+
+    def slot_shapes(self, shape: Sizes) -> list[Sizes]:
+        """The shapes of the slots of one weight."""
+        if not self.factored:
+            return [shape] * self.slots
+        rows_and_columns = [shape[:-1], (*shape[:-2], shape[-1])] if len(shape) >= 2 else [(1,), (1,)]
+        return [*rows_and_columns, shape]
+
+
+_KNOWN = {
+    "sgd": Optimizer("sgd", 0, 0),
+    "momentum": Optimizer("momentum", 1, 1),
+    "nesterov": Optimizer("nesterov", 1, 1),
+    "adam": Optimizer("adam", 2, 0),
+    "adamw": Optimizer("adamw", 2, 0),
+    "nadam": Optimizer("nadam", 2, 2, scalars=3),
+    "adamax": Optimizer("adamax", 2, 1),
+    "lamb": Optimizer("lamb", 2, 0),
+    "amsgrad": Optimizer("amsgrad", 3, 0),
+    "rmsprop": Optimizer("rmsprop", 1, 1),
+    "adagrad": Optimizer("adagrad", 1, 0),
+    "adadelta": Optimizer("adadelta", 2, 3),
+    "ftrl": Optimizer("ftrl", 2, 0),
+    "lion": Optimizer("lion", 1, 2),
+    "adafactor": Optimizer("adafactor", 1, 0, factored=True),
+    "none": Optimizer("none", 0, 0, scalars=0),
+}
+
+
+def optimizer(name: str) -> Optimizer:
+    """The optimizer of this name, Keras's class names included. Raises UsageError."""
+    plain = name.lower().replace("_", "").replace("optimizer", "").replace("gradientdescent", "sgd")
+    if plain not in _KNOWN:
+        raise UsageError(f"the optimizer {name} is not known", f"one of {', '.join(_KNOWN)}")
+    return _KNOWN[plain]
+
+
+def prepare(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> list[TapeValue]:
+    """What an update computes before it has a gradient: momentum * m is there from the step's beginning.
+
+    So are, in Keras 2, the slots of a table of which only some rows have a gradient: they decay as a whole.
+    """
+    if _sparse_2(tape, kind, weight, grad):
+        return [_rewritten(tape, slot) for slot in slots]
+    return [tape.op("Mul", [slots[min(at, len(slots) - 1)]], weight.shape, early=True) for at in range(kind.early)]
+
+
+def update(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> None:
+    """The ops that apply one gradient; its steps write over each other where they can."""
+    whole = math.prod(grad.shape) == math.prod(weight.shape)
+    if kind.name == "sgd":
+        if not whole:
+            tape.consume("ResourceScatterAdd", [grad, weight], updates=weight)
+            return
+        step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif _sparse_2(tape, kind, weight, grad):
+        step = _rows(tape, grad, ready)
+    elif kind.name == "momentum":
+        scaled = tape.op("Mul", [_dense(tape, weight, grad)], weight.shape, over=[grad])
+        step = tape.op("Sub", [ready[0], scaled], weight.shape, over=[ready[0], scaled])
+        tape.consume("AssignVariableOp", [step], replaces=slots[0])
+    elif kind.name in ("adam", "adamw"):
+        step = _adam(tape, weight, grad, slots)
+    else:
+        step = _generic(tape, kind, weight, grad, slots, ready)
+    if not whole and not tape.keras_3:
+        made = tape.op("AssignSubVariableOp", [weight, step], weight.shape)
+        tape.consume("AssignSubVariableOp", [made], replaces=weight)
+    else:
+        tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
+
+
+def _sparse_2(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue) -> bool:
+    """Whether the update changes rows only, as Keras 2 does where it can."""
+    return not tape.keras_3 and kind.name in ("momentum", "adam", "adamw") and math.prod(grad.shape) != math.prod(weight.shape)
+
+
+def _rewritten(tape: Tape, slot: TapeValue) -> TapeValue:
+    """A variable of which rows are written is copied by each read and by each update of the whole (`copy_on_read_mode`)."""
+    read = tape.op("ReadVariableOp", [slot], early=True)
+    scaled = tape.op("Mul", [read], over=[read])
+    made = tape.op("AssignAddVariableOp", [scaled, slot], slot.shape)
+    tape.consume("AssignAddVariableOp", [made], replaces=slot)
+    return made
+
+
+def _rows(tape: Tape, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
+    """Rows are added to the slots; then copies of the slots make the step."""
+    copies = []
+    for index, slot in enumerate(slots):
+        rows = tape.op("Mul", [grad]) if not index else tape.op("Square", [grad])
+        added = tape.op("ResourceScatterAdd", [rows, slot], (), work=rows.bytes)
+        copies.append(tape.op("ReadVariableOp", [slot, added]))
+    if len(copies) == 1:
+        return copies[0]
+    root = tape.op("Sqrt", [copies[1]], over=[copies[1]])
+    step = tape.op("Mul", [copies[0]], over=[copies[0]])
+    return tape.op("RealDiv", [step, root], over=[step, root])
+
+
+def _dense(tape: Tape, weight: TapeValue, grad: TapeValue) -> TapeValue:
+    """An embedding's gradient has only the rows that were looked up; most updates spread it over the whole table."""
+    return grad if math.prod(grad.shape) == math.prod(weight.shape) else tape.op("UnsortedSegmentSum", [grad], weight.shape)
+
+
+def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
+    """The squares go first, so that the gradient itself can be written over; then both parts meet in a division."""
+    first = _dense(tape, weight, grad)
+    first = tape.op("Sub", [first, slots[0]], weight.shape, over=[first])
+    first = tape.op("Mul", [first], over=[first])
+    square = _dense(tape, weight, tape.op("Square", [grad], over=[grad], rank=0 if tape.keras_3 else -1))
+    second = tape.op("Sub", [square, slots[1]], weight.shape, over=[square])
+    second = tape.op("Mul", [second], over=[second])
+    moved = tape.op("AssignAddVariableOp", [slots[0], first], (), work=first.bytes)
+    scaled = tape.op("AssignAddVariableOp", [slots[1], second], (), work=second.bytes)
+    step = tape.op("Mul", [slots[0], moved], weight.shape)
+    root = tape.op("Sqrt", [slots[1], scaled], weight.shape)
+    root = tape.op("AddV2", [root], over=[root])
+    return tape.op("RealDiv", [step, root], over=[step, root])
+
+
+def _generic(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> TapeValue:
+    """Other optimizers: each slot is replaced by its decayed self and the gradient's square, and the step divides by a root."""
+    if kind.name == "lion":
+        return _lion(tape, weight, grad, slots, ready)
+    value, left = weight, ready[len(slots) :]
+    for at, slot in enumerate(slots[-1:] if kind.factored else slots[:1] if kind.name == "adadelta" else slots):
+        square = _dense(tape, weight, tape.op("Square", [grad]))
+        decayed = ready[at] if at < len(ready) else slot
+        value = tape.op("AddV2", [decayed, square], weight.shape, over=[decayed, square] if at < len(ready) else [square])
+        tape.consume("AssignVariableOp", [value], replaces=slot)
+    root = tape.op("Sqrt", [value], weight.shape)
+    whole = _dense(tape, weight, grad)
+    scaled = tape.op("Mul", [whole, *left], weight.shape, over=[whole, *left], rank=-2)  # behind the squares
+    step = tape.op("RealDiv", [scaled, root], over=[scaled, root])
+    if kind.name == "adadelta":
+        square = tape.op("Square", [step])
+        total = tape.op("AddV2", [ready[1], square], over=[ready[1], square])
+        tape.consume("AssignVariableOp", [total], replaces=slots[1])
+    return step
+
+
+def _lion(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> TapeValue:
+    """The sign of one mixture is the step, another is the new slot."""
+    mixed = []
+    for decayed in ready:
+        share = tape.op("Mul", [_dense(tape, weight, grad)])
+        mixed.append(tape.op("AddV2", [decayed, share], over=[decayed, share]))
+    tape.consume("AssignVariableOp", [mixed[1]], replaces=slots[0])
+    return tape.op("Sign", [mixed[0]], over=[mixed[0]])

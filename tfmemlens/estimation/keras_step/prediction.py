@@ -1,0 +1,145 @@
+"""A model description to a predicted capture: it walks the same flow as a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.keras_step import optimizers, training_step
+from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
+from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, run
+from tfmemlens.estimation.keras_step.tape import TapeBuffer
+from tfmemlens.knowledge.bfc import Chunk, Pool
+from tfmemlens.knowledge.keras_layers import model_types
+from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.attribution import Owner
+from tfmemlens.model.network import Network
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+
+_STEPS = ((2_000, 16), (20_000, 8))
+"""How many steps are thought through: for steps of fewer ops more of them, else three."""
+_FEW = 4
+
+
+@dataclass(frozen=True)
+class PredictedStep:
+    """The step, the network with its shapes, and the timeline of the allocator."""
+
+    network: Network
+    """Its shapes have the batch in front."""
+    step: training_step.TrainingStep
+    timeline: Timeline
+    optimizer: optimizers.Optimizer
+    spread: float = 0.0
+    """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two outermost of many: other ops overlap each time."""
+
+
+def predict(network: Network, settings: StepSettings) -> PredictedStep:
+    """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer."""
+    done = model_types.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
+    optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
+    step = training_step.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype, settings.workers)
+    pool = Pool()
+    standing = allocate_persistent(pool, step)
+    kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
+    runs = _settled(step, pool, standing, kept, settings)
+    middle = runs[len(runs) // 2]
+    low, high = (runs[1], runs[-2]) if len(runs) > _FEW else (runs[0], runs[-1])
+    spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
+    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread)
+
+
+def _settled(step: training_step.TrainingStep, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: StepSettings) -> list[tuple[Mapping[int, int], ScheduledRun]]:
+    """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
+    found: list[tuple[Mapping[int, int], ScheduledRun]] = []
+    chance, order = Random(0), Random(1)
+    for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
+        sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
+        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None, order)
+        found.append((sizes, result))
+        standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
+        for buffer, chunk in result.standing.items():
+            if buffer not in standing:
+                pool.free(chunk)
+    return sorted(found[1:], key=lambda each: each[1].peak_bytes)
+
+
+def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int | None]]:
+    """The sizes of the inputs that the user names, and the sequence where an input leaves its length open. Raises UsageError."""
+    names = {ref.layer for ref in network.inputs}
+    for name in settings.inputs:
+        if name and name not in names:
+            raise UsageError(f"the model has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'not known'}")
+    own = {ref.layer: _own_sizes(network, ref.layer) for ref in network.inputs}
+    sizes: dict[str, Sequence[int | None]] = {name: _without_batch(name, given, own, settings.batch) for name, given in settings.inputs.items()}
+    if settings.sequence is None:
+        return sizes
+    shapes = {name: list(sizes.get(name, sizes.get("", [None] if known is None else known))) for name, known in own.items()}
+    if shapes and all(shape[:1] != [None] for shape in shapes.values()):
+        fixed = ", ".join(f"{name} at {shape[0]}" for name, shape in shapes.items() if shape)
+        raise UsageError(f"the model leaves no length open for --sequence: it fixes {fixed}", "--input-shape gives all sizes of an input anew")
+    return sizes | {name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]] for name, shape in shapes.items()}
+
+
+def _own_sizes(network: Network, name: str) -> list[int | None] | None:
+    """What the model says of its input, without the batch."""
+    config = network[name].config
+    found = config.get("batch_shape") or config.get("batch_input_shape")
+    return list(found[1:]) if isinstance(found, list | tuple) else None
+
+
+def _without_batch(name: str, given: Sequence[int | None], own: Mapping[str, list[int | None] | None], batch: int) -> Sequence[int | None]:
+    """The sizes as they are asked for; elsewhere `--input-shape` has the batch in front, so one too many may be that. Raises UsageError."""
+    known = {each: sizes for each, sizes in own.items() if sizes is not None and name in ("", each)}
+    if not known or any(len(sizes) == len(given) for sizes in known.values()):
+        return given
+    where, sizes = next(iter(known.items()))
+    if len(given) != len(sizes) + 1:
+        example = "x".join(str(size or "N") for size in sizes)
+        raise UsageError(
+            f"the input {where} takes {len(sizes)} sizes, and --input-shape gives {len(given)}", f"leave the batch out, as in --input-shape {example}"
+        )
+    if given[0] not in (None, batch):
+        rest = "x".join(str(size) for size in given[1:])
+        raise UsageError(f"--input-shape leaves the batch out here, and the batch is {batch}", f"write --input-shape {rest} --batch {given[0]}")
+    return given[1:]
+
+
+def _timeline(step: training_step.TrainingStep, settled: tuple[Mapping[int, int], ScheduledRun], settings: StepSettings) -> Timeline:
+    device, allocator = ("GPU:0", "GPU_0_bfc") if settings.device == "gpu" else ("CPU:0", "cpu")
+    standing, result = settled
+    buffers = step.tape.buffers
+    lives = sorted(result.lives, key=lambda life: life.start_micros)
+    rows = [_row(buffers, life, device, allocator) for life in lives]
+    gone = {life.buffer for life in lives if life.op is None}
+    before = [_standing_row(buffers[index], size, device, allocator) for index, size in standing.items() if index not in gone]
+    owners = {row.node: _owner(buffers, life) for row, life in zip(rows, lives, strict=True) if row.node and life.op}
+    owners |= {buffers[index].node: buffers[index].owner for index in standing}
+    names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
+    return Timeline(
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(before), result.start_bytes, None, BaselineSource.PREDICTED, settings.limit_bytes, True,
+        Executions(names, starts, ends), owners=owners,
+    )  # fmt: skip
+
+
+def _owner(buffers: Sequence[TapeBuffer], life: Life) -> Owner:
+    """The op's, but a variable that an update copies stays what it was: a weight in a new place."""
+    assert life.op is not None
+    moved = life.buffer is not None and life.op.updates == life.buffer
+    return buffers[life.buffer].owner if moved and life.buffer is not None else life.op.owner
+
+
+def _standing_row(buffer: TapeBuffer, chunk_bytes: int, device: str, allocator: str) -> Allocation:
+    return Allocation(buffer.node, chunk_bytes, buffer.op, device, allocator, buffer.bytes, shape=buffer.shape, dtype=buffer.dtype, purpose=PERSISTENT)
+
+
+def _row(buffers: Sequence[TapeBuffer], life: Life, device: str, allocator: str) -> Allocation:
+    buffer = buffers[life.buffer] if life.buffer is not None else None
+    name, op = (life.op.name, life.op.op) if life.op else (buffer.node, buffer.op) if buffer else (None, None)
+    return Allocation(
+        name, life.chunk_bytes, op, device, allocator, life.requested_bytes, life.start_micros, life.end_micros,
+        buffer.shape if buffer else None, buffer.dtype if buffer else None, purpose=OUTPUT if buffer else TEMPORARY,
+    )  # fmt: skip

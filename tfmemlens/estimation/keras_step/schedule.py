@@ -1,0 +1,248 @@
+"""A step on several threads, without computing anything: when each op runs, which buffers live, what the allocator hands out.
+
+As TensorFlow's executor does it (`executor.cc :: ScheduleReady`, Eigen's NonBlockingThreadPool): of the ops that become ready when one ends, the thread
+keeps the cheap ones and the last expensive one, and leaves the others to its queue, which it takes from the front and other threads from the back. An op
+allocates when it starts, writes over an input that nobody else needs, and lets go of its inputs when it ends. Times are guesses from what an op touches;
+they only decide what overlaps.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from tfmemlens.estimation.keras_step.op_costs import BYTES_PER_MICROSECOND, JITTER, OVERHEAD_MICROS, STEALING_MICROS, UNSURE
+from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
+from tfmemlens.knowledge.bfc import Chunk, Pool
+
+_AFTER_MICROS = 0.001
+"""What one op frees another takes: a start comes this much after the end that made room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One allocation: which op made it (None: it stood before the step), when it was born and died (None: it outlives the step), its chunk."""
+
+    op: TapeOp | None
+    buffer: int | None
+    """None for a temporary."""
+    requested_bytes: int
+    chunk_bytes: int
+    start_micros: float
+    end_micros: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRun:
+    """What happened: allocations and executions; `start_bytes` stood before and after, what died in the step is among the lives."""
+
+    lives: tuple[Life, ...]
+    executions: tuple[tuple[str, float, float], ...]
+    peak_bytes: int
+    start_bytes: int
+    standing: Mapping[int, Chunk]
+    """The chunks of what outlives the step, by buffer: variables move when a step writes them anew."""
+
+
+@dataclass
+class _Slot:
+    """A chunk in use. `users`: ops that still read what lives in it, and one more for what must outlive the step."""
+
+    op: TapeOp | None
+    buffer: int
+    chunk: Chunk
+    requested_bytes: int
+    start_micros: float
+    users: int
+
+
+@dataclass
+class _Worker:
+    """A thread: what it keeps for itself, and the queue that others may take from."""
+
+    inline: deque[int] = field(default_factory=deque)
+    queue: deque[tuple[int, float]] = field(default_factory=deque)
+    """Ops, and from when on other threads take them."""
+    busy: bool = False
+
+
+class _Memory:
+    """Which buffer lives in which chunk, and who still needs it."""
+
+    def __init__(self, ops: Sequence[TapeOp], buffers: Sequence[TapeBuffer], standing: Mapping[int, Chunk], kept: frozenset[int], pool: Pool) -> None:
+        self.buffers, self.pool = buffers, pool
+        self.users = [1 if index in kept or buffer.standing else 0 for index, buffer in enumerate(buffers)]
+        for op in ops:
+            for read in set(op.reads):
+                self.users[read] += 1
+        self.slots = {index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index]) for index, chunk in standing.items()}
+        self.old: dict[int, _Slot] = {}
+        """Where the values of a variable live that was updated while somebody still read them."""
+        self.lives: list[Life] = []
+
+    def start(self, op: TapeOp, now: float) -> tuple[Chunk, float] | None:
+        """Allocate what an op makes and its temporary; returns the temporary."""
+        for made in op.writes:
+            donor = next((self.slots[read] for read in op.over if read in self.slots and self.slots[read].users == 1), None) if made == op.writes[0] else None
+            if donor is not None:
+                donor.users += self.users[made]
+                self.slots[made] = donor
+            else:
+                self._allocate(op, made, now, self.users[made])
+        if op.updates is not None and (old := self.slots.get(op.updates)) is not None and old.users > 2:
+            old.users -= 2  # somebody still reads the old values: `PrepareToUpdateVariable` copies
+            self.old[op.updates] = old
+            self._allocate(op, op.updates, now, 2)
+        if op.temporary_bytes and (chunk := self.pool.allocate(op.temporary_bytes)):
+            return chunk, now
+        return None
+
+    def _allocate(self, op: TapeOp, buffer: int, now: float, users: int) -> None:
+        size = self.buffers[buffer].bytes
+        if size and (chunk := self.pool.allocate(size)) is not None:
+            self.slots[buffer] = _Slot(op, buffer, chunk, size, now, users)
+
+    def finish(self, op: TapeOp, temporary: tuple[Chunk, float] | None, now: float) -> None:
+        """Let go of the temporary and of all inputs that nobody needs any more."""
+        if temporary is not None:
+            self.lives.append(Life(op, None, op.temporary_bytes, temporary[0].size_bytes, temporary[1], now))
+            self.pool.free(temporary[0])
+        if op.replaces is not None and (new := self.slots.get(op.reads[-1])) is not None and (old := self.slots.get(op.replaces)) is not new:
+            new.users += 1
+            self.slots[op.replaces] = new
+            if old is not None:
+                old.users -= 1
+                self._settle(old, now)
+        for read in set(op.reads):
+            if read in self.old and read != op.updates:
+                self.users[read] -= 1
+                self.old[read].users -= 1
+                self._settle(self.old[read], now)
+            else:
+                self._release(read, 1, now)
+        for made in op.writes:
+            self._release(made, 0, now)
+
+    def _release(self, buffer: int, count: int, now: float) -> None:
+        self.users[buffer] -= count
+        slot = self.slots.get(buffer)
+        if slot is None:
+            return
+        slot.users -= count
+        if not self.users[buffer]:
+            del self.slots[buffer]
+        self._settle(slot, now)
+
+    def _settle(self, slot: _Slot, now: float) -> None:
+        if not slot.users and slot.requested_bytes:
+            self.lives.append(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, now))
+            self.pool.free(slot.chunk)
+            slot.requested_bytes = 0
+
+
+def run(
+    ops: Sequence[TapeOp],
+    buffers: Sequence[TapeBuffer],
+    pool: Pool,
+    standing: Mapping[int, Chunk] | None = None,
+    kept: frozenset[int] = frozenset(),
+    workers: int = 4,
+    chance: Random | None = None,
+    order: Random | None = None,
+) -> ScheduledRun:
+    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step.
+
+    With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops overlap.
+    With `order` the readers of a tensor stand in another order where Grappler's is not sure.
+    """
+    memory = _Memory(ops, buffers, standing or {}, kept, pool)
+    waiting, followers = _dependencies(ops, order)
+    before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
+    threads = [_Worker() for _ in range(max(workers, 1))]
+    roots = (index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes))
+    for place, index in enumerate(sorted(roots, key=lambda index: not ops[index].early)):
+        threads[place % len(threads)].queue.append((index, 0.0))
+    running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
+    executions: list[tuple[str, float, float]] = []
+    now, serial = 0.0, 0
+    while True:
+        for number, thread in enumerate(threads):
+            chosen = None if thread.busy else _next(thread, threads, now)
+            if chosen is not None:
+                index = chosen
+                temporary = memory.start(ops[index], now + _AFTER_MICROS)
+                end = now + (OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND) * (JITTER ** chance.uniform(-1, 1) if chance else 1)
+                executions.append((ops[index].name, now, end))
+                serial += 1
+                thread.busy = True
+                heapq.heappush(running, (end, serial, index, number, temporary))
+        soon = _stolen_at(threads)
+        if soon is not None and (not running or soon < running[0][0]):
+            now = soon
+            continue
+        if not running:
+            break
+        now, _, index, number, temporary = heapq.heappop(running)
+        memory.finish(ops[index], temporary, now)
+        threads[number].busy = False
+        ready = []
+        for follower in followers[index]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                ready.append(follower)
+        _schedule(ready, threads[number], now + (chance.uniform(*STEALING_MICROS) if chance else sum(STEALING_MICROS) / 2))
+    return _result(memory, executions, pool, before)
+
+
+def _dependencies(ops: Sequence[TapeOp], order: Random | None) -> tuple[list[int], list[list[int]]]:
+    producer = {made: index for index, op in enumerate(ops) for made in op.writes}
+    waiting = [0] * len(ops)
+    followers: list[list[int]] = [[] for _ in ops]
+    for index, op in enumerate(ops):
+        needed = {producer[read] for read in op.reads if read in producer} | set(op.after)
+        waiting[index] = len(needed)
+        for before in needed:
+            followers[before].append(index)
+    for readers in followers:
+        if any(ops[reader].rank for reader in readers):
+            places = {reader: ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0) for reader in readers}
+            readers.sort(key=lambda reader: (places[reader], reader))
+    return waiting, followers
+
+
+def _next(thread: _Worker, threads: Sequence[_Worker], now: float) -> int | None:
+    if thread.inline:
+        return thread.inline.popleft()
+    if thread.queue:
+        return thread.queue.popleft()[0]
+    return next((other.queue.pop()[0] for other in threads if other.queue and other.queue[-1][1] <= now), None)
+
+
+def _stolen_at(threads: Sequence[_Worker]) -> float | None:
+    """When an idle thread takes an op from another's queue, unless its owner is there before."""
+    if all(thread.busy for thread in threads):
+        return None
+    return min((thread.queue[-1][1] for thread in threads if thread.queue), default=None)
+
+
+def _schedule(ready: Sequence[int], thread: _Worker, stolen_micros: float) -> None:
+    expensive = None
+    for index in ready:
+        if expensive is not None:
+            thread.queue.appendleft((expensive, stolen_micros))
+        expensive = index
+    if expensive is not None and thread.inline:
+        thread.queue.appendleft((expensive, stolen_micros))
+    elif expensive is not None:
+        thread.inline.append(expensive)
+
+
+def _result(memory: _Memory, executions: list[tuple[str, float, float]], pool: Pool, before: int) -> ScheduledRun:
+    standing = {buffer: slot.chunk for buffer, slot in memory.slots.items()}
+    fresh = {id(slot): slot for slot in memory.slots.values() if slot.op is not None}
+    lives = [*memory.lives, *(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, None) for slot in fresh.values())]
+    died = sum(life.chunk_bytes for life in lives if life.op is None)
+    return ScheduledRun(tuple(lives), tuple(executions), pool.peak_bytes, before - died, standing)

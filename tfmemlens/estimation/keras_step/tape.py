@@ -1,0 +1,226 @@
+"""The ops of one training step as a list: who reads and writes which buffer, forward and backward.
+
+Layers write their forward ops with `Tape.op` and say with `Tape.gradient` how a gradient comes back through them; `Tape.differentiate` then
+writes the backward ops, summing where several come together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.tensor import ITEM_BYTES
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TapeValue:
+    """One tensor. `buffer` is what holds it: a reshape shares the buffer of what it reads."""
+
+    index: int
+    shape: Sizes
+    dtype: str
+    buffer: int
+
+    @property
+    def bytes(self) -> int:
+        """Shape x dtype."""
+        return math.prod(self.shape) * ITEM_BYTES.get(self.dtype, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class TapeBuffer:
+    """Memory behind values. `standing`: it is there before the step and after it."""
+
+    node: str
+    op: str
+    owner: Owner
+    bytes: int
+    shape: Sizes
+    dtype: str
+    standing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TapeOp:
+    """One kernel: buffers that it reads and makes, what it may write over, its temporary, and its work (about bytes touched)."""
+
+    name: str
+    op: str
+    owner: Owner
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    over: tuple[int, ...] = ()
+    """Buffers that the first output may take over, if nobody else still needs them."""
+    temporary_bytes: int = 0
+    work: float = 0.0
+    after: tuple[int, ...] = ()
+    """Ops (by index) that must have ended."""
+    updates: int | None = None
+    """The variable whose values it changes: in place, unless somebody still reads them."""
+    replaces: int | None = None
+    """The variable that takes over the buffer of the last read."""
+    early: bool = False
+    """Whether it runs at the very beginning, since it waits for nothing but variables."""
+    rank: int = 0
+    """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as they were made."""
+
+
+Back = Callable[["TapeValue"], Sequence["TapeValue | None"]]
+
+
+@dataclass
+class Tape:
+    """What has been written so far."""
+
+    training: bool = True
+    keras_3: bool = True
+    """Keras 3 and Keras 2 make the ops of a step in another order."""
+    ops: list[TapeOp] = field(default_factory=list)
+    buffers: list[TapeBuffer] = field(default_factory=list)
+    values: list[TapeValue] = field(default_factory=list)
+    layer: str = ""
+    phase: Phase = Phase.FORWARD
+    _records: list[tuple[TapeValue, tuple[TapeValue, ...], Back]] = field(default_factory=list)
+    gradients: dict[int, TapeValue] = field(default_factory=dict)
+    """Gradients of the weights, by the weight's buffer."""
+    _names: dict[str, int] = field(default_factory=dict)
+    constants: list[TapeValue] = field(default_factory=list)
+    """What Grappler computed once: it stands beside the variables."""
+    turned: dict[int, TapeValue] = field(default_factory=dict)
+    """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras 3)."""
+    wanted: set[int] = field(default_factory=set)
+    """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from them."""
+
+    def source(self, name: str, shape: Sizes, dtype: str, kind: Kind, trainable: bool = False, layer: str | None = None) -> TapeValue:
+        """A tensor that stands before the step: a weight, a batch of inputs."""
+        phase = Phase.INPUT if kind is Kind.INPUT else Phase.NONE
+        op = "VarHandleOp" if kind is Kind.PARAMETER else "_Arg"
+        value = self._value(name, op, Owner(layer, kind, phase, op), shape, dtype, standing=True)
+        if trainable:
+            self.wanted.add(value.index)
+        return value
+
+    def _value(self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False) -> TapeValue:
+        size = math.prod(shape) * ITEM_BYTES.get(dtype, 4)
+        self.buffers.append(TapeBuffer(node, op, owner, size, shape, dtype, standing))
+        self.values.append(TapeValue(len(self.values), shape, dtype, len(self.buffers) - 1))
+        return self.values[-1]
+
+    def _node(self, op: str) -> str:
+        layer = self.layer
+        plain = f"gradient_tape/{layer}/{op}" if self.phase is Phase.GRADIENT else f"{layer}/{op}" if layer else op
+        count = self._names[plain] = self._names.get(plain, -1) + 1
+        return plain if not count else f"{plain}_{count}"
+
+    def op(
+        self,
+        op: str,
+        reads: Sequence[TapeValue],
+        shape: Sizes | None = None,
+        dtype: str | None = None,
+        *,
+        over: Sequence[TapeValue] = (),
+        temporary: int = 0,
+        work: float | None = None,
+        kind: Kind | None = None,
+        early: bool = False,
+        rank: int = 0,
+        repeated: bool = False,
+    ) -> TapeValue:
+        """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`.
+
+        `repeated`: one of many executions of the same node, as in a loop.
+        """
+        like = reads[0] if reads else None
+        shape = shape if shape is not None else like.shape if like else ()
+        dtype = dtype or (like.dtype if like else "float32")
+        owner = Owner(self.layer or None, kind or self._kind(), self.phase, op)
+        node = f"{self.layer}/while/{op}" if repeated else self._node(op)
+        made = self._value(node, op, owner, tuple(shape), dtype)
+        touched = made.bytes + sum(each.bytes for each in reads)
+        fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
+        self.ops.append(
+            TapeOp(
+                node,
+                op,
+                owner,
+                tuple(each.buffer for each in reads),
+                (made.buffer,),
+                fitting,
+                temporary,
+                touched if work is None else work,
+                early=early,
+                rank=rank,
+            )
+        )
+        if any(each.index in self.wanted for each in reads):
+            self.wanted.add(made.index)
+        return made
+
+    def _kind(self) -> Kind:
+        return Kind.GRADIENT if self.phase is Phase.GRADIENT else Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
+
+    def consume(self, op: str, reads: Sequence[TapeValue], *, updates: TapeValue | None = None, replaces: TapeValue | None = None) -> None:
+        """A kernel that makes nothing: the update of a variable in place, or its replacement by the last thing read."""
+        owner = Owner(self.layer or None, self._kind(), self.phase, op)
+        node, read = self._node(op), tuple(each.buffer for each in reads)
+        touched = float(sum(each.bytes for each in reads))
+        changed, replaced = (value.buffer if value else None for value in (updates, replaces))
+        self.ops.append(TapeOp(node, op, owner, read, (), (), 0, touched, (), changed, replaced))
+
+    def alias(self, value: TapeValue, shape: Sizes) -> TapeValue:
+        """The same buffer in another shape: Reshape, Squeeze, Identity."""
+        made = TapeValue(len(self.values), tuple(shape), value.dtype, value.buffer)
+        self.values.append(made)
+        if value.index in self.wanted:
+            self.wanted.add(made.index)
+            self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
+        return made
+
+    def gradient(self, made: TapeValue, read: Sequence[TapeValue], back: Back) -> None:
+        """How the gradient of `made` becomes the gradients of what was read (None: it has none)."""
+        if self.training and any(each.index in self.wanted for each in read):
+            self.wanted.add(made.index)
+            self._records.append((made, tuple(read), back))
+
+    def needs(self, value: TapeValue) -> bool:
+        """Whether anybody asks for the gradient of this value."""
+        return self.training and value.index in self.wanted
+
+    def differentiate(self, seeds: Sequence[tuple[TapeValue, TapeValue]]) -> None:
+        """Write the backward ops: from the gradients of the outputs to the gradients of the weights."""
+        self.phase = Phase.GRADIENT
+        parts: dict[int, list[TapeValue]] = {}
+        for value, grad in seeds:
+            parts.setdefault(value.index, []).append(grad)
+        layers = {made.index: self.buffers[made.buffer].owner.layer for made, _, _ in self._records}
+        for made, read, back in reversed(self._records):
+            if made.index not in parts:
+                continue
+            self.layer = layers[made.index] or ""
+            total = self._sum(parts.pop(made.index))
+            for value, share in zip(read, back(total), strict=True):
+                if share is not None and value.index in self.wanted:
+                    parts.setdefault(value.index, []).append(share)
+        for index, pieces in parts.items():
+            value = self.values[index]
+            if self.buffers[value.buffer].standing:
+                self.layer = self.buffers[value.buffer].owner.layer or ""
+                self.gradients[value.buffer] = self._sum(pieces)
+
+    def _sum(self, pieces: list[TapeValue]) -> TapeValue:
+        return pieces[0] if len(pieces) == 1 else self.op("AddN", pieces, over=pieces)
+
+    def prune(self, outputs: Sequence[TapeValue]) -> None:
+        """Empty the ops whose results nobody reads, as Grappler drops them; their places stay, since others count on them."""
+        wanted = {value.buffer for value in outputs}
+        for index in range(len(self.ops) - 1, -1, -1):
+            op = self.ops[index]
+            if not op.writes or wanted.intersection(op.writes):
+                wanted.update(op.reads)
+            else:
+                self.ops[index] = replace(op, reads=(), writes=(), over=(), temporary_bytes=0, work=0.0)

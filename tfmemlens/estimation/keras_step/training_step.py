@@ -1,0 +1,200 @@
+"""From a completed network to the ops of one step, forward, backward and update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tfmemlens.estimation.keras_step import optimizers
+from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
+from tfmemlens.estimation.keras_step.lowering._context import sizes_of
+from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
+from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.network import LayerSpec, Network, TensorRef
+from tfmemlens.model.tensor import TensorType
+
+_HANDLE_BYTES = 200
+"""About what a handle asks for: its chunk has 256."""
+Made = dict[tuple[str, int], list[TapeValue]]
+
+
+@dataclass
+class TrainingStep:
+    """The ops of a step and what stands before it."""
+
+    tape: Tape
+    weights: list[tuple[str, TapeValue, bool]] = field(default_factory=list)
+    """(layer, weight, trainable)"""
+    slots: list[tuple[str, TapeValue]] = field(default_factory=list)
+    scalars: list[TapeValue] = field(default_factory=list)
+    """Counters, rates, metrics: each takes a chunk."""
+    handles: dict[int, TapeValue] = field(default_factory=dict)
+    """By a variable's buffer the handle that names it: on the CPU it takes a chunk, too."""
+    inputs: list[TapeValue] = field(default_factory=list)
+    outputs: list[TapeValue] = field(default_factory=list)
+    calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """For each layer's path the ranges of ops of its calls."""
+    unknown: list[str] = field(default_factory=list)
+    """Layers whose ops are not known."""
+
+
+def build(network: Network, optimizer: optimizers.Optimizer, training: bool, device: str, threads: int, dtype: str | None, workers: int = 4) -> TrainingStep:
+    """The step of a network whose shapes are known."""
+    keras_3 = network.dialect == "keras-3"
+    step = TrainingStep(Tape(training, keras_3))
+    _Builder(step, device, threads, keras_3, dtype, workers).network(network, {}, "")
+    outputs = step.outputs
+    step.scalars = [step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT) for at in range(optimizer.scalars + 6)]
+    if training:
+        tape = step.tape
+        seeds = [seed for value in outputs for seed in _loss(step, value, network.loss)]
+        tape.differentiate(seeds)
+        tape.phase = Phase.OPTIMIZER
+        for layer, weight, trainable in step.weights:
+            grad = tape.gradients.get(weight.buffer)
+            if trainable:
+                tape.layer = layer
+                slots = [
+                    tape.source(f"{optimizer.name}/{layer}/slot_{at}", shape, weight.dtype, Kind.OPTIMIZER_SLOT, layer=layer)
+                    for at, shape in enumerate(optimizer.slot_shapes(weight.shape))
+                ]
+                step.slots += [(layer, slot) for slot in slots]
+                if grad is not None and optimizer.name != "none":
+                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, grad, slots))
+    step.tape.prune(outputs)
+    if device == "cpu":
+        _handles(step)
+    return step
+
+
+def _handles(step: TrainingStep) -> None:
+    variables = [*(weight for _, weight, _ in step.weights), *step.scalars, *(slot for _, slot in step.slots)]
+    for value in variables:
+        buffer = step.tape.buffers[value.buffer]
+        step.handles[value.buffer] = step.tape.source(f"{buffer.node}/handle", (_HANDLE_BYTES,), "uint8", Kind.CONSTANT, layer=buffer.owner.layer)
+
+
+@dataclass
+class _Builder:
+    step: TrainingStep
+    device: str
+    threads: int
+    keras_3: bool
+    dtype: str | None
+    workers: int
+    weights: dict[str, dict[str, TapeValue]] = field(default_factory=dict)
+    holder: str | None = None
+    """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
+
+    def network(self, network: Network, given: Mapping[str, list[TapeValue]], prefix: str) -> list[TapeValue]:
+        """Write all calls of a network; returns its outputs."""
+        made: Made = {}
+        specs = {layer.name: layer for layer in network.layers}
+        for layer in network.layers:
+            if not layer.calls:
+                self._weights(f"{prefix}{layer.name}", layer)
+        for name, index in model_types.order(network):
+            layer = specs[name]
+            call = layer.calls[index]
+            path = f"{prefix}{name}"
+            if layer.class_name == "InputLayer" or (not call.inbound and layer.network is None):
+                made[name, index] = given.get(name) or self._input(path, call.outputs)
+                continue
+            inputs = [value for ref in call.inbound if (value := _lookup(made, ref)) is not None]
+            if layer.network is not None:
+                done = model_types.applied(layer.network, call.inputs, self.dtype, trainable=layer.trainable)
+                made[name, index] = self.network(done, {ref.layer: [value] for ref, value in zip(done.inputs, inputs, strict=False)}, f"{path}/")
+                continue
+            start = len(self.step.tape.ops)
+            made[name, index] = self._call(path, layer, inputs, call.outputs)
+            self.step.calls.setdefault(path, []).append((start, len(self.step.tape.ops)))
+        outputs = [value for ref in network.outputs if (value := _lookup(made, ref)) is not None]
+        if not prefix:
+            self.step.outputs = outputs
+        return outputs
+
+    def _input(self, path: str, outputs: Sequence[TensorType]) -> list[TapeValue]:
+        values = [self.step.tape.source(path, sizes_of(kind), kind.dtype or "float32", Kind.INPUT, layer=path) for kind in outputs]
+        self.step.inputs += values
+        return values
+
+    def _call(self, path: str, layer: LayerSpec, inputs: list[TapeValue], outputs: tuple[TensorType, ...]) -> list[TapeValue]:
+        tape = self.step.tape
+        tape.layer, tape.phase = self.holder or path, Phase.FORWARD
+        dtype = compute_dtype(layer.config.get("dtype"), outputs)
+        if "float" in dtype:
+            inputs = [value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype) for value in inputs]
+        weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
+        job = LoweringContext(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads, self.workers)
+        if not known(job) and path not in self.step.unknown:
+            self.step.unknown.append(path)
+        if layer.class_name == "TimeDistributed" and layer.inner and len(job.inputs[0].shape if job.inputs else ()) > 1:
+            return self._distributed(path, layer, job)
+        return lower(job)
+
+    def _distributed(self, path: str, layer: LayerSpec, job: LoweringContext) -> list[TapeValue]:
+        """The inner layer on [batch * time, …]."""
+        tape, x = job.tape, job.inputs[0]
+        flat = tape.alias(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+        inner = layer.inner[0]
+        if inner.network is not None:
+            done = model_types.applied(inner.network, [TensorType(flat.shape, flat.dtype)], self.dtype)
+            self.holder = path
+            made = self.network(done, {done.inputs[0].layer: [flat]}, f"{path}/")
+            self.holder = None
+        else:
+            shape = job.shape
+            made = lower(replace(job, spec=inner, inputs=[flat], outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)))
+        return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
+
+    def _weights(self, path: str, layer: LayerSpec) -> dict[str, TapeValue]:
+        if path not in self.weights:
+            self.weights[path] = {}
+            for spec in layer.weights:
+                owner = self.holder or path
+                value = self.step.tape.source(f"{path}/{spec.name}", spec.shape, spec.dtype, Kind.PARAMETER, spec.trainable and self.step.tape.training, owner)
+                self.weights[path][spec.name] = value
+                self.step.weights.append((owner, value, spec.trainable))
+        return self.weights[path]
+
+
+def _lookup(made: Made, ref: TensorRef) -> TapeValue | None:
+    values = made.get((ref.layer, ref.call), [])
+    return values[ref.port] if ref.port < len(values) else None
+
+
+def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:
+    made = tape.op("Cast", [value], dtype=dtype)
+    tape.gradient(made, [value], lambda grad: [tape.op("Cast", [grad], dtype=value.dtype)])
+    return made
+
+
+_MANY_CLASSES = 1000
+
+
+def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
+    """Whether labels are class numbers: as compiled, else after a softmax, and for logits of a thousand classes or more."""
+    if loss is not None:
+        return "sparse" in loss
+    return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MANY_CLASSES,))
+
+
+def _loss(step: TrainingStep, output: TapeValue, loss: str | None) -> list[tuple[TapeValue, TapeValue]]:
+    """Cross-entropy of class numbers, else a mean of squares; the labels come with the batch."""
+    tape = step.tape
+    tape.layer, tape.phase = "loss", Phase.FORWARD
+    last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
+    if is_sparse(output, last.op if last else "", loss):
+        labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
+        step.inputs.append(labels)
+        probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])
+        scaled = tape.op("Mul", [probabilities], over=[probabilities], kind=Kind.GRADIENT)
+        return [(output, scaled)]
+    labels = tape.source("labels", output.shape, output.dtype, Kind.INPUT)
+    step.inputs.append(labels)
+    squares = tape.op("SquaredDifference", [output, labels])
+    total = tape.op("Mean", [squares], output.shape[:1])
+    difference = tape.op("Sub", [output, labels, total], output.shape, kind=Kind.GRADIENT)
+    spread = tape.op("Mul", [total], output.shape, kind=Kind.GRADIENT)
+    return [(output, tape.op("Mul", [spread, difference], over=[spread, difference], kind=Kind.GRADIENT))]

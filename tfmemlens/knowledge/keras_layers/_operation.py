@@ -1,0 +1,59 @@
+"""What an op in a model is called, what it was given, and what type it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tfmemlens.knowledge.keras_layers._context import LayerCall, Shape
+from tfmemlens.model.tensor import TensorType
+
+COMPARE = set("equal notequal greater greaterequal less lessequal logicaland logicalor logicalnot isnan isfinite isinf isclose".split())
+_TRUTH = {"all", "any"}
+_PLACES = {"argmax", "argmin", "argsort", "countnonzero"}
+"""Ops that make numbers of elements, whatever they read."""
+
+
+def name_of(asked: LayerCall) -> str:
+    """The op's name in lower case without underscores: `math.reduce_mean` and `Mean` are both `mean`."""
+    raw = str(asked.config.get("function") or asked.spec.class_name)
+    plain = raw.rpartition(".")[2].replace("_", "").lower()
+    return plain.removeprefix("reduce") if plain.startswith("reduce") else plain
+
+
+def argument(asked: LayerCall, position: int, *names: str, default: Any = None) -> Any:
+    """A call argument by name or position, else the setting of that name."""
+    for name in (*names, str(position)):
+        if asked.arguments.get(name) is not None:
+            return asked.arguments[name]
+    return asked.get(*names, default=default) if names else default
+
+
+def tensors(value: object) -> Iterator[TensorType]:
+    """All tensors in nested arguments."""
+    if isinstance(value, TensorType):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from tensors(each)
+
+
+def constant_shape(value: object) -> Shape:
+    """The shape of numbers that are written out in nested lists."""
+    return (len(value), *constant_shape(value[0])) if isinstance(value, list) and value and not list(tensors(value)) else ()
+
+
+def dtype_of(asked: LayerCall) -> str:
+    """The dtype of what an op makes, by what it reads."""
+    if name_of(asked) in COMPARE | _TRUTH:
+        return "bool"
+    if name_of(asked) in _PLACES:
+        return "int32" if asked.dialect == "keras-3" or name_of(asked) == "argsort" else "int64"
+    kinds = [each.dtype for each in asked.inputs if each.dtype]
+    floats = [kind for kind in kinds if "float" in kind]
+    return (floats or kinds or [asked.dtype])[0]
+
+
+def axes_of(value: Any, rank: int) -> list[int]:
+    """One axis or several, as places counted from the front."""
+    return [int(axis) % rank for axis in (value if isinstance(value, Sequence) else [value])]

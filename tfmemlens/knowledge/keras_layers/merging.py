@@ -1,0 +1,65 @@
+"""Layers that join tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, Shape, UnsupportedLayer, broadcast
+
+
+def shapes_of(asked: LayerCall) -> list[Shape]:
+    """The shapes of all inputs. Raises Unknown."""
+    if not asked.inputs or any(each.shape is None for each in asked.inputs):
+        raise UnsupportedLayer("the shape of one of its inputs is not known")
+    return [each.shape or () for each in asked.inputs]
+
+
+def concatenated(shapes: Sequence[Shape], axis: int) -> Shape:
+    """These shapes joined along an axis."""
+    axis %= len(shapes[0])
+    parts = [shape[axis] for shape in shapes]
+    total = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
+    return tuple(total if at == axis else next((shape[at] for shape in shapes if shape[at] is not None), None) for at in range(len(shapes[0])))
+
+
+def _elementwise(asked: LayerCall) -> LayerSpecs:
+    return asked.told(broadcast(shapes_of(asked)))
+
+
+def _concatenate(asked: LayerCall) -> LayerSpecs:
+    return asked.told(concatenated(shapes_of(asked), int(asked.get("axis", "concat_axis", default=-1))))
+
+
+def _dot(asked: LayerCall) -> LayerSpecs:
+    first, second = shapes_of(asked)[:2]
+    axes = asked.get("axes", "dot_axes", default=-1)
+    one, two = (axes, axes) if isinstance(axes, int) else axes
+    one, two = one % len(first), two % len(second)
+    left = [size for at, size in enumerate(first) if at != one]
+    right = [size for at, size in enumerate(second) if at not in (0, two)]
+    return asked.told([*left, *right] if left[1:] or right else [left[0], 1])
+
+
+def _merge(asked: LayerCall) -> LayerSpecs:
+    """Keras 1's layer for all of these."""
+    mode = asked.get("mode", default="sum")
+    if mode == "concat":
+        return _concatenate(asked)
+    if mode in ("dot", "cos"):
+        return _dot(asked)
+    if mode in ("sum", "mul", "ave", "max"):
+        return _elementwise(asked)
+    raise UnsupportedLayer("it merges by code that the file does not tell")
+
+
+def _scaled_sum(asked: LayerCall) -> LayerSpecs:
+    return asked.told(asked.shape)
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys("Add Subtract Multiply Average Maximum Minimum".split(), _elementwise),
+    "Concatenate": _concatenate,
+    "Dot": _dot,
+    "Merge": _merge,
+    "CustomScaleLayer": _scaled_sum,
+}

@@ -1,0 +1,141 @@
+"""Ops that slide over images or normalise, resize and regroup them, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
+
+
+@rule("Conv2D Conv3D DepthwiseConv2dNative _FusedConv2D _FusedConv3D FusedConv2DBiasActivation _FusedDepthwiseConv2dNative")
+def _convolution(site: ShapeContext) -> list[Shape]:
+    image, kernel = site.shape(0) or _image(site), site.shape(1)
+    if kernel is None or len(image) != len(kernel) or len(image) != len(site.layout):
+        return [_image(site)]
+    channels, filters = kernel[-2:]
+    if "Depthwise" in site.node.op:
+        filters = None if channels is None or filters is None else channels * filters
+    return [_windows(site, image, kernel[:-2], filters)]
+
+
+@rule("MaxPool AvgPool MaxPool3D AvgPool3D MaxPoolWithArgmax")
+def _pool(site: ShapeContext) -> list[Shape]:
+    image = site.shape(0)
+    if image is None or len(image) != len(site.layout):
+        return [_image(site), _image(site)]
+    sizes = site.numbers("ksize")
+    window = [sizes[at] for at, letter in enumerate(site.layout) if letter in "DHW"]
+    found = _windows(site, image, window, image[site.layout.index("C")])
+    return [found, found]
+
+
+def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], channels: int | None) -> Dims:
+    """The grid of a sliding window."""
+    strides, dilations, pads = site.numbers("strides"), site.numbers("dilations"), site.numbers("explicit_paddings")
+    padding, layout = site.text("padding", "SAME"), site.layout
+    found: list[int | None] = list(image)
+    for step, at in enumerate(index for index, letter in enumerate(layout) if letter in "DHW"):
+        size, extent, stride = image[at], window[step], strides[at]
+        dilation = dilations[at] if len(dilations) > at else 1
+        if size is None or (extent is None and padding != "SAME"):
+            found[at] = None
+        elif padding == "SAME":
+            found[at] = -(-size // stride)
+        else:
+            around = sum(pads[2 * at : 2 * at + 2]) if padding == "EXPLICIT" else 0
+            found[at] = (size + around - ((extent or 1) - 1) * dilation - 1) // stride + 1
+    found[layout.index("C")] = channels
+    return tuple(found)
+
+
+def _image(site: ShapeContext) -> Dims:
+    """An image of which only the rank is known."""
+    return (None,) * len(site.layout)
+
+
+@rule(
+    """Conv2DBackpropInput DepthwiseConv2dNativeBackpropInput Conv3DBackpropInputV2 AvgPoolGrad AvgPool3DGrad RandomUniform RandomStandardNormal
+    TruncatedNormal RandomUniformInt Fill Empty StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
+    StatelessTruncatedNormal StatelessTruncatedNormalV2 ParameterizedTruncatedNormal"""
+)
+def _stated_by_first(site: ShapeContext) -> list[Shape]:
+    return [_stated(site, 0)]
+
+
+@rule("Conv2DBackpropFilter DepthwiseConv2dNativeBackpropFilter Conv3DBackpropFilterV2 BroadcastTo")
+def _stated_by_second(site: ShapeContext) -> list[Shape]:
+    return [_stated(site, 1)]
+
+
+def _stated(site: ShapeContext, index: int) -> Shape:
+    """A shape that an input states; of an image at least the rank is known."""
+    shape = site.value(index)
+    return shape or _image(site) if "Backprop" in site.node.op or "Pool" in site.node.op else shape
+
+
+@rule("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad MaxPoolGradWithArgmax")
+def _like_first(site: ShapeContext) -> list[Shape]:
+    return [site.shape(0) or _image(site)]
+
+
+@rule("ResizeBilinearGrad ResizeBicubicGrad")
+def _like_second(site: ShapeContext) -> list[Shape]:
+    return [site.shape(1) or (None,) * 4]
+
+
+@rule("LRN LRNGrad")
+def _image_like(site: ShapeContext) -> list[Shape]:
+    return [site.shape(0) or (None,) * 4]
+
+
+@rule("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea ResizeNearestNeighborGrad")
+def _resize(site: ShapeContext) -> list[Shape]:
+    image, size = site.shape(0) or (None,) * 4, site.value(1)
+    if len(image) != 4:
+        return [None]
+    return [(image[0], *(size if size and len(size) == 2 else (None, None)), image[3])]
+
+
+@rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx")
+def _norm(site: ShapeContext) -> list[Shape]:
+    return [site.shape(0) or _image(site), *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4)]
+
+
+@rule("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx")
+def _norm_gradient(site: ShapeContext) -> list[Shape]:
+    whole = site.shape(0) if site.inputs and site.inputs[0].bytes is not None else site.shape(1)
+    return [whole or _image(site), site.shape(2), site.shape(2), (0,), (0,)]
+
+
+@rule("BiasAddGrad")
+def _bias_gradient(site: ShapeContext) -> list[Shape]:
+    shape = site.shape(0)
+    return [None if shape is None else (shape[1 if site.layout.startswith("NC") else -1],)]
+
+
+@rule("SpaceToDepth DepthToSpace")
+def _blocks(site: ShapeContext) -> list[Shape]:
+    shape, block = site.shape(0), site.number("block_size", 1)
+    if shape is None or len(shape) != 4:
+        return [None]
+    found = list(shape)
+    for at, letter in enumerate(site.layout):
+        side = shape[at]
+        if side is not None and letter != "N":
+            times, over = (block * block, 1) if letter == "C" else (1, block)
+            found[at] = side * times // over if site.node.op == "SpaceToDepth" else side * over // times
+    return [tuple(found)]
+
+
+@rule("ExtractImagePatches")
+def _patches(site: ShapeContext) -> list[Shape]:
+    shape, sizes, strides, rates = site.shape(0), site.numbers("ksizes"), site.numbers("strides"), site.numbers("rates")
+    if shape is None or len(shape) != 4:
+        return [None]
+    found = list(shape)
+    for at in (1, 2):
+        side, extent = shape[at], (sizes[at] - 1) * rates[at] + 1
+        if side is not None:
+            found[at] = -(-side // strides[at]) if site.text("padding") == "SAME" else (side - extent) // strides[at] + 1
+    found[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
+    return [tuple(found)]

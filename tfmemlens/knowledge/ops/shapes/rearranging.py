@@ -1,0 +1,133 @@
+"""Ops that reshape, join, cut, pad and repeat."""
+
+from __future__ import annotations
+
+import math
+
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
+
+
+@rule("Reshape")
+def _reshape(site: ShapeContext) -> list[Shape]:
+    wanted, given = site.value(1), site.shape(0)
+    if wanted is None:
+        return [None]
+    if -1 not in wanted:
+        return [wanted]
+    open_side = None if given is None or None in given or None in wanted else _rest(given, wanted)
+    return [tuple(open_side if each == -1 else each for each in wanted)]
+
+
+def _rest(given: Dims, wanted: Dims) -> int | None:
+    """What a side that is written as -1 must be."""
+    others = math.prod(side for side in wanted if side is not None and side != -1)
+    return math.prod(side or 0 for side in given) // others if others else None
+
+
+@rule("ConcatV2 Concat")
+def _concat(site: ShapeContext) -> list[Shape]:
+    count = site.number("N", len(site.inputs) - 1)
+    axis, first = (site.scalar(0), 1) if site.node.op == "Concat" else (site.scalar(count), 0)
+    parts = [site.shape(index) for index in range(first, first + count)]
+    known = [part for part in parts if part is not None]
+    if not known or axis is None:
+        return [None]
+    joined: list[int | None] = [next((side for side in sides if side is not None), None) for sides in zip(*known, strict=True)]
+    at = axis % len(joined)
+    sides = [part[at] for part in known]
+    joined[at] = sum(side or 0 for side in sides) if len(known) == len(parts) and None not in sides else None
+    return [tuple(joined)]
+
+
+@rule("Split")
+def _split(site: ShapeContext) -> list[Shape]:
+    count = site.number("num_split", 1)
+    shape, axis = site.shape(1), site.scalar(0)
+    if shape is None or axis is None:
+        return [None] * count
+    at = axis % len(shape)
+    side = shape[at]
+    return [(*shape[:at], None if side is None else side // count, *shape[at + 1 :])] * count
+
+
+@rule("SplitV")
+def _split_sizes(site: ShapeContext) -> list[Shape]:
+    shape, sizes, axis = site.shape(0), site.value(1), site.scalar(2)
+    if shape is None or sizes is None or axis is None:
+        return [None] * site.number("num_split", 1)
+    at = axis % len(shape)
+    return [(*shape[:at], None if size == -1 else size, *shape[at + 1 :]) for size in sizes]
+
+
+@rule("Pad PadV2 MirrorPad MirrorPadGrad")
+def _pad(site: ShapeContext) -> list[Shape]:
+    shape, around = site.shape(0), site.value(1)
+    if shape is None:
+        return [None]
+    if around is None or len(around) != 2 * len(shape):
+        return [(None,) * len(shape)]
+    sign = -1 if site.node.op == "MirrorPadGrad" else 1
+    pairs = zip(shape, around[::2], around[1::2], strict=True)
+    return [tuple(None if None in (side, low, high) else (side or 0) + sign * ((low or 0) + (high or 0)) for side, low, high in pairs)]
+
+
+@rule("Tile")
+def _tile(site: ShapeContext) -> list[Shape]:
+    shape, times = site.shape(0), site.value(1)
+    if shape is None or times is None:
+        return [None if shape is None else (None,) * len(shape)]
+    return [tuple(None if side is None or count is None else side * count for side, count in zip(shape, times, strict=True))]
+
+
+@rule("Squeeze")
+def _squeeze(site: ShapeContext) -> list[Shape]:
+    shape = site.shape(0)
+    if shape is None:
+        return [None]
+    gone = {axis % len(shape) for axis in site.numbers("squeeze_dims")} or {at for at, side in enumerate(shape) if side == 1}
+    return [tuple(side for at, side in enumerate(shape) if at not in gone)]
+
+
+@rule("ExpandDims")
+def _expand(site: ShapeContext) -> list[Shape]:
+    shape, axis = site.shape(0), site.scalar(1)
+    if shape is None or axis is None:
+        return [None]
+    at = axis % (len(shape) + 1)
+    return [(*shape[:at], 1, *shape[at:])]
+
+
+@rule("Transpose ConjugateTranspose")
+def _transpose(site: ShapeContext) -> list[Shape]:
+    shape, order = site.shape(0), site.value(1)
+    if shape is None:
+        return [None if order is None else (None,) * len(order)]
+    if order is None or len(order) != len(shape):
+        return [(None,) * len(shape)]
+    return [tuple(None if at is None else shape[at] for at in order)]
+
+
+@rule("Pack")
+def _pack(site: ShapeContext) -> list[Shape]:
+    shape = site.shape(0)
+    if shape is None:
+        return [None]
+    at = site.number("axis") % (len(shape) + 1)
+    return [(*shape[:at], len(site.inputs), *shape[at:])]
+
+
+@rule("Unpack")
+def _unpack(site: ShapeContext) -> list[Shape]:
+    shape, count = site.shape(0), site.number("num", 1)
+    at = site.number("axis") % max(len(shape or ()), 1)
+    return [None if shape is None else (*shape[:at], *shape[at + 1 :])] * count
+
+
+@rule("GatherV2 Gather ResourceGather")
+def _gather(site: ShapeContext) -> list[Shape]:
+    table, picked = site.shape(0), site.shape(1)
+    axis = site.scalar(2) if len(site.inputs) > 2 else 0
+    if table is None or picked is None or axis is None:
+        return [None]
+    at = axis % len(table)
+    return [(*table[:at], *picked, *table[at + 1 :])]

@@ -1,0 +1,90 @@
+"""A step played through on paper: which tensors of a graph are alive together, if ops run as soon as they can.
+
+An estimate: the executor may run ready ops in another order, kernels take workspaces, the allocator rounds. Weights and constants stay out, since
+they stand in either case; a loop's body counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tfmemlens.knowledge.ops.type_inference import Types, in_order
+from tfmemlens.model.graph import Graph, Node, split_reference
+
+_ALIASES = frozenset(
+    """Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Enter RefEnter Exit NextIteration Switch RefSwitch Merge RefMerge
+    PlaceholderWithDefault CheckNumerics Snapshot EnsureShape _Recv _HostRecv ReadVariableOp Bitcast""".split()
+)
+"""Ops whose output is their input's buffer."""
+_STANDING = frozenset("VariableV2 Variable VarHandleOp Const HostConst Assign AssignVariableOp".split())
+_IN_PLACE = frozenset(
+    """Relu Relu6 Elu Selu Sigmoid Tanh Softplus Neg Abs Exp Log Sqrt Rsqrt Square Add AddV2 Sub Mul RealDiv Maximum Minimum BiasAdd AddN ReluGrad Relu6Grad
+    EluGrad SigmoidGrad TanhGrad Floor Cast Select SelectV2 LeakyRelu LeakyReluGrad _FusedBatchNormEx""".split()
+)
+"""Ops that overwrite an input nobody else holds."""
+
+
+def peak(graph: Graph, types: Types, left_out: Collection[str] = ()) -> int:
+    """The most bytes alive at once; nodes in `left_out` pass their input on instead of copying it."""
+    return _Step(graph, types, frozenset(left_out)).run()
+
+
+class _Step:
+    """Buffers with their sizes and the reads that are still to come."""
+
+    def __init__(self, graph: Graph, types: Types, left_out: frozenset[str]) -> None:
+        self.graph, self.types, self.left_out = graph, types, left_out
+        self.buffer: dict[tuple[str, int], int] = {}
+        self.size: list[int] = []
+        self.reads: list[int] = []
+        self.live = self.highest = 0
+
+    def run(self) -> int:
+        for node in in_order(self.graph):
+            inputs = [self.buffer.get(split_reference(each), -1) for each in node.inputs if not each.startswith("^")]
+            pending: dict[int, int] = {}
+            for _, _, port in self.graph.consumers.get(node.name, ()):
+                pending[port] = pending.get(port, 0) + 1
+            made = [self._output(node, port, inputs, pending.get(port, 0)) for port in range(max(len(self.types.get(node.name, ())), 1))]
+            self.highest = max(self.highest, self.live)
+            for index in inputs:
+                self._read(index)
+            for index in made:
+                if index >= 0 and not self.reads[index]:
+                    self._free(index)
+        return self.highest
+
+    def _output(self, node: Node, port: int, inputs: list[int], readers: int) -> int:
+        held = self._kept(node, port, inputs)
+        if held is None:
+            held = len(self.size)
+            self.size.append(0 if node.op in _STANDING else self._bytes(node, port))
+            self.reads.append(0)
+            self.live += self.size[held]
+        if held >= 0:
+            self.reads[held] += readers
+            self.buffer[node.name, port] = held
+        return held
+
+    def _kept(self, node: Node, port: int, inputs: list[int]) -> int | None:
+        """The input's buffer that this output lives in; None for a new one, -1 for one that is not known."""
+        if (node.op in _ALIASES or node.name in self.left_out) and inputs:
+            return inputs[port] if node.op == "IdentityN" and port < len(inputs) else inputs[0]
+        if node.op in _IN_PLACE and port == 0:
+            size = self._bytes(node, 0)
+            return next((index for index in inputs if index >= 0 and self.reads[index] == 1 and self.size[index] == size > 0), None)
+        return None
+
+    def _bytes(self, node: Node, port: int) -> int:
+        types = self.types.get(node.name, ())
+        return (types[port].bytes or 0) if port < len(types) else 0
+
+    def _read(self, index: int) -> None:
+        if index >= 0:
+            self.reads[index] -= 1
+            if not self.reads[index]:
+                self._free(index)
+
+    def _free(self, index: int) -> None:
+        self.live -= self.size[index]
+        self.size[index] = 0

@@ -1,0 +1,98 @@
+"""The types of all tensors of a graph: a small shape inference for graphs that do not carry their shapes.
+
+Shapes flow from placeholders, variables and constants through the ops of convolutional nets and their gradients, whole-number vectors (shapes,
+axes, paddings) with them. What no rule knows stays None. Against TensorFlow's own inference: `tests/costs/test_types.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+from tfmemlens.knowledge.ops._vector_values import values_of
+from tfmemlens.knowledge.ops.shapes import RULES, ShapeContext, dtypes_of
+from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.model.tensor import TensorType
+
+UNKNOWN = TensorType(None, None)
+Types = Mapping[str, tuple[TensorType, ...]]
+
+
+def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, feed: tuple[int | None, ...] = (), open_feeds: bool = False) -> Types:
+    """The output types of each node. `known` are types measured in a run; `feed` is the shape of what will be fed, or its first dimension alone.
+
+    With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any shape may be fed.
+    """
+    types: dict[str, tuple[TensorType, ...]] = {}
+    values: dict[tuple[str, int], tuple[int | None, ...]] = {}
+    sent = {str(node.attributes.get("tensor_name")): node.inputs[0] for node in graph if node.op in ("_Send", "_HostSend") and node.inputs}
+    for node in in_order(graph):
+        references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
+        if node.op in ("_Recv", "_HostRecv") and (source := sent.get(str(node.attributes.get("tensor_name")))):
+            references = [split_reference(source)]
+        site = ShapeContext(node, [_type(types, *each) for each in references], [values.get(each) for each in references], feed, open_feeds)
+        types[node.name] = _typed(site, (known or {}).get(node.name))
+        values.update({(node.name, port): value for port, value in values_of(site).items()})
+    return types
+
+
+def has_rule(op: str) -> bool:
+    """Whether the inference knows an op type."""
+    return op in RULES
+
+
+def type_of(types: Types, reference: str) -> TensorType:
+    """The type behind an input as a GraphDef spells it."""
+    return _type(types, *split_reference(reference))
+
+
+def _type(types: Types, name: str, port: int) -> TensorType:
+    found = types.get(name, ())
+    return found[port] if port < len(found) else UNKNOWN
+
+
+def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType, ...]:
+    """What the rule says; where it knows nothing, what the graph or a run says."""
+    rule = RULES.get(site.node.op)
+    try:
+        shapes = rule(site) if rule else []
+    except (IndexError, TypeError, ValueError, ZeroDivisionError, KeyError):  # an attribute that is no such attribute: nothing is known
+        shapes = []
+    count = max(len(shapes), len(site.node.outputs), 1)
+    dtypes = dtypes_of(site, count)
+    found = [TensorType(shapes[port] if port < len(shapes) else None, dtypes[port]) for port in range(count)]
+    for port, stated in enumerate(() if site.open_feeds else site.node.outputs):
+        if found[port].shape is None or (found[port].bytes is None and stated.bytes is not None):
+            found[port] = TensorType(stated.shape, found[port].dtype or stated.dtype)
+    if measured is not None and measured.shape is not None and found[0].bytes is None:
+        found[0] = TensorType(measured.shape, measured.dtype or found[0].dtype)
+    return tuple(found)
+
+
+def in_order(graph: Graph) -> Iterator[Node]:
+    """Producers before consumers; a loop is entered at its Merge, which waits only for what comes from outside."""
+    waiting: dict[str, int] = {}
+    for node in graph:
+        sources = {split_reference(each)[0] for each in node.inputs} & graph.nodes.keys()
+        waiting[node.name] = sum(not (node.op in ("Merge", "RefMerge") and _returns(graph.nodes[each])) for each in sources)
+    readers: dict[str, list[str]] = {}
+    for node in graph:
+        for source in dict.fromkeys(split_reference(each)[0] for each in node.inputs):
+            readers.setdefault(source, []).append(node.name)
+    ready = deque(name for name, count in waiting.items() if not count)
+    done: set[str] = set()
+    while ready:
+        name = ready.popleft()
+        done.add(name)
+        yield graph.nodes[name]
+        for reader in readers.get(name, ()):
+            if graph.nodes[reader].op in ("Merge", "RefMerge") and _returns(graph.nodes[name]):
+                continue
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ready.append(reader)
+    yield from (node for node in graph if node.name not in done)
+
+
+def _returns(node: Node) -> bool:
+    return node.op in ("NextIteration", "RefNextIteration")

@@ -1,0 +1,1 @@
+"""Bytes of any size and state: huge messages, encodings, regions of a log."""

@@ -1,0 +1,145 @@
+"""Which parts of a big log are worth parsing.
+
+Big files are not read whole: the last pieces first, then the rest for two literals, and only the regions around what is
+found are parsed (measured: an alternation of patterns costs 15 times as much as a literal).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfmemlens.readers.gathering.inputs import Opened
+
+if TYPE_CHECKING:
+    import mmap
+
+LITERALS = (b"OOM when allocating tensor with shape", b"ut of memory")
+"""Between them they find nearly every failure: TensorFlow's sentence; BFC, XLA, TPU and driver messages."""
+TAIL_LITERALS = (
+    *LITERALS,
+    b"OOM when",
+    b"RESOURCE_EXHAUSTED",
+    b"esource exhausted",
+    b"Dst tensor",
+    b"OUT_OF_MEMORY",
+    b"That was not possible",
+    b"Current usage from",
+    b"bfc_allocator",
+)
+TAIL = 8 << 20
+"""Bytes at the end that are searched first, for more literals."""
+_PIECE = 64 << 10
+"""Bytes that a region begins with on each side of a hit, and grows by."""
+_WINDOW = 32 << 20
+_MAX_REGIONS = 64
+_WORTH_A_PROCESS = 256 << 20
+
+
+def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of the head, of every region with a failure, and of the tail; their numbers are byte positions."""
+    for start, end in _merge([(0, _PIECE), *_found(opened), (max(opened.size - 4 * _PIECE, 0), opened.size)]):
+        opened.file.seek(start)
+        piece = opened.file.read(end - start)
+        position = start
+        for index, line in enumerate(piece.split(b"\n")):
+            if index or not start:
+                for part in line.removesuffix(b"\r").split(b"\r"):
+                    yield position, part.decode(encoding, "replace")
+            position += len(line) + 1
+
+
+def _found(opened: Opened) -> list[tuple[int, int]]:
+    """The ranges around failures, in order; of very many hits an even choice."""
+    tail_start = max(opened.size - TAIL, 0)
+    opened.file.seek(tail_start)
+    tail = opened.file.read()
+    hits = [tail_start + at for literal in TAIL_LITERALS for at in _all(tail, literal)]
+    del tail
+    if not hits:
+        hits = _search(opened, tail_start)
+    ranges: list[tuple[int, int]] = []
+    for hit in sorted(hits)[:: max(len(hits) // _MAX_REGIONS, 1)]:
+        if not ranges or hit >= ranges[-1][1]:
+            ranges.append(_grow(opened, hit))
+    return ranges
+
+
+def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
+    """Where a literal stands, once in each stretch that one region covers."""
+    found: list[int] = []
+    at = piece.find(literal)
+    while at >= 0 and len(found) < limit:
+        found.append(at)
+        at = piece.find(literal, at + _PIECE)
+    return found
+
+
+def _search(opened: Opened, end: int) -> list[int]:
+    """Where the literals stand before `end`; a second process takes half of a big file, since the search is all there is to do."""
+    middle = end // 2 // _WINDOW * _WINDOW
+    if end < _WORTH_A_PROCESS or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
+        return _search_range(opened, 0, end)
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:  # only system calls from here: whatever goes wrong, the parent notices and searches itself
+        try:
+            os.write(send, b"".join(hit.to_bytes(8, "big") for hit in _search_range(opened, middle, end)) + b"!")
+        finally:
+            os._exit(0)
+    os.close(send)
+    hits = _search_range(opened, 0, middle)
+    with open(receive, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    if not answer.endswith(b"!"):
+        return hits + _search_range(opened, middle, end)
+    return hits + [int.from_bytes(answer[at : at + 8], "big") for at in range(0, len(answer) - 1, 8)]
+
+
+def _search_range(opened: Opened, start: int, end: int) -> list[int]:
+    hits: list[int] = []
+    for offset in range(start, end, _WINDOW):
+        with _window(opened, offset, min(_WINDOW + 4096, opened.size - offset)) as view:
+            for literal in LITERALS:
+                at = view.find(literal)
+                while at >= 0 and len(hits) < 4 * _MAX_REGIONS:
+                    hits.append(offset + at)
+                    at = view.find(literal, at + _PIECE)
+    return hits
+
+
+def _window(opened: Opened, start: int, length: int) -> mmap.mmap:
+    """A piece of the file as memory that the system may drop again."""
+    import mmap
+
+    fileno = opened.file.fileno()
+    return mmap.mmap(fileno, length, access=mmap.ACCESS_READ, offset=start)
+
+
+def _grow(opened: Opened, hit: int) -> tuple[int, int]:
+    """Around a hit, as long as the neighbourhood still speaks the allocator's language, and one piece more: a dump may begin within it."""
+    start, end = max(hit - _PIECE, 0), min(hit + _PIECE, opened.size)
+    while start > 0 and _noisy(opened, max(start - _PIECE, 0), start):
+        start = max(start - _PIECE, 0)
+    while end < opened.size and _noisy(opened, end, min(end + _PIECE, opened.size)):
+        end = min(end + _PIECE, opened.size)
+    return max(start - _PIECE, 0), min(end + _PIECE, opened.size)
+
+
+def _noisy(opened: Opened, start: int, end: int) -> bool:
+    opened.file.seek(start)
+    piece = opened.file.read(end - start)
+    lines = piece.count(b"\n") + 1
+    return sum(piece.count(word) for word in (b"bfc_allocator", b"iB from ", b" of size ")) > 0.2 * lines
+
+
+def _merge(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

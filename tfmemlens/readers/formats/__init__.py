@@ -1,0 +1,1 @@
+"""One format a module: what it looks like, and what it says."""

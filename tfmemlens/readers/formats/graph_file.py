@@ -1,0 +1,176 @@
+"""Graphs in files: GraphDef, MetaGraphDef and SavedModel, binary (.pb, .meta) or as text (.pbtxt), gzipped or not, and a SavedModel's folder.
+
+A RunMetadata, an event file and a capture of any other kind that carries a graph are read by their own readers; `read_graph` takes all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.graph import Graph
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.bytes.wire import varint
+from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.graphs import proto_graph
+
+KINDS = ("GraphDef", "MetaGraphDef", "SavedModel")
+_NAME = re.compile(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_OP = re.compile(rb"\A[A-Za-z_][A-Za-z0-9_>.]*\Z")
+_TEXT = (
+    ("GraphDef", re.compile(rb"(?:\s|#[^\n]*\n)*(?:node|library|versions) ?\{")),
+    ("MetaGraphDef", re.compile(rb"(?:\s|#[^\n]*\n)*(?:meta_info_def|graph_def) ?\{")),
+    ("SavedModel", re.compile(rb"(?:\s|#[^\n]*\n)*(?:saved_model_schema_version ?:|meta_graphs ?\{)")),
+)
+HINT = "give a GraphDef, MetaGraphDef (.meta), SavedModel, their .pbtxt, or a RunMetadata with output_partition_graphs=True"
+
+
+def read_graph(path: str | os.PathLike[str]) -> Graph:
+    """The graph in a file or a SavedModel's folder, whatever holds it. Raises UnreadableInput."""
+    from tfmemlens import readers
+
+    where = os.fspath(path)
+    found = readers.read([inputs.Input(saved_model_file(where) or where)])
+    if found.graph is None or not (found.graph.nodes or found.graph.functions):
+        raise UnreadableInput(f"{where} holds no graph", found.reasons(HINT))
+    return found.graph
+
+
+def saved_model_file(folder: str) -> str | None:
+    """The protobuf file of a SavedModel's folder; None if the folder is none."""
+    candidates = [os.path.join(folder, name) for name in ("saved_model.pb", "saved_model.pbtxt")]
+    return next((each for each in candidates if os.path.isfile(each)), None)
+
+
+def sniff_bytes(head: bytes, opened: Opened) -> bool:
+    """Whether the first message is a node with a name and an op, a MetaInfoDef before a graph, or a schema version before a MetaGraphDef."""
+    del opened
+    return kind_of(head) is not None
+
+
+def kind_of(head: bytes) -> str | None:
+    """Which of the three messages begins like this."""
+    if _is_node(head) or _is_library(head):
+        return "GraphDef"
+    if head[:1] == b"\x08" and len(head) > 3 and head[1] < 8 and head[2:3] == b"\x12":
+        _, at = varint(head, 3)
+        return "SavedModel" if _is_meta_graph(head[at:]) else None
+    return "MetaGraphDef" if _is_meta_graph(head) else None
+
+
+def _field(head: bytes, at: int, tag: bytes) -> tuple[bytes, int] | None:
+    """The length-delimited field with this tag at this place, and where the next one is."""
+    if head[at : at + 1] != tag:
+        return None
+    length, start = varint(head, at + 1)
+    return head[start : start + length], start + length
+
+
+def _is_node(head: bytes) -> bool:
+    """A GraphDef's first node: its name, then its op."""
+    outer = _field(head, 0, b"\x0a")
+    name = _field(outer[0], 0, b"\x0a") if outer else None
+    op = _field(outer[0], name[1], b"\x12") if outer and name else None
+    return bool(name and op and _NAME.match(name[0]) and _OP.match(op[0]))
+
+
+def _is_library(head: bytes) -> bool:
+    """A GraphDef without nodes of its own: functions, each with a signature and its name."""
+    inner = head
+    for tag in (b"\x12", b"\x0a", b"\x0a", b"\x0a"):
+        found = _field(inner, 0, tag)
+        if found is None:
+            return False
+        inner = found[0]
+    return bool(_NAME.match(inner) or inner.startswith(b"__"))
+
+
+def _is_meta_graph(head: bytes) -> bool:
+    """A MetaInfoDef, or straight the graph where there is none. The op list in front may be longer than what is at hand."""
+    info = _field(head, 0, b"\x0a")
+    if info is None:
+        found = _field(head, 0, b"\x12")
+        return bool(found and _is_node(found[0]))
+    if info[1] < len(head):
+        after = _field(head, info[1], b"\x12")
+        return bool(after and (_is_node(after[0]) or _is_library(after[0]) or not after[0]))
+    ops = _field(info[0], 0, b"\x12") or (version and _field(info[0], version[1], b"\x12") if (version := _field(info[0], 0, b"\x0a")) else None)
+    first = _field(ops[0], 0, b"\x0a") if ops else None
+    name = _field(first[0], 0, b"\x0a") if first else None
+    return bool(name and _OP.match(name[0]))
+
+
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """The graph. Raises UnreadableInput."""
+    del hints
+    from google.protobuf.message import DecodeError
+
+    from tfmemlens.schema import parse
+
+    raw = opened.all()
+    kind = kind_of(raw[: 1 << 16]) or "GraphDef"
+    try:
+        return _capture(kind, parse(kind, raw), opened.path)
+    except DecodeError:
+        raise UnreadableInput(f"{opened.path} looks like a {kind}, but it is cut or damaged", "copy the file again, in binary mode") from None
+
+
+def sniff_text(head: bytes) -> bool:
+    """Whether a text is one of the three messages in protobuf's text format."""
+    return any(pattern.match(head) for _, pattern in _TEXT)
+
+
+def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+    """The same from protobuf's text format. Raises UnreadableInput."""
+    del name, hints
+    from google.protobuf import text_format
+
+    from tfmemlens.schema import parse_text
+
+    raw = opened.all()
+    kind = next(kind for kind, pattern in _TEXT if pattern.match(raw[: 1 << 16]))
+    try:
+        found = parse_text(kind, raw.decode("utf-8", "replace"))
+    except text_format.ParseError as error:
+        raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {error}", "copy the file again") from None
+    return _capture(kind, found, opened.path)
+
+
+def _capture(kind: str, message: Any, path: str) -> Capture:
+    """The graph of the message; of a SavedModel its first MetaGraphDef that has one."""
+    notes: list[ReadNote] = []
+    meta = message if kind == "MetaGraphDef" else None
+    if kind == "SavedModel":
+        if not message.meta_graphs:
+            raise UnreadableInput(f"{path} is a SavedModel without any graph", HINT)
+        meta = message.meta_graphs[0]
+        if len(message.meta_graphs) > 1:
+            tags = "; ".join(",".join(each.meta_info_def.tags) for each in message.meta_graphs)
+            notes.append(ReadNote(f"{path} holds {len(message.meta_graphs)} graphs ({tags}); this is the first"))
+    graph_def = meta.graph_def if meta is not None else message
+    version = meta.meta_info_def.tensorflow_version or None if meta is not None else None
+    short = found[0] if version and (found := re.match(r"\d{1,3}\.\d{1,3}", version)) else None
+    source = Source(
+        path, ({"GraphDef": "graph-def", "MetaGraphDef": "meta-graph", "SavedModel": "saved-model"}[kind],), "tensorflow", (short, short) if short else None
+    )
+    return Capture(source, graph=proto_graph.of_graph_defs([graph_def], _debug_info(path), version), notes=tuple(notes))
+
+
+def _debug_info(path: str) -> Any:
+    """The tracebacks that TF2 writes beside a SavedModel, None without them."""
+    beside = Path(path).parent / "debug" / "saved_model_debug_info.pb"
+    if not beside.is_file() or not Path(path).name.startswith("saved_model"):
+        return None
+    from google.protobuf.message import DecodeError
+
+    from tfmemlens.schema import parse
+
+    try:
+        return parse("GraphDebugInfo", beside.read_bytes())
+    except (DecodeError, OSError):
+        return None

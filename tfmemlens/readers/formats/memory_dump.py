@@ -1,0 +1,150 @@
+"""The binary `MemoryDump` that BFC writes at each failed attempt under `TF_BFC_MEMORY_DUMP=<prefix>` (TensorFlow 2.1 and later).
+
+Every chunk with its address, its size and what its client asked for, exact to the byte. Wheels from PyPI name no op behind a chunk; builds
+with `TENSORFLOW_MEM_DEBUG` do. The request that failed is not in the file, and neither is the limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.incident import AllocatorState, ChunkMap, FailedRequest, Incident, RequestKind
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.units import Size
+
+_NAME, _BIN, _CHUNK = 0x0A, 0x12, 0x1A
+"""The tags of the first fields: allocator name, bin summary, chunk."""
+
+
+def sniff_bytes(head: bytes, opened: Opened) -> bool:
+    """Whether the file begins with an allocator's name and goes on with bins or chunks."""
+    del opened
+    if len(head) < 4 or head[0] != _NAME or not 0 < head[1] < 100:
+        return False
+    name, rest = head[2 : 2 + head[1]], head[2 + head[1] : 3 + head[1]]
+    return name.isascii() and name.decode("ascii").isprintable() and rest in (bytes([_BIN]), bytes([_CHUNK]))
+
+
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """The state of the allocator at the failure. Raises UnreadableInput."""
+    del hints
+    from google.protobuf.message import DecodeError
+
+    from tfmemlens.schema import message
+
+    dump, notes = message("MemoryDump")(), []
+    raw = opened.all()
+    try:
+        dump.ParseFromString(raw)
+    except DecodeError:
+        dump, kept = _before_the_cut(raw)
+        notes.append(ReadNote(f"the file is cut or damaged after {kept:,} of {len(raw):,} bytes; the chunks before that are shown"))
+        if not dump.chunk:
+            raise UnreadableInput(f"{opened.path} looks like a MemoryDump, and no chunk of it can be read", "copy the file again, in binary mode") from None
+    source = Source(opened.path, ("memory-dump",), "tensorflow", ("2.1", "2.21"))
+    return Capture(source, incidents=(_incident(dump, complete=not notes),), notes=tuple(notes))
+
+
+def _before_the_cut(raw: bytes) -> tuple[Any, int]:
+    """What can be read of the first bytes: fields are taken one after another until one is not whole."""
+    from tfmemlens.schema import message
+
+    at, whole = 0, 0
+    while at < len(raw):
+        tag, at = raw[at], at + 1
+        length, shift = 0, 0
+        while at < len(raw) and shift < 35:
+            byte = raw[at]
+            at += 1
+            length |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        if tag & 7 != 2 or at + length > len(raw):
+            break
+        at += length
+        whole = at
+    dump = message("MemoryDump")()
+    try:
+        dump.ParseFromString(raw[:whole])
+    except Exception:  # a damaged field in the middle: nothing can be trusted
+        return message("MemoryDump")(), 0
+    return dump, whole
+
+
+def _incident(dump: Any, complete: bool) -> Incident:
+    sizes = [chunk.size for chunk in dump.chunk]
+    used = [chunk.in_use for chunk in dump.chunk]
+    regions, region = _regions(dump.chunk)
+    free = [size for size, busy in zip(sizes, used, strict=True) if not busy]
+    asked = sum(chunk.requested_size for chunk in dump.chunk if chunk.in_use)
+    in_use = dump.stats.bytes_in_use if dump.HasField("stats") else sum(sizes) - sum(free)
+    ops = [chunk.op_name or None for chunk in dump.chunk]
+    state = AllocatorState(
+        in_use=Size.exactly(in_use),
+        peak=Size.exactly(dump.stats.peak_bytes_in_use) if dump.HasField("stats") else None,
+        pool=Size.exactly(sum(sizes)) if complete else None,
+        free=Size.exactly(sum(free)) if complete else None,
+        largest_free_chunk=Size.exactly(max(free, default=0)) if complete else None,
+        free_chunks=len(free) if complete else None,
+        requested_in_use=Size.exactly(asked) if complete else None,
+        allocations=dump.stats.num_allocs if dump.HasField("stats") else None,
+    )
+    chunks = ChunkMap(
+        address=[chunk.address for chunk in dump.chunk],
+        size_bytes=sizes,
+        in_use=used,
+        region=region,
+        requested_bytes=[chunk.requested_size for chunk in dump.chunk],
+        op=ops if any(ops) else (),
+        regions=tuple(regions),
+        complete=complete,
+    )
+    return Incident(FailedRequest(RequestKind.DUMP, allocator=dump.allocator_name or None), state=state, chunks=chunks, era=("2.1", "2.21"))
+
+
+def join(captures: list[Capture]) -> list[Capture]:
+    """Give each dump to the failure it belongs to: same allocator, same bytes in use. A dump that fits none stays by itself."""
+    logs = [found for found in captures if "memory-dump" not in found.source.formats]
+    for found in captures:
+        if "memory-dump" not in found.source.formats:
+            continue
+        taker = next((log for log in logs if any(_same(incident, found.incidents[0]) for incident in log.incidents)), None)
+        if taker is None:
+            logs.append(found)
+            continue
+        known = tuple(_with(incident, found.incidents[0]) if _same(incident, found.incidents[0]) else incident for incident in taker.incidents)
+        logs[logs.index(taker)] = replace(taker, incidents=known, source=replace(taker.source, formats=(*taker.source.formats, "memory-dump")))
+    return logs
+
+
+def _same(failure: Incident, dump: Incident) -> bool:
+    mine, stated = dump.state.in_use, failure.state.in_use
+    return failure.request.allocator == dump.request.allocator and bool(mine and stated and stated.may_be(mine.bytes))
+
+
+def _with(failure: Incident, dump: Incident) -> Incident:
+    exact = {
+        name: value
+        for name in ("in_use", "pool", "free", "largest_free_chunk", "free_chunks", "requested_in_use")
+        if (value := getattr(dump.state, name)) is not None
+    }
+    return replace(failure, state=replace(failure.state, **exact), chunks=dump.chunks)
+
+
+def _regions(chunks: Any) -> tuple[list[int], list[int]]:
+    """Sizes of the regions, and each chunk's region: a new one begins where the addresses do not follow each other."""
+    sizes: list[int] = []
+    index: list[int] = []
+    end = None
+    for chunk in chunks:
+        if chunk.address != end:
+            sizes.append(0)
+        sizes[-1] += chunk.size
+        index.append(len(sizes) - 1)
+        end = chunk.address + chunk.size
+    return sizes, index

@@ -1,0 +1,169 @@
+"""Text in which TensorFlow, Keras, JAX or XLA says that memory ran out: logs, pasted messages, notebook outputs.
+
+Families of lines take what is theirs (readers/oom/*); the joiner then finds out which of them tell of one failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
+from tfmemlens.readers.oom.compiler import CompilerCollector
+from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
+from tfmemlens.readers.oom.dump import DumpCollector
+from tfmemlens.readers.oom.eras import era_of
+from tfmemlens.readers.oom.incidents import incident, version_text
+from tfmemlens.readers.oom.joining import IncidentDraft, Joiner, Part, first_line
+from tfmemlens.readers.oom.ranking import merge_ranks, order
+from tfmemlens.readers.oom.report import ReportCollector
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
+from tfmemlens.readers.oom.sentence import SentenceCollector
+from tfmemlens.readers.oom.surroundings import SurroundingsCollector
+
+_SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
+_MAX_NOTES = 20
+
+
+def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
+    """The failures that the lines tell of; `lines` are (number, text) as they stand in the file."""
+    streams: dict[str, _Stream] = {}
+    for cleaned in clean(lines, source):
+        stream = streams.get(cleaned.rank)
+        if stream is None:
+            stream = streams[cleaned.rank] = _Stream(cleaned.rank)
+        stream.take(cleaned)
+    return _capture(list(streams.values()), path)
+
+
+class _Stream:
+    """The lines of one process."""
+
+    def __init__(self, rank: str) -> None:
+        self.rank = rank
+        self.dumps = DumpCollector()
+        self.report = ReportCollector()
+        self.sentences = SentenceCollector()
+        self.compiler = CompilerCollector()
+        self.disguises = IndirectFailureCollector()
+        self.surroundings = SurroundingsCollector()
+        self.notes: list[ReadNote] = []
+        self.unread = 0
+        self.origins: set[str] = set()
+        self.bare: IndirectFailure | None = None
+        """The first line that names the exception, for pastes without its message."""
+        self._families = (self.dumps, self.compiler, self.disguises, self.sentences, self.report, self.surroundings)
+
+    def take(self, cleaned: Cleaned) -> None:
+        """Offer the line to each family; what concerns memory and nobody takes is noted."""
+        line = cleaned.line
+        if not line.text:
+            return
+        self.sentences.origin = cleaned.origin
+        if cleaned.origin and cleaned.origin not in self.origins:
+            self.origins.add(cleaned.origin)
+            self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))
+        code = self.sentences.quotes_code
+        self.bare = self.bare or bare_exception(line)
+        for family in self._families:
+            if not (code and family is self.disguises) and family.offer(line):
+                if family is self.disguises and not (told := self.disguises.finished[-1]).alone:
+                    self.sentences.begin(told)
+                    self.sentences.tags(line.text)
+                if family is self.sentences and self.report.block and "OOM when allocating" in line.text:
+                    self.report.finish()
+                return
+        if "bfc_allocator" in cleaned.origin or any(word in line.text for word in _SUSPECT):
+            self._note(line)
+
+    def _note(self, line: Line) -> None:
+        self.unread += 1
+        if len(self.notes) < _MAX_NOTES:
+            self.notes.append(ReadNote("not understood, though it speaks of memory", line))
+
+    def drafts(self) -> list[IncidentDraft]:
+        """The failures of this process."""
+        self.dumps.finish()
+        self.report.finish()
+        joiner = Joiner(self.rank)
+        if self.bare and not (self.sentences.finished or self.disguises.finished or self.dumps.finished or self.compiler.finished or self.report.finished):
+            self.sentences.begin(self.bare)
+            self.disguises.finished.append(self.bare)
+        parts: list[Part] = [*self.dumps.finished, *self.sentences.finished, *self.report.finished, *self.compiler.finished, *self.disguises.finished]
+        for part in sorted(parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])):
+            joiner.take(part)
+        return joiner.finish()
+
+
+_RANK_OF_PART = {"IndirectFailure": 0, "Dump": 1, "Executable": 2, "OomMessage": 3, "Block": 4}
+
+
+def _capture(streams: list[_Stream], path: str) -> Capture:
+    found: list[tuple[Incident, IncidentDraft]] = []
+    for stream in streams:
+        found += [(incident(draft), draft) for draft in stream.drafts()]
+    ranks = tuple(stream.rank for stream in streams if stream.rank)
+    incidents = tuple(order(merge_ranks(found)))
+    main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
+    soft = [warning for stream in streams for warning in stream.dumps.soft]
+    notes = tuple(note for stream in streams for note in stream.notes)
+    unread = sum(stream.unread for stream in streams)
+    if unread > len(notes):
+        notes = (*notes, ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"))
+    surroundings = (main or _Stream("")).surroundings
+    tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
+    reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
+    version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
+    framework = _framework(incidents, streams)
+    return Capture(
+        source=Source(path, _formats(streams), framework, None if framework in ("jax", "xla") else version),
+        incidents=incidents,
+        surroundings=replace(surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)),
+        notes=notes,
+    )
+
+
+def _formats(streams: list[_Stream]) -> tuple[str, ...]:
+    found = {
+        "oom-sentence": any(stream.sentences.finished for stream in streams),
+        "oom-report": any(stream.report.finished for stream in streams),
+        "bfc-dump": any(stream.dumps.finished for stream in streams),
+        "xla-oom": any(program.kind.name != "TPU" for stream in streams for program in stream.compiler.finished),
+        "tpu-oom": any(program.kind.name == "TPU" for stream in streams for program in stream.compiler.finished),
+        "oom-disguise": any(stream.disguises.finished for stream in streams),
+    }
+    return tuple(name for name, present in found.items() if present)
+
+
+def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
+    if any(found.request.kind is RequestKind.TENSOR or found.state.limit for found in incidents if found.compiler is None):
+        return "tensorflow"
+    programs = [program for stream in streams for program in stream.compiler.finished]
+    if any("ResourceExhaustedError" in line.text or "[Op:" in line.text for program in programs for line in program.tellings):
+        return "tensorflow"
+    if any("jaxlib" in line.text or "JaxRuntimeError" in line.text for program in programs for line in program.tellings):
+        return "jax"
+    texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
+    jax = any((program.name or "").startswith("jit_") for program in programs)
+    if jax or "jit(" in texts or "pjit(" in texts:
+        return "jax"
+    if incidents:
+        return "xla" if incidents[0].compiler else "tensorflow"
+    return None
+
+
+def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era]) -> tuple[str, str] | None:
+    if stated:
+        return (version_text(stated[0]), version_text(stated[1]))
+    era: Era | None = None
+    for hint in hints:
+        era = narrow(era, hint) if era else hint
+    for found in incidents:
+        if found.era:
+            low, high = (tuple(int(part) for part in version.split(".")) for version in found.era)
+            seen = ((low[0], low[1]), (high[0], high[1]))
+            era = narrow(era, seen) if era else seen
+    return (version_text(era[0]), version_text(era[1])) if era else None

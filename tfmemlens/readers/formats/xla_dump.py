@@ -1,0 +1,197 @@
+"""What `--xla_dump_to` writes about memory: `…-buffer-assignment.txt` (exact) and `…-memory-usage-report.txt` (rounded).
+
+One file tells of one compiled program: its allocations (arguments, results, one arena for all temporaries) and, in the first, which
+values are alive at the worst point of the schedule. Read in TensorFlow 2.8, 2.11, 2.16 and 2.21, on CPU.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.oom.compiler import parse_hlo_shape
+from tfmemlens.readers.oom.rules import SIZE
+from tfmemlens.units import Size, parse_size
+
+_ALLOCATION = re.compile(rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z")
+_VALUE = re.compile(r"\s*value: <\d+ (?P<name>\S+?)(?:\{[^}]*\})? @\d+> \(size=(?P<size>\d+),offset=(?P<offset>\d+)\): (?P<shape>.+?)\s*\Z")
+_INSTRUCTION = re.compile(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
+_PEAK = re.compile(r"\s*Live ranges at (?P<at>\d+) \(peak\):")
+_ALIVE = re.compile(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d+) bytes")
+_ROW = re.compile(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
+_TOTAL = re.compile(rf"Total bytes used: (?P<bytes>\d+) \({SIZE}\)")
+_MODULE = re.compile(r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations")
+_XLA_SUFFIX = re.compile(r"__Xla(?:MustCompile|CompiledKernel|HasReferenceVars|NumConstantArgs)_.*")
+_PURPOSE = {"preallocated-temp": "preallocated temp", "constant": "constant", "thread-local": "thread-local", "maybe-live-out": "maybe_live_out"}
+
+
+@dataclass
+class _Value:
+    name: str
+    size: int
+    offset: int
+    shape: str
+
+
+@dataclass
+class _Block:
+    """One allocation of the program, as it is read."""
+
+    line: Line
+    size: Size
+    flags: str
+    values: list[_Value] = field(default_factory=list)
+
+    @property
+    def purpose(self) -> str:
+        """In the words of XLA's own statistics; an argument that becomes a result counts as an argument."""
+        if self.flags.startswith("parameter"):
+            return "parameter"
+        return next((name for flag, name in _PURPOSE.items() if flag in self.flags), "maybe_live_out" if "output shape" in self.flags else "other")
+
+
+@dataclass
+class _Program:
+    blocks: list[_Block] = field(default_factory=list)
+    total: Size | None = None
+    total_line: Line | None = None
+    alive: dict[str, Line] = field(default_factory=dict)
+    """Names of the values that live at the worst point of the schedule."""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+def sniff_text(head: bytes) -> bool:
+    """Whether a text begins like one of these files."""
+    start = head.lstrip(b"\xef\xbb\xbf \r\n")
+    return start.startswith(b"BufferAssignment:") or (start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in head)
+
+
+def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+    """The program as one account of memory, no failure."""
+    del hints
+    program = _Program()
+    _parse(program, opened, name)
+    notes = tuple(_missing(program))
+    module = _MODULE.match(opened.name)
+    incident = Incident(
+        FailedRequest(RequestKind.PROGRAM, size=program.total, line=program.total_line, executable=_XLA_SUFFIX.sub("", module["name"]) if module else None),
+        holders=(HolderBlock(None, None, AllocationTable.of(list(_rows(program)))),),
+        compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total),
+        fatal=False,
+    )
+    return Capture(Source(opened.path, ("xla-dump",), "xla"), incidents=(incident,) if program.blocks else (), notes=notes)
+
+
+def _parse(program: _Program, opened: inputs.Opened, source: str) -> None:
+    block: _Block | None = None
+    at_peak = table_over = False
+    for number, text in enumerate(opened.all().decode("utf-8", "replace").split("\n"), 1):
+        line = Line(number, text.strip(), source)
+        row = _ROW.match(text)
+        if found := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
+            size = Size.exactly(int(found["size"])) if found["size"].isdigit() else parse_size(found["size"])
+            block = _Block(line, size, found["flags"] or "")
+            program.blocks.append(block)
+        elif (found := _VALUE.match(text)) and block:
+            block.values.append(_Value(found["name"], int(found["size"]), int(found["offset"]), found["shape"]))
+        elif found := _INSTRUCTION.match(text):
+            program.metadata[found["name"]] = text.partition("metadata={")[2].partition("}")[0]
+        elif found := _TOTAL.search(text):
+            program.total, program.total_line = Size.exactly(int(found["bytes"])), line
+        elif text.startswith("Allocations sorted by size with their values"):
+            table_over = True
+        elif _PEAK.match(text):
+            at_peak = True
+        elif at_peak and (found := _ALIVE.match(text)):
+            program.alive.setdefault(found["name"], line)
+        elif at_peak:
+            at_peak = False
+
+
+def _missing(program: _Program) -> Iterator[ReadNote]:
+    """What a cut or rounded file leaves out; a total that is not stated is summed up."""
+    if program.total is None:
+        program.total = sum((block.size for block in program.blocks), Size.exactly(0))
+        program.total_line = program.blocks[0].line if program.blocks else None
+    if not program.blocks:
+        yield ReadNote("the file is cut: its allocations are missing")
+    elif not program.alive and all(block.size.exact for block in program.blocks):
+        yield ReadNote("the file does not say which temporaries live at the same time, so the arena is one row")
+
+
+def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
+    for purpose in dict.fromkeys(block.purpose for block in program.blocks):
+        mine = [block for block in program.blocks if block.purpose == purpose]
+        total = Size.exactly(0)
+        for block in mine:
+            total += block.size
+        yield purpose, total, max(mine, key=lambda block: block.size.bytes).line
+
+
+def _rows(program: _Program) -> Iterator[Allocation]:
+    """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of it."""
+    for block in program.blocks:
+        if block.purpose == "preallocated temp" and program.alive:
+            yield from _arena(program, block)
+            continue
+        if block.purpose == "preallocated temp":
+            yield Allocation(None, block.size.bytes, op="arena", error_bytes=block.size.error_bytes, purpose=block.purpose, line=block.line)
+            continue
+        shape, dtype, _ = parse_hlo_shape((re.search(r"shape \|([^|]*)\|", block.flags) or ["", ""])[1])
+        value = block.values[0] if block.values else None
+        node, op = _named(program, value.name) if value else (None, None)
+        if block.purpose == "parameter" and node and node.startswith("%"):
+            node = None
+        yield Allocation(node, block.size.bytes, op=op, shape=shape, dtype=dtype, error_bytes=block.size.error_bytes, purpose=block.purpose, line=block.line)
+
+
+def _arena(program: _Program, block: _Block) -> Iterator[Allocation]:
+    """Values that share a place are one tensor under several names."""
+    taken: list[tuple[int, int]] = []
+    left = block.size.bytes
+    for value in sorted(block.values, key=lambda value: -value.size):
+        end = value.offset + value.size
+        if value.name not in program.alive or any(start < end and value.offset < stop for start, stop in taken):
+            continue
+        taken.append((value.offset, end))
+        left -= value.size
+        shape, dtype, _ = parse_hlo_shape(value.shape)
+        node, op = _named(program, value.name)
+        yield Allocation(node, value.size, op=op, shape=shape, dtype=dtype, purpose=block.purpose, line=program.alive[value.name])
+    if left:
+        yield Allocation(None, left, op="gap in the arena", purpose=block.purpose, line=block.line)
+
+
+def _named(program: _Program, value: str) -> tuple[str, str | None]:
+    """The framework's name and op type of an instruction, else its own name with XLA's `%`."""
+    metadata = program.metadata.get(value, "")
+    name = re.search(r'op_name="([^"]*)"', metadata)
+    op = re.search(r'op_type="([^"]*)"', metadata)
+    known = name[1] if name and name[1] != "XLA_Args" else f"%{value}"
+    return known, op[1] if op else re.sub(r"[.\d]+\Z", "", value)
+
+
+def complete(captures: list[Capture]) -> list[Capture]:
+    """Of two accounts of one program the more exact one stays: the rounded report repeats the buffer assignment."""
+    best: dict[str, Capture] = {}
+    for found in captures:
+        if name := _program_of(found):
+            best[name] = max(best.get(name, found), found, key=_exact_rows)
+    return [found for found in captures if best.get(_program_of(found), found) is found]
+
+
+def _program_of(found: Capture) -> str:
+    if len(found.incidents) != 1 or found.incidents[0].request.kind is not RequestKind.PROGRAM:
+        return ""
+    return f"{Path(found.source.path).parent}:{found.incidents[0].request.executable}"
+
+
+def _exact_rows(found: Capture) -> int:
+    return sum(1 for row in found.incidents[0].holders[0].table if not row.error_bytes)

@@ -1,0 +1,200 @@
+"""XSpace of the TF2 profiler (`*.xplane.pb`): BFC's own events, one for each allocation and each free.
+
+Every `MemoryAllocation` names the op, its shape, what was asked for and what the chunk is, and the allocator's total after it; a
+`MemoryDeallocation` has the address. So the curve is exact, for eager code and tf.functions alike. Only BFC tells these events: a default
+CPU allocator does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.allocation import BEFORE, OUTPUT, TEMPORARY
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
+from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.bytes.wire import varint
+from tfmemlens.readers.formats.run_metadata import parse_prefix
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.timelines.columns import Columns
+
+NO_OP = "(null)"
+"""What TensorFlow writes where no op asked for the memory."""
+_PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
+RECORDING_HINT = "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with tf.profiler.experimental.start/stop around a few steps"
+
+
+def sniff_bytes(head: bytes, opened: Opened) -> bool:
+    """Whether the first plane has an id or a name that profilers give planes."""
+    del opened
+    if head[:1] != b"\x0a":
+        return False
+    _, at = varint(head, 1)
+    if head[at : at + 1] == b"\x08":  # the plane's id
+        _, at = varint(head, at + 1)
+    if head[at : at + 1] != b"\x12":
+        return False
+    length, at = varint(head, at + 1)
+    return 0 < length < 200 and head[at : at + length].startswith(_PLANES)
+
+
+def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """A timeline for each allocator that tells its events. Raises UnreadableInput."""
+    del hints
+    planes, notes = _planes(opened)
+    found = tuple(timeline for plane in planes for timeline in _timelines(plane))
+    if not found:
+        names = ", ".join(plane.name for plane in planes if plane.name) or "no plane"
+        why = (
+            f"the tables that name its events stand at the end of a plane, and are cut off (planes: {names})"
+            if notes
+            else f"no memory events (planes: {names}); {RECORDING_HINT}"
+        )
+        notes.append(ReadNote(f"{opened.path}: {why}"))
+    return Capture(
+        Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")), timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)), notes=tuple(notes)
+    )
+
+
+def _planes(opened: Opened) -> tuple[list[Any], list[ReadNote]]:
+    """The planes, parsed, or walked through where the file is too big for that. Raises UnreadableInput."""
+    if opened.size > large_protobuf.WHOLE:
+        parts = large_protobuf.Pieces(opened)
+        found = list(large_protobuf.planes(parts))
+        return found, [ReadNote(f"{opened.path} is cut or damaged; what stands before is shown")] if parts.cut else []
+    space, notes = parse_prefix("XSpace", opened.all(), depth=2)
+    if space is None:
+        raise UnreadableInput(f"{opened.path} looks like an XSpace, and none of it can be read", "copy the file again, in binary mode")
+    return list(space.planes), notes
+
+
+@dataclass(slots=True)
+class Event:
+    """One allocation or free, as BFC tells it. A trace may hold a million, so their texts are interned."""
+
+    micros: float
+    is_allocation: bool
+    size: int = 0
+    address: int = 0
+    requested: int = 0
+    node: str = ""
+    region: str = ""
+    shape: str = ""
+    dtype: int = 0
+    in_use: int | None = None
+    """The allocator's total after it."""
+    available: int = 0
+    """What the allocator could still give then, up to its limit."""
+
+
+def _timelines(plane: Any) -> Iterator[Timeline]:
+    kinds = {key: data.name == "MemoryAllocation" for key, data in plane.event_metadata.items() if data.name in ("MemoryAllocation", "MemoryDeallocation")}
+    if not kinds:
+        return
+    names = {key: data.name for key, data in plane.stat_metadata.items()}
+    lanes: dict[str, list[Event]] = {}
+    for line in plane.lines:
+        start = line.timestamp_ns / 1e3
+        for event in line.events:
+            kind = kinds.get(event.metadata_id)
+            if kind is not None:
+                facts = {names.get(stat.metadata_id, ""): _value(stat, names) for stat in event.stats}
+                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(event_of(start + event.offset_ps / 1e6, kind, facts))
+    for allocator, events in lanes.items():
+        yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
+
+
+def _value(stat: Any, names: dict[int, str]) -> Any:
+    if stat.HasField("str_value"):
+        return stat.str_value
+    if stat.HasField("ref_value"):
+        return names.get(stat.ref_value, "")
+    for field in ("uint64_value", "int64_value", "double_value"):
+        if stat.HasField(field):
+            return getattr(stat, field)
+    return None
+
+
+def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Event:
+    """An event of its stats, by TensorFlow's names for them (`BFCAllocator::AddTraceMe`)."""
+
+    def number(name: str) -> int:
+        return int(facts.get(name) or 0)
+
+    def text(name: str) -> str:
+        return sys.intern(str(facts.get(name) or ""))
+
+    return Event(
+        micros,
+        is_allocation,
+        number("allocation_bytes"),
+        number("addr"),
+        number("requested_bytes"),
+        text("tf_op") if facts.get("tf_op") != NO_OP else "",
+        text("region_type"),
+        text("shape"),
+        number("data_type"),
+        None if facts.get("bytes_allocated") is None else number("bytes_allocated"),
+        number("bytes_available") + number("bytes_reserved"),
+    )
+
+
+def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
+    """The timeline of one allocator's events, which are in order of time."""
+    columns, alive = Columns(), dict[int, int]()
+    votes: Counter[int] = Counter()
+    running = before = 0
+    limit = None
+    for event in events:
+        if event.is_allocation:
+            alive[event.address] = _born(columns, event)
+            running += event.size
+        elif event.address in alive:
+            row = alive.pop(event.address)
+            columns.end_micros[row] = event.micros
+            running -= columns.size_bytes[row]
+        else:  # it belongs to the baseline, and leaves it
+            row = columns.add(None, event.size, None, events[0].micros, BEFORE)
+            columns.end_micros[row] = event.micros
+            running -= event.size
+            before += event.size
+        if event.in_use is not None:
+            votes[event.in_use - running] += 1
+            limit = event.in_use + event.available or limit
+    device = plane if ":" in allocator or not allocator.startswith("GPU_") else f"/device:GPU:{allocator.split('_')[1]}"
+    table = columns.table(device, allocator)
+    if not votes:
+        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS)
+    baseline, count = votes.most_common(1)[0]
+    share = count / sum(votes.values())
+    return Timeline(
+        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS,
+        limit_bytes=limit, curve_source=CurveSource.EVENTS,
+    )  # fmt: skip
+
+
+def _born(columns: Columns, event: Event) -> int:
+    row = columns.add(event.node or None, event.size, None, event.micros, _PURPOSES.get(event.region, event.region or None))
+    columns.requested_bytes[row] = event.requested or None
+    columns.dtype[row] = numpy_dtype_of_enum(event.dtype)
+    columns.shape[row] = _shape(event.shape)
+    return row
+
+
+_PURPOSES = {"temp": TEMPORARY, "output": OUTPUT}
+
+
+@lru_cache(maxsize=4096)
+def _shape(text: str) -> tuple[int | None, ...] | None:
+    try:
+        return parse_shape(text) if text.startswith("[") else None
+    except ValueError:
+        return None

@@ -1,0 +1,210 @@
+"""From Keras's JSON document of a model to a Network: Sequential, functional and nested, in the dialects of Keras 1, 2 and 3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
+from tfmemlens.readers.keras_models._calls import calls_of, references
+
+_SUBCLASSED = "give a functional or Sequential model; for a subclassed one give `module:function`, so that its layers can be asked"
+
+
+def network_of_text(text: str | bytes, path: str, keras_version: str | None = None, training_config: str | None = None) -> Network:
+    """The model in a JSON text; an H5 file keeps the version and the training beside it. Raises UnreadableInput."""
+    try:
+        document = json.loads(text)
+        if isinstance(document, str):  # `json.dump(model.to_json(), file)`: a JSON text that holds a JSON text
+            document = json.loads(document)
+    except (ValueError, UnicodeDecodeError) as problem:
+        raise UnreadableInput(f"{path} holds no whole JSON document: {problem}", "was it cut? write it again: open(path, 'w').write(model.to_json())") from None
+    network = network_of(document, path, keras_version)
+    if training_config and not network.optimizer:
+        with suppress(ValueError, AttributeError):
+            compiled = {"compile_config": json.loads(training_config)}
+            return replace(network, optimizer=_optimizer(compiled), loss=network.loss or _loss(compiled))
+    return network
+
+
+def network_of(document: Any, path: str, version: str | None = None) -> Network:
+    """The model in a document. Raises UnreadableInput."""
+    if isinstance(document, Mapping) and "model_config" in document and "class_name" not in document:
+        document = document["model_config"]
+    if not isinstance(document, Mapping) or not {"class_name", "config"} <= document.keys():
+        raise UnreadableInput(f"{path} is JSON, but no Keras model", "write one with `open(path, 'w').write(model.to_json())`")
+    document = _plain(document)
+    version = version or _text(document.get("keras_version"))
+    dialect = _dialect(document, version)
+    try:
+        network = _model(document, dialect)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+        raise UnreadableInput(f"{path} looks like a Keras model, but its layers cannot be read ({type(problem).__name__}: {problem})", _SUBCLASSED) from None
+    if not network.layers:
+        raise UnreadableInput(f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED)
+    return replace(network, version=version, optimizer=_optimizer(document), loss=_loss(document), path=path)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples and shapes as lists: a SavedModel writes `{"class_name": "__tuple__", "items": [null, 6]}`."""
+    if isinstance(value, Mapping):
+        if value.get("class_name") in ("__tuple__", "TensorShape") and isinstance(value.get("items"), list):
+            return [_plain(each) for each in value["items"]]
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _dialect(document: Mapping[str, Any], version: str | None) -> str:
+    if version and version[0].isdigit():
+        return "keras-1" if version.startswith("1") else "keras-3" if int(version.split(".")[0]) >= 3 else "keras-2"
+    if "module" in document or "registered_name" in document:
+        return "keras-3"
+    config = document["config"]
+    layers = config if isinstance(config, list) else config.get("layers", []) if isinstance(config, Mapping) else []
+    old = ("nb_filter", "output_dim", "border_mode", "dim_ordering")
+    told = [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)] if isinstance(layers, list) else []
+    embedded = any(any(word in layer["config"] for word in old) and layer.get("class_name") != "Embedding" for layer in told)
+    return "keras-1" if embedded else "keras-2"
+
+
+def _optimizer(document: Mapping[str, Any]) -> str | None:
+    compiled = document.get("compile_config") or document.get("training_config")
+    described = compiled.get("optimizer") or compiled.get("optimizer_config") if isinstance(compiled, Mapping) else None
+    if not isinstance(described, Mapping):
+        return _text(described)
+    name, config = (_text(described.get("class_name")) or "").rpartition(">")[2], described.get("config")
+    settings = config if isinstance(config, Mapping) else {}
+    if name == "SGD" and settings.get("momentum"):
+        return "momentum"
+    return "amsgrad" if name == "Adam" and settings.get("amsgrad") else name or None
+
+
+def _loss(document: Mapping[str, Any]) -> str | None:
+    compiled = document.get("compile_config") or document.get("training_config")
+    told = compiled.get("loss") if isinstance(compiled, Mapping) else None
+    for _ in range(3):  # a list or dict of losses stands for its first; a wrapped function names itself inside
+        if isinstance(told, Mapping):
+            inner = told.get("config")
+            wrapped = inner.get("fn") if isinstance(inner, Mapping) and told.get("class_name") == "LossFunctionWrapper" else None
+            told = wrapped or told.get("class_name") or next(iter(told.values()), None)
+        elif isinstance(told, list):
+            told = next(iter(told), None)
+    return told.lower().replace("_", "") if isinstance(told, str) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _model(document: Mapping[str, Any], dialect: str) -> Network:
+    config = document["config"]
+    if isinstance(config, list):  # Sequential before Keras 2.2.3
+        return _sequential(config, "sequential", dialect, None)
+    name = str(config.get("name") or document.get("name") or "model")
+    if "input_layers" in config:
+        return _functional(config, name, dialect)
+    layers = config.get("layers")
+    if isinstance(layers, list):
+        return _sequential(layers, name, dialect, config.get("build_input_shape") or _built(document.get("build_config")))
+    return Network((), name=name, dialect=dialect)
+
+
+def _built(config: Any) -> Any:
+    return config.get("input_shape") if isinstance(config, Mapping) else None
+
+
+def is_model(document: Mapping[str, Any]) -> bool:
+    """Whether a layer's document is a nested model."""
+    config = document.get("config")
+    if isinstance(config, list):
+        return document.get("class_name") == "Sequential"
+    return isinstance(config, Mapping) and isinstance(config.get("layers"), list) and ("input_layers" in config or document.get("class_name") == "Sequential")
+
+
+def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
+    documents = config["layers"]
+    names = {_name(each) for each in documents}
+    nested = frozenset(_name(each) for each in documents if is_model(each)) if dialect != "keras-3" else frozenset()
+    layers = []
+    for each in documents:
+        calls = tuple(calls_of(node, names, nested) for node in each.get("inbound_nodes") or ())
+        layers.append(layer_of(each, dialect, calls or (NetworkCall(),)))
+    inputs = references(config["input_layers"], names, nested)
+    return Network(tuple(layers), inputs, references(config["output_layers"], names, nested), name, dialect)
+
+
+def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, built: Any) -> Network:
+    layers: list[LayerSpec] = []
+    for document in documents:
+        if not layers and document["class_name"] != "InputLayer":
+            shape = _input_shape(document["config"]) or built
+            config = {"batch_shape": shape} if shape else {}
+            layers.append(LayerSpec(f"{_name(document)}_input", "InputLayer", {**config, "implied": True, **_input_dtype(document)}, (NetworkCall(),)))
+        layers.append(layer_of(document, dialect, (NetworkCall((TensorRef(layers[-1].name),) if layers else ()),)))
+    layers = _renamed(layers)
+    if not layers:
+        return Network((), name=name, dialect=dialect)
+    return Network(tuple(layers), (TensorRef(layers[0].name),), (TensorRef(layers[-1].name),), name, dialect)
+
+
+def _renamed(layers: list[LayerSpec]) -> list[LayerSpec]:
+    """Old files give several layers one name; the chain needs them apart."""
+    seen: dict[str, int] = {}
+    found: list[LayerSpec] = []
+    for layer in layers:
+        count = seen[layer.name] = seen.get(layer.name, 0) + 1
+        name = layer.name if count == 1 else f"{layer.name}_{count}"
+        inbound = (TensorRef(found[-1].name),) if found else ()
+        found.append(replace(layer, name=name, calls=(NetworkCall(inbound),)))
+    return found
+
+
+def _input_shape(config: Any) -> Any:
+    if isinstance(config, list):
+        return None
+    if config.get("batch_input_shape") or config.get("batch_shape"):
+        return config.get("batch_input_shape") or config.get("batch_shape")
+    if config.get("input_shape"):
+        return [None, *config["input_shape"]]
+    return [None, config["input_dim"]] if isinstance(config.get("input_dim"), int) and "output_dim" in config and "nb_filter" not in config else None
+
+
+def _input_dtype(document: Mapping[str, Any]) -> dict[str, str]:
+    """Indices, not numbers, go into an Embedding that comes first."""
+    return {"dtype": "int32"} if document["class_name"] == "Embedding" else {}
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    config = document.get("config")
+    own = config.get("name") if isinstance(config, Mapping) else None
+    return str(document.get("name") or own or document["class_name"].lower())
+
+
+def layer_of(document: Mapping[str, Any], dialect: str, calls: tuple[NetworkCall, ...] = (NetworkCall(),)) -> LayerSpec:
+    """One layer with what it wraps."""
+    config = document.get("config")
+    if is_model(document):
+        network = _model(document, dialect)
+        given = isinstance(config, Mapping) and config.get("trainable") is False
+        return LayerSpec(_name(document), document["class_name"], {}, calls, module=_text(document.get("module")), trainable=not given, network=network)
+    if not isinstance(config, Mapping):
+        config = {}
+    inner = tuple(layer_of(each, dialect) for key in ("layer", "forward_layer", "backward_layer", "cell", "cells") for each in _wrapped(config.get(key)))
+    return LayerSpec(
+        _name(document),
+        str(document["class_name"]).rpartition(">")[2],
+        config,
+        calls,
+        module=_text(document.get("module")),
+        trainable=config.get("trainable") is not False,
+        inner=inner,
+    )
+
+
+def _wrapped(value: Any) -> list[Mapping[str, Any]]:
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, Mapping) and "class_name" in each and "config" in each]

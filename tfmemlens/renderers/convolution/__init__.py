@@ -1,1 +1,0 @@
-"""How the answer on a convolution looks: as text, as JSON, as a picture."""

@@ -1,0 +1,1 @@
+"""Other formats: markdown, pictures, other viewers' files."""

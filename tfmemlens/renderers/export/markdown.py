@@ -1,0 +1,69 @@
+"""Markdown, to paste into an issue: the same facts as the terminal page, in tables that GitHub renders."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Moment
+from tfmemlens.model.finding import Finding
+from tfmemlens.model.report import Report
+from tfmemlens.renderers import terminal
+from tfmemlens.renderers.terminal._view import View
+from tfmemlens.units import human, percent
+
+SUFFIX = ".md"
+
+
+def render(report: Report, view: View = View()) -> str:
+    """The document."""
+    parts = [f"**{_escape(report.verdict)}**", ""]
+    moments = report.case.moments if view.all_moments else report.case.moments[:1]
+    for index, moment in enumerate(moments):
+        parts += _moment(moment, view) + _findings([finding for finding in report.findings if finding.moment == index])
+    if not moments:
+        parts += _findings(list(report.findings))
+    parts += [f"- {_escape(note.text)}" for note in report.case.capture.notes[:6]]
+    parts += ["", "<details><summary>the whole page</summary>", "", "```text", terminal.render(report, view).rstrip(), "```", "", "</details>"]
+    return "\n".join(parts) + "\n"
+
+
+def _moment(moment: Moment, view: View) -> list[str]:
+    whole = moment.attribution.table.total_bytes
+    if not whole:
+        return []
+    key = view.by or "layer"
+    rows = [
+        f"| {_code(group.name or 'no layer in the name')} | {human(group.total_bytes)} | {percent(group.total_bytes, whole)} | {', '.join(kind.value for kind, _ in group.kinds)} |"
+        for group in moment.attribution.by(key)[: view.top]
+    ]
+    return [f"| {key} | bytes | share | kinds |", "|---|--:|--:|---|", *rows, ""]
+
+
+def _findings(findings: list[Finding]) -> list[str]:
+    lines = []
+    for finding in findings:
+        lines += [f"### {finding.severity.value}: {_escape(finding.headline)}", ""]
+        if finding.detail:
+            lines += [_escape(finding.detail), ""]
+        for proof in finding.evidence:
+            where = f" (line {proof.line.number}: {_code(proof.line.text.strip()[:200])})" if proof.line else ""
+            lines.append(f"- {_escape(proof.fact)}{where}")
+        for remedy in finding.remedies:
+            saves = f" *saves {human(remedy.saves_bytes)} ({remedy.certainty.value})*" if remedy.saves_bytes and remedy.certainty else ""
+            lines.append(f"- **try:** {_escape(remedy.text)}{saves}")
+            if remedy.code:
+                lines += ["  ```python", *(f"  {line}" for line in remedy.code.split("\n")), "  ```"]
+        lines.append("")
+    return lines
+
+
+def _code(text: str) -> str:
+    """Inline code that no backtick inside can end, and no bar can break out of a table cell."""
+    fence = "``" if "`" in text else "`"
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}".replace("|", "\\|")
+
+
+def _escape(text: str) -> str:
+    """Names such as `while_1/body/_2` stay as they are; markup in them does not run."""
+    for letter in "\\`*_{}[]<>|":
+        text = text.replace(letter, f"\\{letter}")
+    return text

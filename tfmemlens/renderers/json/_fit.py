@@ -1,0 +1,50 @@
+"""`fit` of the JSON document: the largest batch, how it was found, and what changes would buy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfmemlens.model.fit import BatchPrediction, Fit, FitRemedy
+
+
+def part(fit: Fit) -> dict[str, Any]:
+    """The value of `fit`, in bytes and samples."""
+    return {
+        "batch": fit.batch,
+        "batch_source": fit.batch_source,
+        "limit_bytes": fit.limit_bytes,
+        "largest_batch": fit.largest_batch,
+        "peak_bytes": fit.peak_bytes,
+        "told_batch": fit.reported_batch,
+        "fixed_bytes": fit.fixed_bytes,
+        "per_sample_bytes": fit.per_sample_bytes,
+        "pixel_bytes": fit.pixel_bytes,
+        "sequence_bytes": fit.sequence_bytes,
+        "certainty": fit.certainty.value,
+        "constraint": fit.constraint,
+        "runner_up": fit.runner_up,
+        "predicted": fit.predicted,
+        "remedies": [_remedy(each) for each in fit.remedies],
+        "predictions": [_prediction(each) for each in fit.predictions],
+        "checks": [_prediction(each) for each in fit.checks],
+    }
+
+
+def _prediction(prediction: BatchPrediction) -> dict[str, Any]:
+    return {
+        "batch": prediction.batch,
+        "bytes": prediction.bytes,
+        "low_bytes": prediction.low_bytes,
+        "high_bytes": prediction.high_bytes,
+        "measured_bytes": prediction.measured_bytes,
+    }
+
+
+def _remedy(remedy: FitRemedy) -> dict[str, Any]:
+    return {
+        "remedy": remedy.slug,
+        "text": remedy.text,
+        "saves_bytes": remedy.saves_bytes,
+        "largest_batch": remedy.largest_batch,
+        "certainty": remedy.certainty.value,
+    }

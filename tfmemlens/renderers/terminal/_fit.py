@@ -1,0 +1,86 @@
+"""The page of `tfmemlens fit`: the answer, the peak at other batches, what grows, what each change would buy."""
+
+from __future__ import annotations
+
+from tfmemlens.model.finding import Certainty
+from tfmemlens.model.fit import BatchPrediction, Fit
+from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph
+from tfmemlens.renderers.terminal._view import View
+from tfmemlens.units import human, percent
+
+_SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
+
+
+def page(fit: Fit, view: View) -> list[str]:
+    """Everything below the verdict."""
+    return (
+        heading(f"what grows, at batch {fit.reported_batch}", view)
+        + _parts(fit, view)
+        + heading("the peak at other batches", view)
+        + _peaks(fit)
+        + _checks(fit, view)
+        + _remedies(fit, view)
+    )
+
+
+def _parts(fit: Fit, view: View) -> list[str]:
+    grown = fit.per_sample_bytes * fit.reported_batch
+    whole = grown + fit.fixed_bytes
+    rows = [
+        ["with the batch", human(grown), percent(grown, whole), f"{human(fit.per_sample_bytes)} a sample"],
+        ["not at all", human(fit.fixed_bytes), percent(fit.fixed_bytes, whole), "weights, slots, their gradients, patches"],
+    ]
+    if fit.pixel_bytes:
+        rows.append(["with the image", human(fit.pixel_bytes), percent(fit.pixel_bytes, whole), "height x width; most of it is in the batch, too"])
+    if fit.sequence_bytes:
+        rows.append(["with the length", human(fit.sequence_bytes), percent(fit.sequence_bytes, whole), "most of it is in the batch, too"])
+    lines = columns(rows, right=frozenset({1, 2}))
+    holds = (
+        f"; {fit.constraint} {'hold' if _plural(fit.constraint) else 'holds'} most" + (f", next {fit.runner_up}" if fit.runner_up else "")
+        if fit.constraint
+        else ""
+    )
+    how = "was predicted" if fit.predicted else "died" if fit.certainty is Certainty.BOUND else "was measured"
+    return lines + paragraph(f"The step {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+
+
+def _plural(what: str) -> bool:
+    return what.endswith("s") and not what.startswith("what")
+
+
+_KNOWN = {"the graph's inputs": "the first dimension of the graph's inputs", "the commonest leading dimension": "the commonest first dimension of its tensors"}
+
+
+def _peaks(fit: Fit) -> list[str]:
+    rows, fitting = [], "may fit" if fit.certainty is Certainty.BOUND else "fits"
+    for each in fit.predictions:
+        measured = each.measured_bytes is not None
+        if fit.certainty is Certainty.BOUND:
+            mark = "at least, as it died" if measured else "at least"
+        else:
+            mark = "measured" if measured else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
+        fits = "" if fit.limit_bytes is None else fitting if fit.largest_batch is not None and each.batch <= fit.largest_batch else "does not fit"
+        rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
+    return columns(rows, right=frozenset({1}))
+
+
+def _checks(fit: Fit, view: View) -> list[str]:
+    if not fit.checks:
+        return []
+    return heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
+
+
+def _check(check: BatchPrediction) -> list[str]:
+    error = check.error or 0.0
+    return [f"batch {check.batch}", f"predicted {human(check.bytes)}", f"measured {human(check.measured_bytes or 0)}", f"{100 * error:+.1f} %"]
+
+
+def _remedies(fit: Fit, view: View) -> list[str]:
+    if not fit.remedies:
+        return []
+    lines = heading("what a change would buy", view)
+    for each in fit.remedies:
+        most = "at most " if fit.certainty is Certainty.BOUND else ""
+        batch = "" if each.largest_batch is None else f"; largest batch then {most}{each.largest_batch}"
+        lines += paragraph(f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch {fit.batch}{batch}", view.width, "    ", "  ")
+    return lines

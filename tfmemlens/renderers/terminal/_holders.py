@@ -1,0 +1,100 @@
+"""Who holds the memory: groups, the largest allocations, or bare chunk sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Group, Kind
+from tfmemlens.model.case import Moment, Naming
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.renderers.terminal import _timeline
+from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, heading, paragraph, shorten
+from tfmemlens.renderers.terminal._view import View
+from tfmemlens.units import human, percent
+
+
+def page(moment: Moment, view: View) -> list[str]:
+    """The table that fits what is known: with names by layer (or what the view asks for), without them by chunk size."""
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
+        return _sizes(moment, view)
+    if not len(moment.attribution.table):
+        return []
+    key = view.by or "layer"
+    whole = moment.attribution.table.total_bytes
+    listed = ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
+    lines = heading(f"where it is, by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
+    return lines + ([] if view.by else _tensors(moment, view))
+
+
+def kinds_and_layers(moment: Moment, view: View) -> list[str]:
+    """The same in two short tables, for a step that stands beside a failure."""
+    whole, short = moment.attribution.table.total_bytes, replace(view, top=min(view.top, 6))
+    kinds = [(str(group.name), human(group.total_bytes), percent(group.total_bytes, whole)) for group in moment.attribution.by("kind") if group.total_bytes]
+    return [*columns(kinds[: short.top], frozenset({1, 2})), "", *_groups(moment.attribution.by(view.by or "layer"), whole, short)]
+
+
+def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
+    rows = []
+    name_width = view.width - 46
+    for group in groups[: view.top]:
+        times = f" ×{group.count}" if group.count > group.rows else ""
+        kinds = ", ".join(kind.value for kind, _ in group.kinds[:3])
+        rows.append(
+            (
+                shorten(f"{group.name or '(no layer in the name)'}{times}", name_width),
+                human(group.total_bytes),
+                percent(group.total_bytes, whole),
+                bar(group.total_bytes / whole, 10) if whole else "",
+                shorten(kinds, 40),
+            )
+        )
+    rest = groups[view.top :]
+    lines = [line if display_width(line) <= view.width else line[: view.width - 1] + "…" for line in columns(rows, frozenset({1, 2}))]
+    return lines + ([f"  … {len(rest)} more with {human(sum(group.total_bytes for group in rest))}"] if rest else [])
+
+
+def _tensors(moment: Moment, view: View) -> list[str]:
+    """The largest rows, each with the tensor behind its figure."""
+    lines = heading("the largest allocations", view)
+    explained: set[int] = set()
+    for row, owner, index in [entry for entry in moment.attribution.ranked if entry[0].node][: view.top]:
+        size = ("about " if row.error_bytes else "") + human(row.size_bytes)
+        lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
+        naming = moment.namings[index] if moment.namings else None
+        tensor = _named(naming, row.size_bytes in explained) if naming else f"{TensorType(row.shape, row.dtype)}, " if row.shape is not None else ""
+        if naming:
+            explained.add(row.size_bytes)
+        phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
+        lines += paragraph(f"{tensor}{owner.kind.value}{phase}{_lived(moment, row, index)}", view.width, " " * 20, " " * 19)
+    return lines
+
+
+def _named(naming: Naming, explained: bool) -> str:
+    """The tensor that a size most likely stands for; other tensors of that size are listed once."""
+    best = naming.best
+    slack = f" + {human(best.slack_bytes)} in the same chunk" if best.slack_bytes else ""
+    others = ", ".join(str(candidate.tensor) for candidate in naming.candidates[1:])
+    return f"= {best.tensor}{slack}{f' (or {others})' if others and not explained else ''}, "
+
+
+def _lived(moment: Moment, row: Allocation, index: int) -> str:
+    timeline = moment.timeline
+    if timeline is None or moment.predicted:
+        return ""
+    origin = timeline.events[0][0] if timeline.curve else 0.0
+    lived = _timeline.lifetime(row.start_micros, row.end_micros, origin, timeline.ordinal)
+    return f"{lived} for {moment.last_reader[index]}" if lived and moment.last_reader and moment.last_reader[index] else lived
+
+
+def _sizes(moment: Moment, view: View) -> list[str]:
+    """Without names, the sizes: equal ones together."""
+    table = moment.attribution.table
+    if not len(table):
+        return []
+    rows = [
+        (f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes), bar(row.total_bytes / max(table.total_bytes, 1), 20))
+        for row in sorted(table, key=lambda row: -row.total_bytes)[: view.top]
+    ]
+    return heading("what is in use, by chunk size (the dump has no names)", view) + columns(rows, frozenset({0, 1}))

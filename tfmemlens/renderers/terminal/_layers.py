@@ -1,0 +1,71 @@
+"""The table of a described model: like `model.summary()`, with memory, and with what stays for the backward pass."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.report import Report
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.renderers.terminal._blocks import columns, paragraph, shorten
+from tfmemlens.renderers.terminal._view import View
+from tfmemlens.units import human
+
+
+def bar(report: Report) -> str:
+    """What a prediction may be off by, in a sentence; empty for a measurement."""
+    moment = report.case.moments[0] if report.case.moments else None
+    if moment is None or not moment.predicted or moment.timeline is None:
+        return ""
+    middle, half = moment.attribution.table.total_bytes, moment.timeline.error_share
+    if half is None:
+        return f"Predicted: {human(middle)}; too many layers are unknown to say how exact that is."
+    return f"Predicted: {human(middle)}, most likely between {human(middle * (1 - half))} and {human(middle * (1 + half))}."
+
+
+def table(case: Case, view: View) -> list[str]:
+    """Two lines a layer: what it makes, and what it owns and keeps."""
+    layers = [layer for layer in case.layers if layer.prediction]
+    if not layers:
+        return []
+    rows = columns([("layer", "class", "output", "parameters", "a sample"), *map(_row, layers)], frozenset({3, 4}))
+    lines = [rows[0][: view.width]]
+    told: dict[str, str] = {}
+    for layer, row in zip(layers, rows[1:], strict=True):
+        detail = _detail(layer)
+        full = paragraph(detail, view.width, "      ") if detail else []
+        first = told.setdefault(detail, layer.layer)
+        lines += [row, *(full if first == layer.layer or len(full) < 2 else [f"      as {first}"])]
+    return lines + _totals(layers, view)
+
+
+def _row(layer: LayerSummary) -> tuple[str, ...]:
+    told = layer.prediction
+    assert told
+    shape = layer.outputs[0].shape if layer.outputs else None
+    text = format_shape((None, *shape[1:]) if shape else None).replace("?", "N", 1) if shape else "?"
+    uses = f" x{told.calls}" if told.calls > 1 else ""
+    size = human(told.activation_bytes_per_sample) if told.activation_bytes else "-"
+    return shorten(layer.layer, 24), f"{shorten(told.class_name, 18)}{uses}", text, f"{layer.parameters:,}" if layer.parameters else "-", size
+
+
+def _detail(layer: LayerSummary) -> str:
+    told = layer.prediction
+    assert told
+    facts = [f"{layer.parameters:,} = {layer.formula}"] if layer.formula else []
+    named = (("weights", layer.parameter_bytes), ("gradient", told.gradient_bytes), ("slots", layer.slot_bytes), ("scratch", told.workspace_bytes))
+    sizes = [f"{name} {human(size)}" for name, size in named if size]
+    if told.problem:
+        return "; ".join([*facts, ", ".join(sizes), told.problem]).strip("; ")
+    return "; ".join(part for part in (*facts, ", ".join(sizes), told.why) if part)
+
+
+def _totals(layers: list[LayerSummary], view: View) -> list[str]:
+    told = [layer.prediction for layer in layers if layer.prediction]
+    whole, trainable = sum(layer.parameters for layer in layers), sum(each.trainable_parameters for each in told)
+    weights, slots = sum(layer.parameter_bytes for layer in layers), sum(layer.slot_bytes for layer in layers)
+    kept = sum(each.kept_bytes_per_sample for each in told)
+    text = (
+        f"in all {whole:,} parameters, {trainable:,} of them trainable: weights {human(weights)}, gradients {human(sum(each.gradient_bytes for each in told))}, "
+        f"slots {human(slots)}; layers make {human(sum(each.activation_bytes_per_sample for each in told))} a sample, {human(kept)} of it stays for the backward pass"
+    )
+    return ["", *paragraph(text, view.width, "  ")]

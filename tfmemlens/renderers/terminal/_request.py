@@ -1,0 +1,67 @@
+"""The failed request: what asked, for how much, from where."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Moment
+from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.renderers.terminal._blocks import heading, paragraph
+from tfmemlens.renderers.terminal._view import View
+from tfmemlens.units import human, human_size
+
+
+def page(moment: Moment, view: View) -> list[str]:
+    """The facts under their heading, nothing for a traced step."""
+    told = facts(moment)
+    if not told or moment.request is None:
+        return []
+    name = "the program" if moment.request.failed.kind is RequestKind.PROGRAM else "the failed request"
+    return heading(name, view) + [line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:10}")]
+
+
+def facts(moment: Moment) -> list[tuple[str, str]]:
+    """What failed, as pairs of a label and a text; empty for a traced step."""
+    request = moment.request
+    if request is None:
+        return []
+    failed = request.failed
+    rounded = request.rounded_bytes if failed.tensor_bytes and request.rounded_bytes != failed.tensor_bytes else None
+    told = [
+        ("tensor" if failed.shape is not None else "size", tensor(failed)),
+        ("asked", f"{human(rounded)} of the allocator, after rounding" if rounded else ""),
+        ("layer", request.owner.layer or ""),
+        ("op", _op(moment)),
+        ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
+        ("device", " ".join(part for part in (failed.device, f"allocator {failed.allocator}" if failed.allocator else "") if part)),
+        ("your code", " ".join(part for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "") if part)),
+        ("program", failed.executable or ""),
+        ("told", _told(moment)),
+    ]
+    return [(name, text) for name, text in told if text]
+
+
+def tensor(failed: FailedRequest) -> str:
+    """What was asked for: `[8,256,256,64] float32 = 128.00 MiB`, or only a size."""
+    if failed.shape is None:
+        return human_size(failed.size) if failed.size else ""
+    need = failed.tensor_bytes
+    size = f" = {human(need)}" if need is not None else ""
+    return f"{TensorType(failed.shape, failed.dtype)}{size}{' (temporary)' if failed.temporary else ''}"
+
+
+def _op(moment: Moment) -> str:
+    assert moment.request
+    failed, op = moment.request.failed, moment.request.owner.op
+    node = failed.node
+    return f"{node} ({op})" if node and op and op not in node.rpartition("/")[2] else node or op or ""
+
+
+def _told(moment: Moment) -> str:
+    incident = moment.incident
+    if incident is None or incident.request.line is None:
+        return ""
+    times = f", {incident.occurrences} times in all" if incident.occurrences > 1 else ""
+    names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
+    line = incident.request.line
+    who = f", in {len(incident.ranks)} files ({names})" if line.source in incident.ranks else f", by {len(incident.ranks)} processes ({names})"
+    return f"in {f'{line.source}, ' if line.source else ''}line {line.number}{times}{who if incident.ranks else ''}"

@@ -1,0 +1,1 @@
+"""What a command or a call of the API asks for: the flow of `pipeline`, put to work."""

@@ -1,0 +1,174 @@
+"""The largest batch under a limit, and the peak at other batches, from one measured step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.batch_scaling.axes import Axis
+from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
+from tfmemlens.estimation.batch_scaling.scaling import input_rank, length_axis, shares_of_half, side_axis
+from tfmemlens.model.attribution import Kind, Owner
+from tfmemlens.model.finding import Certainty
+from tfmemlens.model.fit import BatchPrediction, Fit, Scale
+from tfmemlens.model.graph import Graph
+
+_MOST = 1 << 24
+"""No batch is looked for beyond this."""
+_MARGIN = 0.06
+"""Real peaks lie this far off a prediction in nine of ten cases (scripts/benchmarks/fit.py); chunks that were not split are the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitBasis:
+    """A step with all that bears on its fit."""
+
+    step: ReplayedStep
+    batch_source: str
+    owners: Sequence[Owner]
+    """Of the rows of the step's table."""
+    standing: Sequence[tuple[str | None, int, Kind]]
+    """What stood before the step: (node, bytes, kind)."""
+    graph: Graph | None = None
+    limit_bytes: int | None = None
+    grows: bool = True
+    """Whether the allocator's pool grows on demand, as on the CPU, or is one region from the start, as on a GPU."""
+    complete: bool = True
+    """Whether the step ran to its end; a failed one shows only what lived when it died."""
+    remark: str | None = None
+    """What the answer rests on beside the trace."""
+    most_batch: int | None = None
+    """Below the batch that was seen to fail under this limit."""
+    repredict: Callable[[int], FitBasis] | None = None
+    """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than scaled to it."""
+
+
+def fit(known: FitBasis) -> Fit:
+    """The fit without remedies. Raises UsageError when nothing grows. What grows is told at the largest batch, else at four times the measured one: there growth has outrun buffers of fixed size."""
+    step, batch = known.step, known.step.batch
+    if all(law.scale is Scale.FIXED for law in step.laws):
+        raise UsageError(
+            f"nothing in this step grows with a batch of {batch}, as far as its shapes tell", "give the right one with --batch, or a RunMetadata with graphs"
+        )
+    largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
+    told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
+    alive = step.alive_at_peak(told)
+    grown = step.standing_grown(told) + sum(size for row, size in alive if step.laws[row].scale is not Scale.FIXED)
+    stays = step.baseline_bytes - step.standing_grown(batch) + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
+    constraint, runner_up = constraints(known, told)
+    rank = input_rank(known.graph)
+    return Fit(
+        batch=batch,
+        batch_source=known.batch_source,
+        peak_bytes=step.timeline.peak_bytes,
+        reported_batch=told,
+        fixed_bytes=stays,
+        per_sample_bytes=round(grown / told),
+        limit_bytes=known.limit_bytes,
+        largest_batch=largest_fitting,
+        certainty=Certainty.ESTIMATE if known.complete else Certainty.BOUND,
+        constraint=constraint,
+        runner_up=runner_up,
+        pixel_bytes=_moving(known, alive, side_axis(batch)) if rank in (4, 5) else 0,
+        sequence_bytes=_moving(known, alive, length_axis(batch)) if rank in (2, 3) else 0,
+        predicted=step.timeline.predicted,
+        predictions=tuple(predict(step, size, known) for size in _sizes(batch, largest_fitting)),
+    )
+
+
+def _moving(known: FitBasis, alive: Sequence[tuple[int, int]], axis: Axis) -> int:
+    shares = shares_of_half(known.step.timeline, known.graph, axis)
+    return sum(size for row, size in alive if shares[row] < 1.0)
+
+
+def _sizes(batch: int, largest: int | None) -> list[int]:
+    around = {max(batch // 2, 1), batch, 2 * batch, 4 * batch}
+    return sorted(around | ({largest} if largest else set()))
+
+
+def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> BatchPrediction:
+    """The peak at a batch, under the limit where it fits; at the measured batch it is the measured peak."""
+    if batch == step.batch:
+        peak = step.timeline.peak_bytes
+        error = round(peak * (step.timeline.error_share or _MARGIN)) if step.timeline.predicted else 0
+        return BatchPrediction(batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak)
+    if known and known.repredict:
+        other = known.repredict(batch).step
+        within = other.peak_under(batch, known.limit_bytes, known.grows) if known.limit_bytes is not None else None
+        peak = other.timeline.peak_bytes if within is None else min(within, other.timeline.peak_bytes)
+        error = round(peak * (other.timeline.error_share or _MARGIN))
+        return BatchPrediction(batch, peak, peak - error, peak + error)
+    limited = step.peak_under(batch, known.limit_bytes, known.grows) if known and known.limit_bytes is not None else None
+    peak = step.peak_bytes(batch) if limited is None else limited
+    least = step.least_bytes(batch)
+    return BatchPrediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
+
+
+def largest_batch(step: ReplayedStep, known: FitBasis) -> int:
+    """The largest batch whose every request finds a chunk; 0 if not even one sample does."""
+    limit, repredict = known.limit_bytes, known.repredict
+    assert limit is not None
+    scaled = largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
+    if known.most_batch is not None:
+        return min(scaled, known.most_batch)
+    return scaled if repredict is None else nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
+
+
+def largest(fits: Callable[[int], bool], start: int) -> int:
+    """The largest number for which it holds, by doubling from `start` and bisection; it is taken to hold below every number for which it does."""
+    low, high = 0, max(start, 1)
+    while fits(high):
+        low, high = high, 2 * high
+        if high > _MOST:
+            return low
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def nearest(fits: Callable[[int], bool], guess: int) -> int:
+    """The same as `largest`, asked first round a guess and then in growing steps from there: for what is dear to ask."""
+    step = max(guess // 50, 1)
+    low, high = (guess, guess + step) if guess == 0 or fits(guess) else (max(guess - step, 0), guess)
+    while low > 0 and low != guess and not fits(low):
+        step *= 2
+        low, high = max(low - step, 0), low
+    while high != guess and high <= _MOST and fits(high):
+        step *= 2
+        low, high = high, high + step
+    while high - low > max(low // 200, 1):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def constraints(known: FitBasis, batch: int) -> tuple[str | None, str | None]:
+    """What holds most at the peak of this batch, and what holds most beside it."""
+    held: dict[str, int] = {}
+    for row, size in known.step.alive_at_peak(batch):
+        owner = known.owners[row]
+        key = _WORDS.get(owner.kind, owner.kind.value)
+        if owner.kind is Kind.WORKSPACE and owner.layer:
+            key = f"{key} of {owner.layer}"
+        held[key] = held.get(key, 0) + size
+    for _, size, kind in known.standing:
+        key = _WORDS.get(kind, kind.value)
+        held[key] = held.get(key, 0) + size
+    ranked = sorted(held, key=lambda key: -held[key])
+    return (ranked[0] if ranked else None), (ranked[1] if len(ranked) > 1 else None)
+
+
+_WORDS = {
+    Kind.ACTIVATION: "activations",
+    Kind.GRADIENT: "gradients",
+    Kind.PARAMETER: "weights",
+    Kind.OPTIMIZER_SLOT: "optimizer slots",
+    Kind.WORKSPACE: "the workspace",
+    Kind.LAYOUT_TRANSPOSE: "layout copies",
+    Kind.LOOP_STACK: "loop stacks",
+    Kind.UNATTRIBUTED: "what has no name",
+    Kind.INPUT: "inputs",
+    Kind.CONSTANT: "constants",
+}
