@@ -15,7 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TRACE = "sample_traces/run_metadata/2.11-unet.pb.gz"
 TARGET = ROOT / "docs/report.png"
-LEFT_OUT = "section:has(.cards), canvas.lives, .when h3, .when .dim, .balance-view + .dim, .term { display: none } h2 { margin-top: 16px !important }"
+LEFT_OUT = (
+    "section:has(.cards), canvas.lives, .when h3, .when .dim, .balance-view + .dim, .term { display: none }"
+    " h2 { margin-top: 16px !important }"
+)
 """What would not fit: findings, and the lives of tensors."""
 
 

@@ -27,7 +27,9 @@ def row(node: str, mib: float, start: float, end: float | None, *, scratch: bool
     )
 
 
-def timeline(*rows: Allocation, baseline_mib: float = 0, ran: tuple[tuple[str, float, float], ...] = ()) -> Timeline:
+def timeline(
+    *rows: Allocation, baseline_mib: float = 0, ran: tuple[tuple[str, float, float], ...] = ()
+) -> Timeline:
     """A timeline of these rows; `ran` are (node, start, end) in milliseconds."""
     columns = zip(*ran, strict=True) if ran else ((), (), ())
     nodes, starts, ends = (list(column) for column in columns)
@@ -46,5 +48,11 @@ def timeline(*rows: Allocation, baseline_mib: float = 0, ran: tuple[tuple[str, f
 def capture(*timelines: Timeline, edges: tuple[tuple[str, str], ...] = ()) -> Capture:
     """A capture of timelines; `edges` are (producer, consumer) of its graph."""
     names = {name for edge in edges for name in edge}
-    nodes = {name: Node(name, "Op", tuple(source for source, target in edges if target == name)) for name in names}
-    return Capture(Source("trace.pb", ("run-metadata",), "tensorflow"), timelines=timelines, graph=Graph(nodes) if edges else None)
+    nodes = {
+        name: Node(name, "Op", tuple(source for source, target in edges if target == name)) for name in names
+    }
+    return Capture(
+        Source("trace.pb", ("run-metadata",), "tensorflow"),
+        timelines=timelines,
+        graph=Graph(nodes) if edges else None,
+    )

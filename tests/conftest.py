@@ -17,7 +17,11 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden pages anew; review the diff as you would review prose")
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the golden pages anew; review the diff as you would review prose",
+    )
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
         elif accident == 7:
             lines = [line for line in lines if rng.random() > 0.3]
         else:
-            lines[at] = "".join(chr(rng.randrange(1, 0x2FFF)) if rng.random() < 0.05 else letter for letter in lines[at])
+            lines[at] = "".join(
+                chr(rng.randrange(1, 0x2FFF)) if rng.random() < 0.05 else letter for letter in lines[at]
+            )
         lines = lines or [""]
     return "\n".join(lines)

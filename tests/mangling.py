@@ -1,4 +1,6 @@
-"""What terminals, loggers, mailers and web pages do to a log; each takes lines and gives the bytes of a file."""
+"""What terminals, loggers, mailers and web pages do to a log; each takes lines and gives the bytes of a
+file.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ def prefixed(prefix: str) -> Mangler:
 
 
 def wrapped(width: int) -> Mangler:
-    """A terminal that breaks at a column, in the middle of words and numbers; what is copied from it has no escape codes."""
-    return lambda lines: _text([line[at : at + width] for line in map(_seen, lines) for at in range(0, max(len(line), 1), width)])
+    """A terminal that breaks at a column, in the middle of words and numbers; what is copied from it has no
+    escape codes.
+    """
+    return lambda lines: _text(
+        [line[at : at + width] for line in map(_seen, lines) for at in range(0, max(len(line), 1), width)]
+    )
 
 
 def _seen(line: str) -> str:
@@ -28,11 +34,18 @@ def _seen(line: str) -> str:
 
 
 def _docker(lines: list[str]) -> bytes:
-    return _text([f"I0309 12:51:51.{index % 1000:06d} 140505975940928 run_docker.py:247] {line.strip()}" for index, line in enumerate(lines)])
+    return _text(
+        [
+            f"I0309 12:51:51.{index % 1000:06d} 140505975940928 run_docker.py:247] {line.strip()}"
+            for index, line in enumerate(lines)
+        ]
+    )
 
 
 def _ray(lines: list[str]) -> bytes:
-    return _text([f"{index + 71}[2m[36m(MeshHostWorker pid=489)[0m {line}" for index, line in enumerate(lines)])
+    return _text(
+        [f"{index + 71}[2m[36m(MeshHostWorker pid=489)[0m {line}" for index, line in enumerate(lines)]
+    )
 
 
 def _ansi(lines: list[str]) -> bytes:
@@ -41,7 +54,12 @@ def _ansi(lines: list[str]) -> bytes:
 
 def _progress(lines: list[str]) -> bytes:
     """A bar that ended without a newline before every stamped line."""
-    return _text([f" 12/100 [==>.......] - ETA: 12s - loss: 7711.7482{line}" if re.match(r"20\d\d-", line) else line for line in lines])
+    return _text(
+        [
+            f" 12/100 [==>.......] - ETA: 12s - loss: 7711.7482{line}" if re.match(r"20\d\d-", line) else line
+            for line in lines
+        ]
+    )
 
 
 def _ranks(lines: list[str]) -> bytes:
@@ -56,7 +74,12 @@ def _notebook(lines: list[str]) -> bytes:
         {"output_type": "error", "ename": "ResourceExhaustedError", "evalue": "", "traceback": lines[half:]},
     ]
     return json.dumps(
-        {"cells": [{"cell_type": "code", "source": ["train()"], "outputs": outputs, "metadata": {}}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        {
+            "cells": [{"cell_type": "code", "source": ["train()"], "outputs": outputs, "metadata": {}}],
+            "metadata": {},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
     ).encode()
 
 
@@ -72,7 +95,11 @@ MANGLERS: dict[str, Mangler] = {
     "fence": lambda lines: _text(["Here is my log, please help:", "```bash", *lines, "```", "thanks"]),
     "comment marks": prefixed("# "),
     "html entities": lambda lines: _text([html.escape(line) for line in lines]),
-    "html page": lambda lines: ("<html><body><pre>" + "<br/>\n".join(html.escape(line) for line in lines) + "</pre></body></html>").encode(),
+    "html page": (
+        lambda lines: (
+            "<html><body><pre>" + "<br/>\n".join(html.escape(line) for line in lines) + "</pre></body></html>"
+        ).encode()
+    ),
     "lost indentation": lambda lines: _text([line.strip() for line in lines]),
     "mpirun": prefixed("[1,15]<stderr>:"),
     "docker runner": _docker,

@@ -18,7 +18,9 @@ def gzipped(path: str) -> Any:
 
 
 def small(version: str) -> dict[str, Any]:
-    """{name: {"json": architecture, "truth": Keras's counts}} of the small models that this TensorFlow wrote."""
+    """{name: {"json": architecture, "truth": Keras's counts}} of the small models that this TensorFlow
+    wrote.
+    """
     found: dict[str, Any] = gzipped(f"small-{version}/models.json.gz")
     return found
 

@@ -32,7 +32,16 @@ def test_a_path_and_a_model_are_predicted() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"batch": 0}, {"sequence": 0}, {"optimizer": "magic"}, {"dtype": "float31"}, {"device": "tpu"}, {"mode": "train"}], ids=str
+    "arguments",
+    [
+        {"batch": 0},
+        {"sequence": 0},
+        {"optimizer": "magic"},
+        {"dtype": "float31"},
+        {"device": "tpu"},
+        {"mode": "train"},
+    ],
+    ids=str,
 )
 def test_usage_errors_are_ours(arguments: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as problem:

@@ -11,7 +11,11 @@ from tfmemlens.renderers import export
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
-RENDERERS = {f"{room.__name__}.{slug}": module for room in (renderers, export) for slug, module in discovery.plugins(room, "render").items()}
+RENDERERS = {
+    f"{room.__name__}.{slug}": module
+    for room in (renderers, export)
+    for slug, module in discovery.plugins(room, "render").items()
+}
 
 
 @pytest.mark.parametrize("slug", RULES)

@@ -37,7 +37,11 @@ def imported(file: Path) -> set[str]:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file} imports relatively"
-            names = [node.module or ""] if node.module != "tfmemlens" else [f"tfmemlens.{alias.name}" for alias in node.names]
+            names = (
+                [node.module or ""]
+                if node.module != "tfmemlens"
+                else [f"tfmemlens.{alias.name}" for alias in node.names]
+            )
         found |= {name.split(".")[1] for name in names if name.startswith("tfmemlens.")}
     return found
 
@@ -51,7 +55,9 @@ def test_a_stage_imports_no_other_stage(file: Path) -> None:
 
 def test_the_rule_sees_a_violation(tmp_path: Path) -> None:
     culprit = tmp_path / "culprit.py"
-    culprit.write_text("def f():\n    from tfmemlens.findings import rules\n    import tfmemlens.readers.gathering.inputs\n")
+    culprit.write_text(
+        "def f():\n    from tfmemlens.findings import rules\n    import tfmemlens.readers.gathering.inputs\n"
+    )
     assert imported(culprit) == {"findings", "readers"}
 
 
@@ -63,7 +69,11 @@ def test_only_the_recorder_imports_tensorflow() -> None:
 
 
 def test_explaining_a_paste_stays_light() -> None:
-    code = "import sys\nfrom tfmemlens.cli.main import main\nmain(['explain', 'sample_traces/oom_log/1.10-founding-question-unet.txt'])\nprint(' '.join(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys\nfrom tfmemlens.cli.main import main\nmain(['explain',"
+        " 'sample_traces/oom_log/1.10-founding-question-unet.txt'])\nprint(' '.join(sys.modules),"
+        " file=sys.stderr)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"pandas", "numpy", "matplotlib", "plotly", "tensorflow", "google.protobuf", "rich", "jinja2"}
     assert not heavy & set(run.stderr.split())

@@ -1,4 +1,6 @@
-"""What an installation contains: a folder without `__init__.py` works from the checkout and is missing once installed."""
+"""What an installation contains: a folder without `__init__.py` works from the checkout and is missing once
+installed.
+"""
 
 from __future__ import annotations
 

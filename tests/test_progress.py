@@ -55,7 +55,9 @@ def test_nothing_is_drawn_before_its_time(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("arguments", "drawn"), [([], True), (["--json"], False)])
-def test_a_command_draws_on_a_terminal_but_never_with_json(arguments: list[str], drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_draws_on_a_terminal_but_never_with_json(
+    arguments: list[str], drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     errors = Terminal()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(sys, "stdout", Terminal())

@@ -16,7 +16,9 @@ from tfmemlens.renderers.json import report_document
 from tfmemlens.renderers.terminal._view import View
 
 BODIES = fuzzing.bodies()
-SETTINGS = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SETTINGS = settings(
+    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def check(text: str) -> None:
@@ -32,7 +34,10 @@ def check(text: str) -> None:
     assert all(pages)
     for moment in report.case.moments:
         for key in ("layer", "kind"):
-            assert sum(group.total_bytes for group in moment.attribution.by(key)) == moment.attribution.table.total_bytes
+            assert (
+                sum(group.total_bytes for group in moment.attribution.by(key))
+                == moment.attribution.table.total_bytes
+            )
 
 
 @SETTINGS

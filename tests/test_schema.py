@@ -17,10 +17,17 @@ def test_not_there_differs_from_zero() -> None:
 
 def test_damaged_names_are_read_as_text() -> None:
     metadata = message("RunMetadata")()
-    node = metadata.step_stats.dev_stats.add(device="/device:CPU:0", thread_names={1: "main"}).node_stats.add(node_name="conv/Relu")
+    node = metadata.step_stats.dev_stats.add(device="/device:CPU:0", thread_names={1: "main"}).node_stats.add(
+        node_name="conv/Relu"
+    )
     node.memory.add(allocator_name="cpu").allocation_records.add(alloc_micros=3, alloc_bytes=4)
     metadata.partition_graphs.add().node.add(name="conv/Relu", input=["conv/x"]).attr["T"].type = 1
-    raw = metadata.SerializeToString().replace(b"conv/Relu", b"conv\xff\xfeelu").replace(b"conv/x", b"conv\xff\x80").replace(b"main", b"\xc3(in")
+    raw = (
+        metadata.SerializeToString()
+        .replace(b"conv/Relu", b"conv\xff\xfeelu")
+        .replace(b"conv/x", b"conv\xff\x80")
+        .replace(b"main", b"\xc3(in")
+    )
     found = parse("RunMetadata", raw)
     device = found.step_stats.dev_stats[0]
     assert device.node_stats[0].node_name == "conv\ufffd\ufffdelu"

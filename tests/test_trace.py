@@ -79,11 +79,24 @@ def test_a_speedscope_profile_adds_up(tmp_path: Path) -> None:
         assert main(["export", str(source), "--format", "speedscope", "-o", str(target)]) == 0
         found = json.loads(target.read_text(encoding="utf-8"))
         assert sum(found["profiles"][0]["weights"]) == found["profiles"][0]["endValue"] == whole
-        assert max(frame for sample in found["profiles"][0]["samples"] for frame in sample) < len(found["shared"]["frames"])
+        assert max(frame for sample in found["profiles"][0]["samples"] for frame in sample) < len(
+            found["shared"]["frames"]
+        )
 
 
 def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "sample_traces/oom_log/1.15-unet-report.txt", "--trace", "sample_traces/run_metadata/1.15-unet.pb.gz", "--all"]) == 0
+    assert (
+        main(
+            [
+                "explain",
+                "sample_traces/oom_log/1.15-unet-report.txt",
+                "--trace",
+                "sample_traces/run_metadata/1.15-unet.pb.gz",
+                "--all",
+            ]
+        )
+        == 0
+    )
     page = capsys.readouterr().out
     assert "THE FAILED REQUEST" in page
     assert "WHEN" in page
@@ -92,7 +105,17 @@ def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt"]) == 0
     alone = capsys.readouterr().out
-    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt", "--trace", "sample_traces/run_metadata/1.15-while-rnn.pb.gz"]) == 0
+    assert (
+        main(
+            [
+                "explain",
+                "sample_traces/oom_log/1.15-dynamic-lstm.txt",
+                "--trace",
+                "sample_traces/run_metadata/1.15-while-rnn.pb.gz",
+            ]
+        )
+        == 0
+    )
     beside = capsys.readouterr().out
     assert "record one good step" in alone and "record one good step" not in beside
     section = beside.partition("THE TRACED STEP BESIDE IT")[2]

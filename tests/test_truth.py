@@ -23,7 +23,9 @@ ELSEWHERE = {
 
 def log_of(truth: Path) -> Path:
     stem = truth.name.removesuffix(".truth.json")
-    return next(path for path in (truth.with_name(f"{stem}.txt"), truth.with_name(f"{stem}.txt.gz")) if path.exists())
+    return next(
+        path for path in (truth.with_name(f"{stem}.txt"), truth.with_name(f"{stem}.txt.gz")) if path.exists()
+    )
 
 
 def moments_of(truth: Path) -> tuple[Moment, ...]:
@@ -32,16 +34,25 @@ def moments_of(truth: Path) -> tuple[Moment, ...]:
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
 def test_the_failing_request_is_the_one_that_the_run_knew(truth: Path) -> None:
-    """Two ops may fail at once, so the truth may be any of the log's failures; its node is often the error object's own."""
+    """Two ops may fail at once, so the truth may be any of the log's failures; its node is often the error
+    object's own.
+    """
     known = json.loads(truth.read_text(encoding="utf-8"))
-    if truth.name.removesuffix(".truth.json") in ELSEWHERE or not {"failing_shape", "failing_node"} & known.keys():
+    if (
+        truth.name.removesuffix(".truth.json") in ELSEWHERE
+        or not {"failing_shape", "failing_node"} & known.keys()
+    ):
         return
     requests = [moment.request.failed for moment in moments_of(truth) if moment.request]
     if "failing_shape" in known and not any("conv_grad" in (request.kernel or "") for request in requests):
         assert tuple(known["failing_shape"]) in [request.shape for request in requests]
         assert known.get("failing_dtype", "float32") in [request.dtype for request in requests]
     if "failing_node" in known:
-        assert any(known["failing_node"].endswith(request.node or "\n") or (request.node or "\n").endswith(known["failing_node"]) for request in requests)
+        assert any(
+            known["failing_node"].endswith(request.node or "\n")
+            or (request.node or "\n").endswith(known["failing_node"])
+            for request in requests
+        )
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
@@ -54,10 +65,21 @@ def test_the_limit_is_the_one_that_was_set(truth: Path) -> None:
 
 def test_every_limit_that_a_log_states_is_found() -> None:
     """`Limit:` of the statistics, or `memory_limit_:` of the pool: nearly all of these logs have one."""
-    texts = {truth: gzip.decompress(log_of(truth).read_bytes()).decode() if log_of(truth).suffix == ".gz" else log_of(truth).read_text() for truth in TRUTHS}
-    stating = [truth for truth, text in texts.items() if re.search(r"(?m)\bLimit: +\d|memory_limit_: [1-9]", text)]
+    texts = {
+        truth: (
+            gzip.decompress(log_of(truth).read_bytes()).decode()
+            if log_of(truth).suffix == ".gz"
+            else log_of(truth).read_text()
+        )
+        for truth in TRUTHS
+    }
+    stating = [
+        truth for truth, text in texts.items() if re.search(r"(?m)\bLimit: +\d|memory_limit_: [1-9]", text)
+    ]
     assert len(stating) > len(TRUTHS) // 2
-    assert not [truth.name for truth in stating if not any(moment.balance.limit for moment in moments_of(truth))]
+    assert not [
+        truth.name for truth in stating if not any(moment.balance.limit for moment in moments_of(truth))
+    ]
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
@@ -82,7 +104,9 @@ def test_the_users_layer_is_named_where_a_report_lists_it(truth: Path) -> None:
     named = [moment for moment in moments_of(truth) if moment.incident and moment.incident.holders]
     if not layer or not named:
         return
-    text = log_of(truth).read_text(encoding="utf-8", errors="replace") if log_of(truth).suffix == ".txt" else ""
+    text = (
+        log_of(truth).read_text(encoding="utf-8", errors="replace") if log_of(truth).suffix == ".txt" else ""
+    )
     if f" from {layer}/" not in text:
         return
     layers = {owner.layer for moment in named for owner in moment.attribution.owners if owner.layer}

@@ -47,7 +47,16 @@ def test_people_read_what_was_meant(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("512B", 512), ("1024.0KiB", MIB), ("450.00MiB", 450 * MIB), ("32.00G", 32 * GIB), ("0B", 0), ("12.0K", 12 * KIB), ("7", 7)]
+    ("text", "count"),
+    [
+        ("512B", 512),
+        ("1024.0KiB", MIB),
+        ("450.00MiB", 450 * MIB),
+        ("32.00G", 32 * GIB),
+        ("0B", 0),
+        ("12.0K", 12 * KIB),
+        ("7", 7),
+    ],
 )
 def test_figures_of_all_dialects(text: str, count: int) -> None:
     assert parse_size(text).bytes == count

@@ -34,9 +34,11 @@ def explain(
     batch: int | None = None,
     limit_bytes: int | None = None,
 ) -> Explanation:
-    """Explain why memory ran out, from a path (also a glob or a directory), several paths, or the pasted text itself.
+    """Explain why memory ran out, from a path (also a glob or a directory), several paths, or the pasted text
+    itself.
 
-    `input_shape` is the shape of one input batch, (2, 720, 1280, 9) or "2x720x1280x9"; `limit_bytes` the device's memory.
+    `input_shape` is the shape of one input batch, (2, 720, 1280, 9) or "2x720x1280x9"; `limit_bytes` the
+    device's memory.
     Raises UnreadableInput (a TfmemlensError) when there is nothing to read, ValueError for a malformed shape.
     """
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
@@ -56,16 +58,28 @@ def estimate(
     sequence: int | None = None,
     limit_bytes: int | None = None,
 ) -> Explanation:
-    """Predict a step of a model: a path (.keras, architecture JSON, H5, SavedModel) or a Keras model object, built or not.
+    """Predict a step of a model: a path (.keras, architecture JSON, H5, SavedModel) or a Keras model object,
+    built or not.
 
-    `optimizer` and `dtype` (a policy such as "mixed_float16") are the model's own unless given, `mode` is "training" or "inference", `device` "cpu" or
-    "gpu". `input_shape` leaves the batch out: (224, 224, 3) or "224x224x3"; `sequence` is the length of sequences whose length the model leaves open;
-    `limit_bytes` the device's memory. Raises UnreadableInput or UsageError (both TfmemlensError), ValueError for a malformed shape.
+    `optimizer` and `dtype` (a policy such as "mixed_float16") are the model's own unless given, `mode` is
+    "training" or "inference", `device` "cpu" or "gpu". `input_shape` leaves the batch out: (224, 224, 3) or
+    "224x224x3"; `sequence` is the length of sequences whose length the model leaves open; `limit_bytes` the
+    device's memory. Raises UnreadableInput or UsageError (both TfmemlensError), ValueError for a malformed
+    shape.
     """
     if mode not in MODES:
         raise UsageError(f"the mode {mode} is not known", f"one of {', '.join(MODES)}")
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
-    settings = StepSettings(batch, optimizer, dtype, mode == "training", device, limit_bytes, {"": shape} if shape else {}, sequence=sequence)
+    settings = StepSettings(
+        batch,
+        optimizer,
+        dtype,
+        mode == "training",
+        device,
+        limit_bytes,
+        {"": shape} if shape else {},
+        sequence=sequence,
+    )
     described = model
     if hasattr(model, "to_json"):
         from tfmemlens.readers.keras_models import of_text

@@ -1,4 +1,6 @@
-"""Plug-ins by file name: a module in the right folder with the right functions is a reader, a rule, a renderer or a command."""
+"""Plug-ins by file name: a module in the right folder with the right functions is a reader, a rule, a
+renderer or a command.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from types import ModuleType
 
 
 def plugins(package: ModuleType, *functions: str, only: str | None = None) -> dict[str, ModuleType]:
-    """The modules of a package that define all these functions, by slug: `fragmented_free_memory.py` is `fragmented-free-memory`.
+    """The modules of a package that define all these functions, by slug: `fragmented_free_memory.py` is
+    `fragmented-free-memory`.
 
     With the slug of one of them, that one alone is imported.
     """
@@ -23,12 +26,18 @@ def plugins(package: ModuleType, *functions: str, only: str | None = None) -> di
 
 
 def names(package: ModuleType) -> list[str]:
-    """The slugs of a folder in which every module without an underscore is a plug-in, or the front door `main`."""
+    """The slugs of a folder in which every module without an underscore is a plug-in, or the front door
+    `main`.
+    """
     return sorted(slug(name) for name in _modules(package) if name != "main")
 
 
 def _modules(package: ModuleType) -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_") and not info.ispkg]
+    return [
+        info.name
+        for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_") and not info.ispkg
+    ]
 
 
 def slug(module_name: str) -> str:

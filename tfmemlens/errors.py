@@ -1,6 +1,7 @@
 """Our own failures: what went wrong in one sentence, and what to do next.
 
-Everything that a user can cause ends in one of these; `cli` catches them in one place, so bad input never yields a traceback.
+Everything that a user can cause ends in one of these; `cli` catches them in one place, so bad input never
+yields a traceback.
 """
 
 

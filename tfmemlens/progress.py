@@ -1,6 +1,7 @@
 """How far a long read has come: one line on a terminal, after a second, gone when the answer comes.
 
-Readers tell where they are (`at`), the command line decides whether anybody wants to see it (`shown`). Nothing is drawn into pipes.
+Readers tell where they are (`at`), the command line decides whether anybody wants to see it (`shown`).
+Nothing is drawn into pipes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _line: _Line | None = None
 
 
 def at(name: str, done: int, total: int = 0) -> None:
-    """A reader has come so far (bytes; a total of 0 is unknown) with what is called `name`. Costs next to nothing when nobody listens."""
+    """A reader has come so far (bytes; a total of 0 is unknown) with what is called `name`. Costs next to
+    nothing when nobody listens.
+    """
     if _line is not None:
         _line.draw(name, done, total)
 
@@ -57,7 +60,11 @@ class _Line:
         self._next = now + STEP
         share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
         full = int(share * _WIDTH)
-        bar = f"[{'#' * full}{'-' * (_WIDTH - full)}] {share:4.0%}  {done >> 20:,} of {total >> 20:,} MiB" if total > 0 else f"{done >> 20:,} MiB"
+        bar = (
+            f"[{'#' * full}{'-' * (_WIDTH - full)}] {share:4.0%}  {done >> 20:,} of {total >> 20:,} MiB"
+            if total > 0
+            else f"{done >> 20:,} MiB"
+        )
         text = f"reading {name[-30:]}  {bar}"
         self._stream.write(f"\r{text.ljust(self._drawn)}")
         self._stream.flush()

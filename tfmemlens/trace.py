@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """One traced step. Bytes are the allocator's (chunks); times are microseconds of the trace's clock, or after the first allocation where a method says so."""
+    """One traced step. Bytes are the allocator's (chunks); times are microseconds of the trace's clock, or
+    after the first allocation where a method says so.
+    """
 
     def __init__(self, capture: Capture) -> None:
         """Raises UnreadableInput when the capture holds no timeline."""
@@ -43,41 +45,60 @@ class Trace:
 
     @property
     def allocations(self) -> pandas.DataFrame:
-        """Every allocation of the step: node, op, device, allocator, size_bytes, requested_bytes, start_micros, end_micros (NaN: outlives the step), shape, dtype, layer, kind, phase."""
+        """Every allocation of the step: node, op, device, allocator, size_bytes, requested_bytes,
+        start_micros, end_micros (NaN: outlives the step), shape, dtype, layer, kind, phase.
+        """
         return pipeline.allocations(self.capture)
 
     def timeline(self) -> pandas.DataFrame:
-        """The live curve of the main allocator: `micros` after the first allocation (float64), `bytes` in use after that event (int64), `node` that allocated or was freed."""
+        """The live curve of the main allocator: `micros` after the first allocation (float64), `bytes` in use
+        after that event (int64), `node` that allocated or was freed.
+        """
         import pandas
 
         times, _, rows = self.main.events
         origin = times[0] if times else 0.0
         frame = pandas.DataFrame(
-            {"micros": [time - origin for time in times], "bytes": list(self.main.curve), "node": [self.main.table.node[row] for row in rows]}
+            {
+                "micros": [time - origin for time in times],
+                "bytes": list(self.main.curve),
+                "node": [self.main.table.node[row] for row in rows],
+            }
         )
         return frame.astype({"micros": "float64", "bytes": "int64"})
 
     def at(self, when: float | str) -> pandas.DataFrame:
-        """Who is alive at a moment: microseconds after the first allocation, a text such as "12.5ms", or a node's name. Columns as in `Report.to_frame()`."""
+        """Who is alive at a moment: microseconds after the first allocation, a text such as "12.5ms", or a
+        node's name. Columns as in `Report.to_frame()`.
+        """
         text = when if isinstance(when, str) else f"{when:f}us"
         return pipeline.report(self.capture, at=text).to_frame()
 
     def by(self, key: str, when: float | str | None = None) -> pandas.DataFrame:
-        """What lives at the peak (or `when`) by `layer`, `kind`, `scope`, `op`, `node`, `phase` or `device`: that key and `bytes` (int64), largest first."""
+        """What lives at the peak (or `when`) by `layer`, `kind`, `scope`, `op`, `node`, `phase` or `device`:
+        that key and `bytes` (int64), largest first.
+        """
         import pandas
 
         at = None if when is None else when if isinstance(when, str) else f"{when:f}us"
         groups = pipeline.report(self.capture, at=at).case.moments[0].attribution.by(key)
-        return pandas.DataFrame({key: [group.name for group in groups], "bytes": [group.total_bytes for group in groups]}).astype({"bytes": "int64"})
+        return pandas.DataFrame(
+            {key: [group.name for group in groups], "bytes": [group.total_bytes for group in groups]}
+        ).astype({"bytes": "int64"})
 
     def layers(self) -> pandas.DataFrame:
-        """The model: layer, parameters, formula, parameter_bytes, slot_bytes, output (its largest output's type as text)."""
+        """The model: layer, parameters, formula, parameter_bytes, slot_bytes, output (its largest output's
+        type as text).
+        """
         import pandas
 
         rows = pipeline.report(self.capture).case.layers
         names = ("layer", "parameters", "formula", "parameter_bytes", "slot_bytes")
         return pandas.DataFrame(
-            {**{name: [getattr(row, name) for row in rows] for name in names}, "output": [str(row.outputs[0]) if row.outputs else None for row in rows]}
+            {
+                **{name: [getattr(row, name) for row in rows] for name in names},
+                "output": [str(row.outputs[0]) if row.outputs else None for row in rows],
+            }
         )
 
     def _repr_html_(self) -> str:
@@ -95,11 +116,15 @@ def read(
     step: int | None = None,
     graph: str | PathLike[str] | None = None,
 ) -> Trace:
-    """Read a traced step: a RunMetadata, StepStats, XSpace or tfevents file, a folder with some, or TensorFlow's own RunMetadata object.
+    """Read a traced step: a RunMetadata, StepStats, XSpace or tfevents file, a folder with some, or
+    TensorFlow's own RunMetadata object.
 
-    `tag` or `step` choose among several steps of an event file or a log directory, the newest without them; `graph` is a file with the model's
-    graph (GraphDef, MetaGraphDef, SavedModel, .pbtxt) for a trace that has none. Raises UnreadableInput (a TfmemlensError) when there is nothing to read.
+    `tag` or `step` choose among several steps of an event file or a log directory, the newest without them;
+    `graph` is a file with the model's graph (GraphDef, MetaGraphDef, SavedModel, .pbtxt) for a trace that has
+    none. Raises UnreadableInput (a TfmemlensError) when there is nothing to read.
     """
     if hasattr(source, "step_stats") and hasattr(source, "partition_graphs"):
         return Trace(pipeline.of_run_metadata(source, graph))
-    return Trace(pipeline.timelines(source, Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph))))
+    return Trace(
+        pipeline.timelines(source, Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph)))
+    )

@@ -1,7 +1,7 @@
 """Bytes: the only place where they are parsed and printed.
 
-TensorFlow prints sizes with `HumanReadableNumBytes`: exact below 1 KiB, one decimal for KiB, two from MiB up, and it
-truncates on the way. A figure read from a log is therefore an interval, and `Size` carries it.
+TensorFlow prints sizes with `HumanReadableNumBytes`: exact below 1 KiB, one decimal for KiB, two from MiB up,
+and it truncates on the way. A figure read from a log is therefore an interval, and `Size` carries it.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Size:
 def parse_size(text: str, multiple_of: int = 1) -> Size:
     """A size as TensorFlow and XLA print it (`512B`, `3.0KiB`, `450.14MiB`), as the interval it stands for.
 
-    `multiple_of=256` narrows the figure to what an allocator can hold: every KiB figure becomes exact.
-    TPU listings (`32.00G`) are the same binary units without `iB`; CUDA's driver prints `10.91G`. Raises ValueError.
+    `multiple_of=256` narrows the figure to what an allocator can hold: every KiB figure becomes exact. TPU
+    listings (`32.00G`) are the same binary units without `iB`; CUDA's driver prints `10.91G`. Raises
+    ValueError.
     """
     found = _FIGURE.match(text.strip())
     if not found:
@@ -66,12 +67,18 @@ def parse_size(text: str, multiple_of: int = 1) -> Size:
 
 
 def _interval(figure: float, decimals: int, power: int, multiple_of: int) -> Size:
-    """HumanReadableNumBytes divides by 1024 as integers until the last step, so the last step alone rounds."""
+    """HumanReadableNumBytes divides by 1024 as integers until the last step, so the last step alone
+    rounds.
+    """
     half = 0.5 * 10.0**-decimals
     scale = 1024 if power else 1
     lost_bits = 10 * max(power - 1, 0)
     low = math.ceil((figure - half) * scale) << lost_bits
-    high = ((math.floor((figure + half) * scale) + 1) << lost_bits) - 1 if lost_bits else math.floor((figure + half) * scale)
+    high = (
+        ((math.floor((figure + half) * scale) + 1) << lost_bits) - 1
+        if lost_bits
+        else math.floor((figure + half) * scale)
+    )
     nearest = round(figure * scale * (1 << lost_bits))
     if multiple_of > 1:
         low, high = -(-low // multiple_of) * multiple_of, high // multiple_of * multiple_of
@@ -82,7 +89,9 @@ def _interval(figure: float, decimals: int, power: int, multiple_of: int) -> Siz
 
 
 def parse_limit(text: str) -> int:
-    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes, all units binary; a lone `11` means no bytes. Raises ValueError."""
+    """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes, all units binary; a lone `11`
+    means no bytes. Raises ValueError.
+    """
     found = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
     if not found:
         raise ValueError(f"not a size: {text!r} (write 8GiB, 512MiB or a number of bytes)")
@@ -107,7 +116,13 @@ def rough(count: int) -> str:
     """An order of magnitude for people, two digits at most: `590 MiB`, `1.2 GiB`."""
     power = min(int(math.log(count, 1024)), len(_LETTERS)) if count >= KIB else 0
     value = count / 1024**power
-    digits = f"{value:.1f}" if value < 9.95 and power else f"{round(value, -1):.0f}" if value >= 100 else f"{value:.0f}"
+    digits = (
+        f"{value:.1f}"
+        if value < 9.95 and power
+        else f"{round(value, -1):.0f}"
+        if value >= 100
+        else f"{value:.0f}"
+    )
     return f"{digits} {_LETTERS[power - 1] + 'iB' if power else 'B'}"
 
 

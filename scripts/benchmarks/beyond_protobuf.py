@@ -1,7 +1,8 @@
 """Read a RunMetadata that protobuf refuses: beyond_protobuf.py [SAMPLE] [--gib 2.1] [--keep FILE].
 
-The node records of a real trace are repeated, each time a step's length later, until the file is larger than 2 GiB. Buffers that a step leaves
-behind are freed at its end, so every repetition has the same curve, and the peak of the whole must be the sample's own. Prints that, the time and the memory.
+The node records of a real trace are repeated, each time a step's length later, until the file is larger than
+2 GiB. Buffers that a step leaves behind are freed at its end, so every repetition has the same curve, and the
+peak of the whole must be the sample's own. Prints that, the time and the memory.
 """
 
 from __future__ import annotations
@@ -49,7 +50,12 @@ def closed(sample: Path) -> object:
     metadata = parse("RunMetadata", raw)
     nodes = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
     last = max(
-        max([node.all_start_micros + node.all_end_rel_micros, *(record.alloc_micros for used in node.memory for record in used.allocation_records)])
+        max(
+            [
+                node.all_start_micros + node.all_end_rel_micros,
+                *(record.alloc_micros for used in node.memory for record in used.allocation_records),
+            ]
+        )
         for node in nodes
     )
     for node in nodes:
@@ -61,7 +67,9 @@ def closed(sample: Path) -> object:
 
 
 def write(metadata: object, file: Path, wanted: int) -> int:
-    """RunMetadata > StepStats > one DeviceStepStats for each repetition; their lengths are known before they are written."""
+    """RunMetadata > StepStats > one DeviceStepStats for each repetition; their lengths are known before they
+    are written.
+    """
     first = metadata.step_stats  # type: ignore[attr-defined]
     times = [node.all_start_micros for device in first.dev_stats for node in device.node_stats]
     span = max(times) - min(times) + 1_000_000
@@ -103,11 +111,19 @@ def read(file: Path) -> None:
     begun = time.process_time()
     found = pipeline.capture(file)
     timeline = found.timelines[0]
-    print(f"peak of the whole:  {timeline.peak_bytes:,} ({timeline.baseline_confidence or 0:.0%} of the samples agree on the baseline)")
-    print(f"curve: {time.process_time() - begun:.0f} s of CPU, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB at most")
+    print(
+        f"peak of the whole:  {timeline.peak_bytes:,} ({timeline.baseline_confidence or 0:.0%} of the samples"
+        " agree on the baseline)"
+    )
+    print(
+        f"curve: {time.process_time() - begun:.0f} s of CPU,"
+        f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB at most"
+    )
     rows = pipeline.report(found).case.moments[0].attribution.table
     print(
-        f"page:  {time.process_time() - begun:.0f} s of CPU, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB at most, {len(rows)} rows at the peak"
+        f"page:  {time.process_time() - begun:.0f} s of CPU,"
+        f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB at most, {len(rows)} rows at"
+        " the peak"
     )
     print(f"one ParseFromString of {os.path.getsize(file):,} bytes: {refusal(file)}")
 

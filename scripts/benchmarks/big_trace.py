@@ -1,8 +1,10 @@
-"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS. 2,550 steps make 300,000 node executions.
+"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS. 2,550
+steps make 300,000 node executions.
 
 The graph goes to OUTPUT.pb.graph, since tfprof wants one.
 
-Grappler and XLA's clustering are off (run with TF_XLA_FLAGS=--tf_xla_clustering_fuel=0): both take hours on a graph of this size.
+Grappler and XLA's clustering are off (run with TF_XLA_FLAGS=--tf_xla_clustering_fuel=0): both take hours on a
+graph of this size.
 """
 
 import sys
@@ -30,7 +32,12 @@ def main(output, steps, batch=2, units=8):
         session.run(tf.global_variables_initializer())
         for _ in range(2):
             metadata = tf.RunMetadata()
-            session.run(train, feed, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+            session.run(
+                train,
+                feed,
+                options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+                run_metadata=metadata,
+            )
     with open(output, "wb") as out:
         out.write(metadata.SerializeToString())
     with open(output + ".graph", "wb") as out:

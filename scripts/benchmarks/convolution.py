@@ -1,10 +1,13 @@
-"""Confront the formulas of `tfmemlens.knowledge.convolution` with real TensorFlow: predicted and measured bytes of many convolutions.
+"""Confront the formulas of `tfmemlens.knowledge.convolution` with real TensorFlow: predicted and measured
+bytes of many convolutions.
 
-    TFMEMLENS_ENVS=... python scripts/benchmarks/convolution.py [--write FILE] [--only TEXT] [--versions tf1.10 tf1.15 tf2.21]
+    TFMEMLENS_ENVS=... python scripts/benchmarks/convolution.py [--write FILE] [--only TEXT] [--versions
+    tf1.10 tf1.15 tf2.21]
 
-Each configuration runs in a child process of its own (`convolution_child.py`), in each environment that `make_traces/environments.sh` made.
-Backward buffers are read from RunMetadata and must agree to the byte; the forward pass is the growth of the resident set, for TensorFlow
-books nothing of it. `--write` saves what was measured as the table that `tests/costs/` checks. Needs up to 5 GB of free memory.
+Each configuration runs in a child process of its own (`convolution_child.py`), in each environment that
+`make_traces/environments.sh` made. Backward buffers are read from RunMetadata and must agree to the byte; the
+forward pass is the growth of the resident set, for TensorFlow books nothing of it. `--write` saves what was
+measured as the table that `tests/costs/` checks. Needs up to 5 GB of free memory.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from tfmemlens.model.finding import Certainty
 HERE = Path(__file__).parent
 ENVIRONMENTS = Path(os.environ.get("TFMEMLENS_ENVS", Path.home() / ".cache/tfmemlens/envs"))
 COLUMNS = (
-    "tf onednn kind input kernel strides dilations padding dtype threads l3_bytes part op output_bytes temp_bytes largest_bytes peak_bytes rss_growth".split()
+    "tf onednn kind input kernel strides dilations padding dtype threads l3_bytes part op output_bytes"
+    " temp_bytes largest_bytes peak_bytes rss_growth".split()
 )
 Spec = dict[str, Any]
 
@@ -36,7 +40,13 @@ Spec = dict[str, Any]
 def conv(shape: str, kernel: str, padding: str = "same", **more: Any) -> Spec:
     """A 2-D convolution: `8x64x64x3`, `3x3x16` (kernel height, width, filters)."""
     sizes, taps = numbers(shape), numbers(kernel)
-    return {"kind": "conv", "input": sizes, "kernel": [*taps[:-1], sizes[-1], taps[-1]], "padding": padding, **more}
+    return {
+        "kind": "conv",
+        "input": sizes,
+        "kernel": [*taps[:-1], sizes[-1], taps[-1]],
+        "padding": padding,
+        **more,
+    }
 
 
 def numbers(text: str) -> list[int]:
@@ -46,8 +56,17 @@ def numbers(text: str) -> list[int]:
 def transposed(shape: str, kernel: str, stride: int, padding: str = "same", **more: Any) -> Spec:
     sizes, taps = numbers(shape), numbers(kernel)
     rank = len(sizes) - 2
-    out = [side * stride + (max(tap - stride, 0) if padding == "valid" else 0) for side, tap in zip(sizes[1:-1], taps, strict=False)]
-    spec = {"kind": "transposed", "input": sizes, "kernel": [*taps, sizes[-1]], "padding": padding, "strides": [stride] * rank}
+    out = [
+        side * stride + (max(tap - stride, 0) if padding == "valid" else 0)
+        for side, tap in zip(sizes[1:-1], taps, strict=False)
+    ]
+    spec = {
+        "kind": "transposed",
+        "input": sizes,
+        "kernel": [*taps, sizes[-1]],
+        "padding": padding,
+        "strides": [stride] * rank,
+    }
     return {**spec, "output": [sizes[0], *out, taps[-1]], **more}
 
 
@@ -108,7 +127,11 @@ def specs() -> Iterator[Spec]:
 def measured(version: str, onednn: str, spec: Spec) -> list[dict[str, Any]]:
     """The rows of one child process; none where it fails."""
     environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": onednn, "TF_CPP_MIN_LOG_LEVEL": "2"}
-    command = [str(ENVIRONMENTS / version / "bin/python"), str(HERE / "convolution_child.py"), json.dumps(spec)]
+    command = [
+        str(ENVIRONMENTS / version / "bin/python"),
+        str(HERE / "convolution_child.py"),
+        json.dumps(spec),
+    ]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     line = next((line for line in run.stdout.splitlines() if line.startswith("RESULT ")), None)
     if line is None:
@@ -141,22 +164,34 @@ def text(sizes: list[int]) -> str:
 
 def level_3_cache() -> int:
     """What the processor says of its L3 cache (CPUID), as Eigen reads it for Conv3D."""
-    return int(subprocess.run(["getconf", "LEVEL3_CACHE_SIZE"], capture_output=True, text=True, check=False).stdout or 0)
+    return int(
+        subprocess.run(["getconf", "LEVEL3_CACHE_SIZE"], capture_output=True, text=True, check=False).stdout
+        or 0
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", type=Path, help="save the table of what was measured")
-    parser.add_argument("--check", type=Path, help="measure nothing: compare the formulas with this saved table")
+    parser.add_argument(
+        "--check", type=Path, help="measure nothing: compare the formulas with this saved table"
+    )
     parser.add_argument("--only", default="", help="only configurations whose text contains this")
     parser.add_argument("--versions", nargs="+", default=["tf1.10", "tf1.15", "tf2.21", "tf2.21+onednn"])
-    parser.add_argument("--jobs", type=int, default=1, help="children at once (the forward pass is always measured alone)")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="children at once (the forward pass is always measured alone)"
+    )
     arguments = parser.parse_args()
     if arguments.check:
         with arguments.check.open(newline="", encoding="utf-8") as saved:
             return compare([*csv.DictReader(saved)])
     wanted = [spec for spec in specs() if arguments.only in json.dumps(spec)]
-    tasks = [(name.split("+")[0], "1" if "+onednn" in name else "0", spec) for spec, name in itertools.product(wanted, arguments.versions)]
+    tasks = [
+        (name.split("+")[0], "1" if "+onednn" in name else "0", spec)
+        for spec, name in itertools.product(wanted, arguments.versions)
+    ]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         results = [*pool.map(lambda task: measured(*task), [task for task in tasks if "rss" not in task[2]])]
     results += [measured(*task) for task in tasks if "rss" in task[2]]
@@ -174,18 +209,36 @@ def convolution_of(line: dict[str, Any]) -> Convolution:
     sizes = {name: tuple(numbers(line[name])) for name in ("input", "kernel", "strides", "dilations")}
     kind = ConvolutionKind("conv" if line["kind"] == "patches" else line["kind"])
     taps = sizes["kernel"][: len(sizes["input"]) - 2]
-    filters = 1 if line["kind"] == "patches" else sizes["kernel"][-2 if kind is ConvolutionKind.TRANSPOSED else -1]
-    return Convolution(kind, sizes["input"], taps, filters, sizes["strides"], sizes["dilations"], line["padding"], line["dtype"])
+    filters = (
+        1 if line["kind"] == "patches" else sizes["kernel"][-2 if kind is ConvolutionKind.TRANSPOSED else -1]
+    )
+    return Convolution(
+        kind,
+        sizes["input"],
+        taps,
+        filters,
+        sizes["strides"],
+        sizes["dilations"],
+        line["padding"],
+        line["dtype"],
+    )
 
 
 def predicted(line: dict[str, Any]) -> Need:
     """What the formulas say of this line beside its output."""
     version = tuple(int(part) for part in line["tf"].split(".")[:2])
-    where = ConvolutionSetting((version[0], version[1]), int(line["threads"]), onednn=line["onednn"] == "1", l3_bytes=int(line["l3_bytes"]))
+    where = ConvolutionSetting(
+        (version[0], version[1]),
+        int(line["threads"]),
+        onednn=line["onednn"] == "1",
+        l3_bytes=int(line["l3_bytes"]),
+    )
     if line["kind"] == "patches":
         return Need(0, True, Certainty.EXACT, "the output is all there is")
     found = passes(convolution_of(line), where)
-    return {"forward": found.forward, "filter": found.filter_gradient, "input": found.input_gradient}[line["part"]]
+    return {"forward": found.forward, "filter": found.filter_gradient, "input": found.input_gradient}[
+        line["part"]
+    ]
 
 
 def verdict(line: dict[str, Any]) -> tuple[str, int | None, int | None, bool]:
@@ -211,9 +264,21 @@ def compare(table: list[dict[str, Any]]) -> int:
         how, expected, found, agrees = verdict(line)
         wrong += not agrees
         ratio = f"{expected / found:.3f}" if expected and found else "-"
-        name = f"{line['tf']}{'+oneDNN' if line['onednn'] == '1' else ''} {line['kind']} {line['input']} * {line['kernel']} {line['part']}"
-        print(f"{'ok ' if agrees else 'BAD'} {name:<70} {how:<13} predicted {expected!s:>13} measured {found!s:>13} {ratio}")
-    configurations = {tuple(line[name] for name in ("kind", "input", "kernel", "strides", "dilations", "padding", "dtype", "threads")) for line in table}
+        name = (
+            f"{line['tf']}{'+oneDNN' if line['onednn'] == '1' else ''} {line['kind']} {line['input']} *"
+            f" {line['kernel']} {line['part']}"
+        )
+        print(
+            f"{'ok ' if agrees else 'BAD'} {name:<70} {how:<13} predicted {expected!s:>13} measured"
+            f" {found!s:>13} {ratio}"
+        )
+    configurations = {
+        tuple(
+            line[name]
+            for name in ("kind", "input", "kernel", "strides", "dilations", "padding", "dtype", "threads")
+        )
+        for line in table
+    }
     print(f"{len(configurations)} configurations, {len(table)} measurements, {wrong} disagree")
     return 1 if wrong else 0
 

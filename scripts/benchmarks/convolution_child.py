@@ -1,6 +1,8 @@
-"""One convolution in one TensorFlow process: convolution_child.py '{"kind": "conv", "input": [8, 64, 64, 3], "kernel": [3, 3, 3, 16], ...}'.
+"""One convolution in one TensorFlow process: convolution_child.py '{"kind": "conv", "input": [8, 64, 64, 3],
+"kernel": [3, 3, 3, 16], ...}'.
 
-Prints JSON: for `forward`, `filter` and `input` (the two gradients) what the traced node took beside its output. Runs on Python 3.6 and later.
+Prints JSON: for `forward`, `filter` and `input` (the two gradients) what the traced node took beside its
+output. Runs on Python 3.6 and later.
 """
 
 import contextlib
@@ -41,7 +43,9 @@ def ops(spec):
     # variables are resident before the measured run begins
     x = tf1.Variable(tf1.zeros(shape, dtype), trainable=False)
     if spec["kind"] == "patches":
-        return {"forward": tf1.extract_image_patches(x, [1, *kernel[:2], 1], strides, [1, 1, 1, 1], padding)}, [x]
+        return {
+            "forward": tf1.extract_image_patches(x, [1, *kernel[:2], 1], strides, [1, 1, 1, 1], padding)
+        }, [x]
     w = tf1.Variable(tf1.zeros(kernel, dtype), trainable=False)
     xi, wi = tf1.identity(x), tf1.identity(w)
     if spec["kind"] == "transposed":
@@ -65,11 +69,15 @@ def ops(spec):
 def traced(session, tensor):
     """Temporaries of the node as TensorFlow books them, and its allocation records."""
     metadata = tf1.RunMetadata()
-    session.run(tensor.op, options=tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE), run_metadata=metadata)
+    session.run(
+        tensor.op, options=tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE), run_metadata=metadata
+    )
     for device in metadata.step_stats.dev_stats:
         for node in device.node_stats:
             if node.node_name == tensor.op.name:
-                records = [record.alloc_bytes for memory in node.memory for record in memory.allocation_records]
+                records = [
+                    record.alloc_bytes for memory in node.memory for record in memory.allocation_records
+                ]
                 return {
                     "op": tensor.op.type,
                     "output_bytes": int(np.prod(tensor.shape.as_list())) * tensor.dtype.size,
@@ -87,17 +95,28 @@ def main():
         tf1.disable_v2_behavior()
     threads = spec.get("threads", 2)
     options = tf1.GraphOptions(optimizer_options=tf1.OptimizerOptions(opt_level=-1))
-    config = tf1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=1, graph_options=options)
+    config = tf1.ConfigProto(
+        intra_op_parallelism_threads=threads, inter_op_parallelism_threads=1, graph_options=options
+    )
     with contextlib.suppress(AttributeError):
         config.graph_options.rewrite_options.disable_meta_optimizer = True
     found, variables = ops(spec)
-    warm = tf1.nn.conv2d(tf1.zeros([2, 32, 32, 4]), tf1.zeros([3, 3, 4, 8]), strides=[1, 1, 1, 1], padding="SAME")
-    answer = {"tf": tf.__version__, "threads": threads, "cores": len(os.sched_getaffinity(0)), "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS")}
+    warm = tf1.nn.conv2d(
+        tf1.zeros([2, 32, 32, 4]), tf1.zeros([3, 3, 4, 8]), strides=[1, 1, 1, 1], padding="SAME"
+    )
+    answer = {
+        "tf": tf.__version__,
+        "threads": threads,
+        "cores": len(os.sched_getaffinity(0)),
+        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS"),
+    }
     with tf1.Session(config=config) as session:
         session.run([variable.initializer for variable in variables])
         session.run(warm.op)
         if spec.get("rss"):
-            answer["rss_growth"], answer["virtual_growth"] = peak_growth(lambda: session.run(found["forward"].op))
+            answer["rss_growth"], answer["virtual_growth"] = peak_growth(
+                lambda: session.run(found["forward"].op)
+            )
         for part in spec.get("parts") or sorted(found):
             if part in found:
                 try:

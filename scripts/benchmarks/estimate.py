@@ -1,8 +1,9 @@
 """Predicted against measured peaks: estimate.py [PEAKS.json.gz ...], by default those kept in sample_models/.
 
-`estimate.py --run PYTHON OUT.json.gz [CASE ...]` measures anew: real TensorFlow in the given Python trains each model under a BFC allocator on the
-CPU (estimate_run.py). A step's peak differs from step to step as ops overlap, so the median of seven is compared, and its range printed. Beside it
-stands the formula that many use: weights, gradients and slots, plus the outputs of all layers, 4 bytes each.
+`estimate.py --run PYTHON OUT.json.gz [CASE ...]` measures anew: real TensorFlow in the given Python trains
+each model under a BFC allocator on the CPU (estimate_run.py). A step's peak differs from step to step as ops
+overlap, so the median of seven is compared, and its range printed. Beside it stands the formula that many
+use: weights, gradients and slots, plus the outputs of all layers, 4 bytes each.
 """
 
 import gzip
@@ -42,45 +43,62 @@ def cases():
 
 
 def measure(python, out, wanted):
-    chosen = [case for case in cases() if not wanted or "/".join(map(str, case)) in wanted or case[0] in wanted]
+    chosen = [
+        case for case in cases() if not wanted or "/".join(map(str, case)) in wanted or case[0] in wanted
+    ]
     with tempfile.TemporaryDirectory() as work:
         (Path(work) / "cases.json").write_text(json.dumps(chosen))
-        subprocess.run([python, HERE / "estimate_run.py", Path(work) / "out.json", Path(work) / "cases.json"], check=True)
+        subprocess.run(
+            [python, HERE / "estimate_run.py", Path(work) / "out.json", Path(work) / "cases.json"], check=True
+        )
         Path(out).write_bytes(gzip.compress((Path(work) / "out.json").read_bytes(), mtime=0))
 
 
 def summary_formula(network, batch, optimizer):
     slots = optimizers.optimizer(optimizer).slots
-    outputs = sum(kind.bytes or 0 for layer in complete(network, batch) for call in layer.calls for kind in call.outputs)
+    outputs = sum(
+        kind.bytes or 0 for layer in complete(network, batch) for call in layer.calls for kind in call.outputs
+    )
     return 4 * (network.frozen_parameters + network.trainable_parameters * (2 + slots)) + outputs
 
 
 def compare(path):
     told = json.loads(gzip.decompress(Path(path).read_bytes()))
     errors, covered, formula = {}, {}, []
-    print(f"TensorFlow {told['tensorflow']}: measured median [range] MiB, predicted MiB, error; the summary formula's error")
+    print(
+        f"TensorFlow {told['tensorflow']}: measured median [range] MiB, predicted MiB, error; the summary"
+        " formula's error"
+    )
     for key, run in sorted(told["runs"].items()):
         name, batch, optimizer, mode = key.split("/")
         network = network_of(json.loads(told["models"][name]), name)
         training = mode != "inference"
-        settings = StepSettings(int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4)
+        settings = StepSettings(
+            int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4
+        )
         found = predict(network, settings)
         predicted = found.timeline.peak_bytes
         middle, low, high = statistics.median(run["peaks"]), min(run["peaks"]), max(run["peaks"])
         error = predicted / middle - 1
         errors.setdefault(mode, []).append(abs(error))
-        covered.setdefault(mode, []).append(abs(middle - predicted) <= predicted * (error_share(found, settings) or 1))
+        covered.setdefault(mode, []).append(
+            abs(middle - predicted) <= predicted * (error_share(found, settings) or 1)
+        )
         beside = summary_formula(complete(network), int(batch), optimizer) / middle - 1 if training else None
         formula += [abs(beside)] if beside is not None else []
         print(
-            f"{key:36} {middle / 2**20:9.2f} [{low / 2**20:8.2f} {high / 2**20:8.2f}] {predicted / 2**20:9.2f} {error:+7.1%}"
-            + (f" {beside:+8.1%}" if beside is not None else "")
+            f"{key:36} {middle / 2**20:9.2f} [{low / 2**20:8.2f} {high / 2**20:8.2f}]"
+            f" {predicted / 2**20:9.2f} {error:+7.1%}" + (f" {beside:+8.1%}" if beside is not None else "")
         )
     for mode, found in errors.items():
         print(
-            f"{mode:12} {len(found):3} runs: median {statistics.median(found):.1%}, 90th percentile {percentile(found, 0.9):.1%}; {statistics.mean(covered[mode]):.0%} within their error bars"
+            f"{mode:12} {len(found):3} runs: median {statistics.median(found):.1%}, 90th percentile"
+            f" {percentile(found, 0.9):.1%}; {statistics.mean(covered[mode]):.0%} within their error bars"
         )
-    print(f"summary formula: median {statistics.median(formula):.1%}, 90th percentile {percentile(formula, 0.9):.1%}")
+    print(
+        f"summary formula: median {statistics.median(formula):.1%}, 90th percentile"
+        f" {percentile(formula, 0.9):.1%}"
+    )
 
 
 def percentile(values, share):

@@ -1,8 +1,10 @@
-"""How long `tfmemlens explain` takes, as ratios within one run: to an empty interpreter, and to grep over the same big log.
+"""How long `tfmemlens explain` takes, as ratios within one run: to an empty interpreter, and to grep over the
+same big log.
 
     python scripts/benchmarks/explain_speed.py [--gib 1] [--runs 5]
 
-The big logs are made in a temporary directory from training-like lines and a real sample, and removed afterwards.
+The big logs are made in a temporary directory from training-like lines and a real sample, and removed
+afterwards.
 """
 
 from __future__ import annotations
@@ -28,23 +30,32 @@ def seconds(command: Sequence[str], stdin: Path | None = None) -> tuple[float, i
     """Wall seconds and peak memory (bytes) of one process; its output is dropped."""
     start = time.perf_counter()
     source = stdin.open("rb") if stdin else subprocess.DEVNULL
-    with tempfile.TemporaryFile() as output:  # not /dev/null: grep stops at the first match when nobody can see the count
+    with (
+        tempfile.TemporaryFile() as output
+    ):  # not /dev/null: grep stops at the first match when nobody can see the count
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, stdin=source, cwd=ROOT)
         _, _, usage = os.wait4(process.pid, 0)
     return time.perf_counter() - start, usage.ru_maxrss * 1024
 
 
-def compared(ours: Callable[[], tuple[float, int]], floor: Callable[[], tuple[float, int]], runs: int) -> tuple[float, float, int]:
+def compared(
+    ours: Callable[[], tuple[float, int]], floor: Callable[[], tuple[float, int]], runs: int
+) -> tuple[float, float, int]:
     """Median ratio of pairs run in turn, median seconds of ours, its largest memory."""
     ours(), floor()
     pairs = [(ours(), floor()) for _ in range(runs)]
-    return statistics.median(a[0] / b[0] for a, b in pairs), statistics.median(a[0] for a, _ in pairs), max(a[1] for a, _ in pairs)
+    return (
+        statistics.median(a[0] / b[0] for a, b in pairs),
+        statistics.median(a[0] for a, _ in pairs),
+        max(a[1] for a, _ in pairs),
+    )
 
 
 def training_lines(count: int) -> bytes:
     chance = random.Random(1)
     lines = (
-        f"2020-03-04 12:{i % 60:02d}:33.{i:06d} step {i} loss = {chance.random():.6f} lr=0.0001 ({chance.random() * 3:.3f} sec/step) global_step/sec: {chance.random() * 30:.4f}\n"
+        f"2020-03-04 12:{i % 60:02d}:33.{i:06d} step {i} loss = {chance.random():.6f} lr=0.0001"
+        f" ({chance.random() * 3:.3f} sec/step) global_step/sec: {chance.random() * 30:.4f}\n"
         for i in range(count)
     )
     return "".join(lines).encode()
@@ -52,7 +63,10 @@ def training_lines(count: int) -> bytes:
 
 def make_log(path: Path, size: int, where: str) -> None:
     """A log of the size with a real failure in the `middle`, at the `end`, or none."""
-    filler, failure = training_lines(100_000), SAMPLE.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace")
+    filler, failure = (
+        training_lines(100_000),
+        SAMPLE.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace"),
+    )
     with path.open("wb") as file:
         half = size // 2
         while file.tell() < (half if where == "middle" else size):
@@ -67,10 +81,16 @@ def make_dump(path: Path, chunks: int) -> None:
     """A dump in the format of TF 2.4 with so many chunks."""
     with path.open("w") as file:
         stamp = "2021-03-15 17:16:57.334891: I tensorflow/core/common_runtime/bfc_allocator.cc:1031] "
-        file.write(f"{stamp}Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)requested by op MatMul\n")
+        file.write(
+            f"{stamp}Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to"
+            " 1073741824)requested by op MatMul\n"
+        )
         file.write(f"{stamp}BFCAllocator dump for GPU_0_bfc\n{stamp}Next region of size {chunks * 1280}\n")
         for index in range(chunks):
-            file.write(f"{stamp}{'InUse' if index % 3 else 'Free '} at {0xF00950000 + 1280 * index:x} of size 1280 next {index + 1}\n")
+            file.write(
+                f"{stamp}{'InUse' if index % 3 else 'Free '} at {0xF00950000 + 1280 * index:x} of size 1280"
+                f" next {index + 1}\n"
+            )
         file.write(f"{stamp}     Summary of in-use Chunks by size: \n")
 
 
@@ -81,14 +101,22 @@ def main() -> None:
     args = parser.parse_args()
     empty = [sys.executable, "-c", "pass"]
     ratio, took, memory = compared(lambda: seconds([*EXPLAIN, str(PASTE)]), lambda: seconds(empty), args.runs)
-    print(f"{'a pasted list':28} {ratio:6.2f} x `python -c pass`   (limit 15)   {took:.2f} s  {memory >> 20} MiB")
+    print(
+        f"{'a pasted list':28} {ratio:6.2f} x `python -c pass`   (limit 15)   {took:.2f} s "
+        f" {memory >> 20} MiB"
+    )
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "train.log"
         for where, limit in (("end", 1.0), ("middle", 2.5), ("none", 2.5)):
             make_log(log, int(args.gib * (1 << 30)), where)
             grep = ["grep", "-c", "OOM when allocating", str(log)]
-            ratio, took, memory = compared(lambda: seconds([*EXPLAIN, str(log)]), lambda command=grep: seconds(command), args.runs)
-            print(f"{f'{args.gib:g} GiB, OOM: {where}':28} {ratio:6.2f} x grep -c              (limit {limit})  {took:.2f} s  {memory >> 20} MiB (limit 100)")
+            ratio, took, memory = compared(
+                lambda: seconds([*EXPLAIN, str(log)]), lambda command=grep: seconds(command), args.runs
+            )
+            print(
+                f"{f'{args.gib:g} GiB, OOM: {where}':28} {ratio:6.2f} x grep -c              (limit {limit}) "
+                f" {took:.2f} s  {memory >> 20} MiB (limit 100)"
+            )
         took, memory = seconds([*EXPLAIN, "-"], stdin=log)
         print(f"{f'{args.gib:g} GiB through a pipe':28} {took:.2f} s  {memory >> 20} MiB (limit 100)")
         log.unlink()

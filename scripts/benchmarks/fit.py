@@ -1,9 +1,12 @@
-"""The largest batch that `tfmemlens fit` predicts from one traced step, against bisection with real runs under a limit: fit.py [TF ...].
+"""The largest batch that `tfmemlens fit` predicts from one traced step, against bisection with real runs
+under a limit: fit.py [TF ...].
 
-Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps of make_traces/step_run.py on a BFC allocator with
-the limit, one op at a time; a batch fits when the steps end without an error. Results are kept in fit_results.json beside this script;
-`fit.py --predict` predicts their cases anew and keeps the real figures. `fit.py --bound` lets each case fail, at a tenth and at twice more than its
-largest batch, and asks `fit` for the bound that the failure's own log gives: it may not be below the largest batch.
+Environments come from $TFMEMLENS_ENVS (see scripts/make_traces/environments.sh). Each real run is a few steps
+of make_traces/step_run.py on a BFC allocator with the limit, one op at a time; a batch fits when the steps
+end without an error. Results are kept in fit_results.json beside this script; `fit.py --predict` predicts
+their cases anew and keeps the real figures. `fit.py --bound` lets each case fail, at a tenth and at twice
+more than its largest batch, and asks `fit` for the bound that the failure's own log gives: it may not be
+below the largest batch.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ CASES = (  # model and its sizes, the traced batch, limit in MiB
 )
 
 
-def run(environment: str, model: str, batch: int, limit_mib: int, **options: object) -> dict[str, object] | None:
+def run(
+    environment: str, model: str, batch: int, limit_mib: int, **options: object
+) -> dict[str, object] | None:
     """The facts of one real run, None when memory ran out."""
     log = logged(environment, model, batch, limit_mib, **options)
     found = re.search(r"^FACTS (.*)$", log, re.MULTILINE)
@@ -63,15 +68,30 @@ def logged(environment: str, model: str, batch: int, limit_mib: int, **options: 
         "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
     }  # fmt: skip
     settings = [f"{key}={value}" for key, value in options.items()]
-    command = [str(ENVS / environment / "bin" / "python"), str(HERE.parent / "make_traces" / "step_run.py"), *model.split(), f"batch={batch}", *settings]
-    return subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode("utf-8", "replace")
+    command = [
+        str(ENVS / environment / "bin" / "python"),
+        str(HERE.parent / "make_traces" / "step_run.py"),
+        *model.split(),
+        f"batch={batch}",
+        *settings,
+    ]
+    return subprocess.run(
+        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ).stdout.decode("utf-8", "replace")
 
 
 def case(environment: str, model: str, batch: int, limit_mib: int) -> dict[str, object]:
     """Predict, then find the truth by bisection that starts round the prediction."""
     predicted = predict(environment, model, batch, limit_mib)
     real = bisect(environment, model, limit_mib, predicted)
-    return {"tf": environment, "model": model, "traced_batch": batch, "limit_mib": limit_mib, "predicted": predicted, "real": real}
+    return {
+        "tf": environment,
+        "model": model,
+        "traced_batch": batch,
+        "limit_mib": limit_mib,
+        "predicted": predicted,
+        "real": real,
+    }
 
 
 def predict(environment: str, model: str, batch: int, limit_mib: int) -> int:
@@ -92,7 +112,9 @@ def bisect(environment: str, model: str, limit_mib: int, predicted: int) -> int:
         return size == 0 or run(environment, model, size, limit_mib, steps=3) is not None
 
     step = max(round(0.03 * predicted), 1)
-    low, high = (predicted, predicted + step) if fits(max(predicted, 1)) else (max(predicted - step, 0), predicted)
+    low, high = (
+        (predicted, predicted + step) if fits(max(predicted, 1)) else (max(predicted - step, 0), predicted)
+    )
     while not fits(low):
         low, high, step = max(low - 2 * step, 0), low, 2 * step
     while fits(high):
@@ -107,7 +129,9 @@ def predict_again() -> None:
     """New predictions beside the real figures that were found before."""
     known = json.loads(RESULTS.read_text())
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
-        found = pool.map(lambda each: predict(each["tf"], each["model"], each["traced_batch"], each["limit_mib"]), known)
+        found = pool.map(
+            lambda each: predict(each["tf"], each["model"], each["traced_batch"], each["limit_mib"]), known
+        )
         for each, predicted in zip(known, found, strict=True):
             each["predicted"] = predicted
             print(row(each), flush=True)
@@ -118,19 +142,26 @@ def predict_again() -> None:
 def bounds() -> None:
     """What each case's own failures say of its largest batch; kept beside the results."""
     known = json.loads(RESULTS.read_text())
-    wanted = [(each, max(round(factor * each["real"]), each["real"] + 1)) for each in known for factor in (1.1, 2)]
+    wanted = [
+        (each, max(round(factor * each["real"]), each["real"] + 1)) for each in known for factor in (1.1, 2)
+    ]
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
         for (each, batch), most in zip(wanted, pool.map(lambda pair: bound(*pair), wanted), strict=True):
             each.setdefault("bounds", {})[str(batch)] = most
             told = "does not fail" if most is None else f"at most {most:>6}"
-            print(f"{each['tf']:8}{each['model']:48} batch {batch:>6}: {told:14} real {each['real']:>5}", flush=True)
+            print(
+                f"{each['tf']:8}{each['model']:48} batch {batch:>6}: {told:14} real {each['real']:>5}",
+                flush=True,
+            )
     RESULTS.write_text(json.dumps(known, indent=1) + "\n")
     found = [most >= each["real"] for each in known for most in each["bounds"].values() if most is not None]
     print(f"{sum(found)} of {len(found)} bounds hold")
 
 
 def bound(each: dict[str, Any], batch: int) -> int | None:
-    """The bound from the log of a run that fails at this batch; None where it does not fail, or its log tells no sizes."""
+    """The bound from the log of a run that fails at this batch; None where it does not fail, or its log tells
+    no sizes.
+    """
     log = logged(each["tf"], each["model"], batch, each["limit_mib"], steps=3)
     if re.search(r"^FACTS ", log, re.MULTILINE):
         return None
@@ -144,7 +175,12 @@ def bound(each: dict[str, Any], batch: int) -> int | None:
 def main(environments: list[str]) -> None:
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     done = {(each["tf"], each["model"], each["limit_mib"]) for each in known}
-    wanted = [(environment, *each) for each in CASES for environment in environments if (environment, each[0], each[2]) not in done]
+    wanted = [
+        (environment, *each)
+        for each in CASES
+        for environment in environments
+        if (environment, each[0], each[2]) not in done
+    ]
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
         for result in pool.map(lambda each: case(*each), wanted):
             known.append(result)
@@ -161,7 +197,10 @@ def summary(known: list[dict[str, Any]]) -> None:
 
 def row(result: dict[str, object]) -> str:
     predicted, real = int(str(result["predicted"])), int(str(result["real"]))
-    return f"{result['tf']:8}{result['model']:48}{result['limit_mib']:>6} MiB  predicted {predicted:>5}  real {real:>5}  {100 * (predicted - real) / max(real, 1):+6.1f} %"
+    return (
+        f"{result['tf']:8}{result['model']:48}{result['limit_mib']:>6} MiB  predicted {predicted:>5}  real"
+        f" {real:>5}  {100 * (predicted - real) / max(real, 1):+6.1f} %"
+    )
 
 
 if __name__ == "__main__":

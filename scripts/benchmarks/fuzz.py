@@ -1,4 +1,6 @@
-"""Feed many damaged logs to the whole pipeline: fuzz.py [COUNT] [SEED]. Prints each input that raised; says how many ran."""
+"""Feed many damaged logs to the whole pipeline: fuzz.py [COUNT] [SEED]. Prints each input that raised; says
+how many ran.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def main(count: int, seed: int) -> int:
     bodies, failures, slowest = fuzzing.bodies(), 0, 0.0
     for number in range(count):
         rng = random.Random(f"{seed}-{number}")
-        text = fuzzing.soup(rng) if rng.random() < 0.3 else fuzzing.mutated(rng.choice(bodies), rng, most_lines=120)
+        text = (
+            fuzzing.soup(rng)
+            if rng.random() < 0.3
+            else fuzzing.mutated(rng.choice(bodies), rng, most_lines=120)
+        )
         start = time.perf_counter()
         try:
             check(text)

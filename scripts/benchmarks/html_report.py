@@ -1,9 +1,11 @@
-"""The HTML page: its size, how long it takes to write beside `tfmemlens profile`, to open, and to answer a click.
+"""The HTML page: its size, how long it takes to write beside `tfmemlens profile`, to open, and to answer a
+click.
 
     python scripts/benchmarks/html_report.py TRACE.pb [TRACE.pb ...] [--runs 5]
 
-Make a big trace under TensorFlow 1.15 with scripts/benchmarks/big_trace.py. Needs chromium and playwright; without them only size and writing are
-measured. The time of a click ends with the frame that shows it; it includes waiting for the screen, up to 17 ms.
+Make a big trace under TensorFlow 1.15 with scripts/benchmarks/big_trace.py. Needs chromium and playwright;
+without them only size and writing are measured. The time of a click ends with the frame that shows it; it
+includes waiting for the screen, up to 17 ms.
 """
 
 from __future__ import annotations
@@ -54,17 +56,28 @@ def written(trace: Path, page: Path, runs: int) -> tuple[float, float, float]:
     profile = ["explain" if trace.suffix in (".txt", ".log") else "profile", str(trace)]
     seconds(report), seconds(profile)
     pairs = [(seconds(report), seconds(profile)) for _ in range(runs)]
-    return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+    return (
+        statistics.median(a / b for a, b in pairs),
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+    )
 
 
 def opened(browser: Any, page: Path, runs: int) -> tuple[float, list[list[float]]]:
-    """Median milliseconds from the navigation's start until everything is drawn and answers, and (answered, on screen) of clicks in ms."""
+    """Median milliseconds from the navigation's start until everything is drawn and answers, and (answered,
+    on screen) of clicks in ms.
+    """
     took, clicks = [], []
     for _ in range(runs):
         tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
         tab.goto(page.as_uri())
         tab.wait_for_selector("html[data-ready]")
-        took.append(tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"))
+        took.append(
+            tab.evaluate(
+                "new Promise((done) => requestAnimationFrame(() => setTimeout(() =>"
+                " done(performance.now()))))"
+            )
+        )
         clicks += tab.evaluate(CLICKS)
         tab.close()
     return statistics.median(took), clicks
@@ -82,16 +95,24 @@ def measured(trace: Path, browser: Any, runs: int, folder: Path) -> None:
     print(f"  drawn             {took:8.0f} ms  (limit 1000)")
     if clicks:
         answered, shown = zip(*clicks, strict=True)
-        print(f"  a click answers in{statistics.median(answered):8.1f} ms  (largest of {len(answered)}: {max(answered):.1f}; limit 50)")
+        print(
+            f"  a click answers in{statistics.median(answered):8.1f} ms  (largest of {len(answered)}:"
+            f" {max(answered):.1f}; limit 50)"
+        )
         print(f"  and is on screen  {statistics.median(shown):8.1f} ms  (largest: {max(shown):.1f})")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("traces", nargs="*", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     args = parser.parse_args()
-    traces = [path.resolve() for path in args.traces] or [SAMPLES / "run_metadata/2.11-unet.pb.gz", SAMPLES / "oom_log/2.11-unet-layout.txt"]
+    traces = [path.resolve() for path in args.traces] or [
+        SAMPLES / "run_metadata/2.11-unet.pb.gz",
+        SAMPLES / "oom_log/2.11-unet-layout.txt",
+    ]
     sys.path.insert(0, str(ROOT))
     from tests.browser.conftest import chromium
 

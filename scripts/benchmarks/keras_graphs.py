@@ -1,7 +1,10 @@
-"""`tfmemlens estimate MODEL --tensorflow` against real runs: keras_graphs.py [TF ...], TensorFlow 2.11 and 2.21 by default; --predict predicts anew.
+"""`tfmemlens estimate MODEL --tensorflow` against real runs: keras_graphs.py [TF ...], TensorFlow 2.11 and
+2.21 by default; --predict predicts anew.
 
-TensorFlow makes the training graph of a Keras model of estimate_run.py, and the peak predicted from its ops stands beside what the allocator told of the third
-and fourth step of real runs of the same tf.function, one op at a time (make_traces/keras_step_run.py): the median of three processes, and their range. Results are kept in keras_graphs_results.json.
+TensorFlow makes the training graph of a Keras model of estimate_run.py, and the peak predicted from its ops
+stands beside what the allocator told of the third and fourth step of real runs of the same tf.function, one
+op at a time (make_traces/keras_step_run.py): the median of three processes, and their range. Results are kept
+in keras_graphs_results.json.
 """
 
 from __future__ import annotations
@@ -28,23 +31,43 @@ MODELS = {
     "mobilenet": 8, "resnet": 8, "densenet": 8, "efficientnet": 8, "xception": 4,
 }  # fmt: skip
 RUNS = 3
-"""Real runs of each case: TensorFlow 2 visits the readers of a tensor in another order in each process, so their peaks differ."""
+"""Real runs of each case: TensorFlow 2 visits the readers of a tensor in another order in each process, so
+their peaks differ.
+"""
 RECORDER = HERE.parents[1] / "tfmemlens" / "recording" / "trace_training_graph.py"
 STEPS = HERE.parent / "make_traces" / "keras_step_run.py"
 
 
 def wanted(environments: list[str]) -> list[tuple[str, str, int, str]]:
     """(TF, model, batch, optimizer or `none` for inference) of every run."""
-    return [(environment, model, batch, optimizer) for model, batch in MODELS.items() for environment in environments for optimizer in ("adam", "none")]
+    return [
+        (environment, model, batch, optimizer)
+        for model, batch in MODELS.items()
+        for environment in environments
+        for optimizer in ("adam", "none")
+    ]
 
 
 def measure(environment: str, model: str, batch: int, optimizer: str) -> dict[str, Any]:
     """One recorded graph and one real run."""
-    key: dict[str, Any] = {"tf": environment, "model": model, "batch": batch, "optimizer": optimizer, "inference": optimizer == "none"}
+    key: dict[str, Any] = {
+        "tf": environment,
+        "model": model,
+        "batch": batch,
+        "optimizer": optimizer,
+        "inference": optimizer == "none",
+    }
     settings = ["--inference"] if key["inference"] else ["--optimizer", optimizer]
-    facts = _told("GRAPH", environment, RECORDER, f"estimate_run:{model}", graph_of(key), "--batch", batch, *settings)
+    facts = _told(
+        "GRAPH", environment, RECORDER, f"estimate_run:{model}", graph_of(key), "--batch", batch, *settings
+    )
     options = ["infer=1"] if key["inference"] else [f"optimizer={optimizer}"]
-    peaks = sorted(_told("FACTS", environment, STEPS, f"estimate_run:{model}", f"batch={batch}", *options)["max_in_use_bytes"] for _ in range(RUNS))
+    peaks = sorted(
+        _told("FACTS", environment, STEPS, f"estimate_run:{model}", f"batch={batch}", *options)[
+            "max_in_use_bytes"
+        ]
+        for _ in range(RUNS)
+    )
     graph_of(key).with_suffix(".json").write_text(json.dumps(facts["fetches"]))
     return predicted({**key, "max_in_use_bytes": peaks[RUNS // 2], "peaks": peaks})
 
@@ -83,8 +106,10 @@ def row(result: dict[str, Any]) -> str:
     real = result["max_in_use_bytes"]
     what = "inference" if result["inference"] else result["optimizer"]
     return (
-        f"{result['tf']:8}{result['model']:16}{result['batch']:>6} {what:10}{real / 2**20:>9.2f} MiB  {100 * (result['predicted_bytes'] / real - 1):+6.1f} %"
-        + (f"   runs {100 * (min(result['peaks']) / real - 1):+.1f} to {100 * (max(result['peaks']) / real - 1):+.1f} %")
+        f"{result['tf']:8}{result['model']:16}{result['batch']:>6} {what:10}{real / 2**20:>9.2f} MiB "
+        f" {100 * (result['predicted_bytes'] / real - 1):+6.1f} %"
+        + f"   runs {100 * (min(result['peaks']) / real - 1):+.1f} to"
+        f" {100 * (max(result['peaks']) / real - 1):+.1f} %"
     )
 
 

@@ -2,10 +2,10 @@
 
     TFMEMLENS_ENVS=… python scripts/benchmarks/profile_accuracy.py [--markdown]
 
-The traces are those of sample_traces/run_metadata whose truth is known. TensorFlow's timeline.py and tfprof run in the environment `tf1.15`;
-tfprof's figure is its scope view's `total_requested_bytes`.
-`records alone` is what mem_util does: the allocation records of the step, from 0. `sampled` is the highest `allocator_bytes_in_use`,
-`TensorBoard` the sum of the nodes' `total_bytes`, which it shows as memory.
+The traces are those of sample_traces/run_metadata whose truth is known. TensorFlow's timeline.py and tfprof
+run in the environment `tf1.15`; tfprof's figure is its scope view's `total_requested_bytes`. `records alone`
+is what mem_util does: the allocation records of the step, from 0. `sampled` is the highest
+`allocator_bytes_in_use`, `TensorBoard` the sum of the nodes' `total_bytes`, which it shows as memory.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ def raw_of(path: Path) -> bytes:
 
 def records_alone(memories: list[Any]) -> int:
     """The highest running sum of one allocator's records, from 0."""
-    changes = sorted((record.alloc_micros, -record.alloc_bytes) for memory in memories for record in memory.allocation_records)
+    changes = sorted(
+        (record.alloc_micros, -record.alloc_bytes)
+        for memory in memories
+        for record in memory.allocation_records
+    )
     live = highest = 0
     for _, change in changes:
         live -= change
@@ -67,7 +71,12 @@ def records_alone(memories: list[Any]) -> int:
 
 def simple_sums(raw: bytes) -> dict[str, int]:
     """What follows from the trace by one pass."""
-    nodes = [node for device in parse("RunMetadata", raw).step_stats.dev_stats if keeps_memory(device.device) for node in device.node_stats]
+    nodes = [
+        node
+        for device in parse("RunMetadata", raw).step_stats.dev_stats
+        if keeps_memory(device.device)
+        for node in device.node_stats
+    ]
     memories = [memory for node in nodes for memory in node.memory]
     return {
         "records alone": records_alone(memories),
@@ -82,7 +91,13 @@ def of_tensorflow(raw: bytes) -> dict[str, int | None]:
         file.write(raw)
         file.flush()
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        done = subprocess.run([str(ENVS / "tf1.15/bin/python"), "-c", OTHERS, file.name], capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            [str(ENVS / "tf1.15/bin/python"), "-c", OTHERS, file.name],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     found: dict[str, int | None] = json.loads(lines[-1]) if lines else {"timeline.py": None, "tfprof": None}
     return found
@@ -90,7 +105,9 @@ def of_tensorflow(raw: bytes) -> dict[str, int | None]:
 
 def main() -> None:
     """Print a line for each trace."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--markdown", action="store_true")
     args = parser.parse_args()
     names = ("tfmemlens", "records alone", "sampled", "timeline.py", "TensorBoard", "tfprof")
@@ -99,13 +116,21 @@ def main() -> None:
     if args.markdown:
         print("|---" * (len(names) + 2) + "|")
     for path in sorted(SAMPLES.glob("*.pb*")):
-        truth = json.loads(path.with_name(path.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8")).get("max_in_use_bytes")
+        truth = json.loads(
+            path.with_name(path.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8")
+        ).get("max_in_use_bytes")
         if truth is None:
             continue
         raw = raw_of(path)
         said = {"tfmemlens": tfmemlens.read(path).peak_bytes, **simple_sums(raw), **of_tensorflow(raw)}
-        cells = [f"{100 * (value - truth) / truth:+.2f} %" if (value := said[name]) is not None else "-" for name in names]
-        print(edge + join.join(f"{cell:>14}" for cell in (path.name.split(".pb")[0], f"{truth:,}", *cells)), flush=True)
+        cells = [
+            f"{100 * (value - truth) / truth:+.2f} %" if (value := said[name]) is not None else "-"
+            for name in names
+        ]
+        print(
+            edge + join.join(f"{cell:>14}" for cell in (path.name.split(".pb")[0], f"{truth:,}", *cells)),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

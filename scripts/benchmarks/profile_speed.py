@@ -1,9 +1,12 @@
-"""How long `tfmemlens profile` takes on a big trace, as ratios to parsing the same bytes with tensorboard's generated protos.
+"""How long `tfmemlens profile` takes on a big trace, as ratios to parsing the same bytes with tensorboard's
+generated protos.
 
     TFMEMLENS_ENVS=… python scripts/benchmarks/profile_speed.py TRACE.pb... [--others] [--runs 3]
 
-The floor runs in the environment `tf2.11`, TensorFlow's own tools (`--others`) in `tf1.15`; scripts/make_traces/environments.sh makes both, and
-scripts/benchmarks/big_trace.py the traces. All figures are CPU seconds inside a process that has done its imports; nothing is freed within them. `upb` is the same parse by a newer protobuf.
+The floor runs in the environment `tf2.11`, TensorFlow's own tools (`--others`) in `tf1.15`;
+scripts/make_traces/environments.sh makes both, and scripts/benchmarks/big_trace.py the traces. All figures
+are CPU seconds inside a process that has done its imports; nothing is freed within them. `upb` is the same
+parse by a newer protobuf.
 """
 
 from __future__ import annotations
@@ -28,11 +31,20 @@ FLOOR = (
     "from tensorboard.compat.proto.config_pb2 import RunMetadata\nraw = open(sys.argv[1], 'rb').read()",
     "metadata = RunMetadata()\nmetadata.ParseFromString(raw)",
 )
-UPB = ("from tfmemlens.schema import parse\nparse('RunMetadata', b'')\nraw = open(sys.argv[1], 'rb').read()", "metadata = parse('RunMetadata', raw)")
-WARM = "import tfmemlens\nfrom tfmemlens.renderers import terminal\nterminal.render(tfmemlens.read(sys.argv[2]).peak)"
+UPB = (
+    "from tfmemlens.schema import parse\nparse('RunMetadata', b'')\nraw = open(sys.argv[1], 'rb').read()",
+    "metadata = parse('RunMetadata', raw)",
+)
+WARM = (
+    "import tfmemlens\nfrom tfmemlens.renderers import"
+    " terminal\nterminal.render(tfmemlens.read(sys.argv[2]).peak)"
+)
 PEAK = (WARM, "trace = tfmemlens.read(sys.argv[1])\nassert trace.peak_bytes")
 PAGE = (WARM, "trace = tfmemlens.read(sys.argv[1])\nterminal.render(trace.peak)")
-_TF = "from tensorflow.core.protobuf import config_pb2\nmetadata = config_pb2.RunMetadata()\nmetadata.ParseFromString(open(sys.argv[1], 'rb').read())\n"
+_TF = (
+    "from tensorflow.core.protobuf import config_pb2\nmetadata ="
+    " config_pb2.RunMetadata()\nmetadata.ParseFromString(open(sys.argv[1], 'rb').read())\n"
+)
 TIMELINE = (
     _TF + "from tensorflow.python.client import timeline",
     "timeline.Timeline(metadata.step_stats).generate_chrome_trace_format(show_memory=True)",
@@ -41,7 +53,8 @@ TFPROF = (
     _TF + "import tensorflow as tf\nfrom google.protobuf import text_format\nnodes = tf.GraphDef()\n"
     "nodes.ParseFromString(open(sys.argv[1] + '.graph', 'rb').read())\ngraph = tf.Graph()\n"
     "with graph.as_default():\n    tf.import_graph_def(nodes, name='')\n"
-    "options = tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()",
+    "options ="
+    " tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()",
     "tf.profiler.profile(graph, run_meta=metadata, cmd='scope', options=options)",
 )
 
@@ -50,31 +63,53 @@ def measured(python: str | Path, parts: tuple[str, str], arguments: Sequence[str
     """CPU seconds and the largest memory (bytes) of one run."""
     code = TIMED.format(before=parts[0], work=parts[1])
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run([str(python), "-c", code, *arguments], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [str(python), "-c", code, *arguments], capture_output=True, text=True, check=True, env=environment
+    )
     seconds, memory = map(float, done.stdout.split()[-2:])
     return seconds, memory
 
 
 def main() -> None:
     """Print a line for each trace and tool: medians of runs that take turns."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("traces", nargs="+")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--others", action="store_true", help="time timeline.py and tfprof, too: minutes on a big trace")
+    parser.add_argument(
+        "--others", action="store_true", help="time timeline.py and tfprof, too: minutes on a big trace"
+    )
     args = parser.parse_args()
     small = str(Path(__file__).parents[2] / "sample_traces/run_metadata/2.21-lenet.pb")
     old, older = ENVS / "tf2.11/bin/python", ENVS / "tf1.15/bin/python"
-    ours = [("upb parse", sys.executable, UPB), ("our peak", sys.executable, PEAK), ("our page", sys.executable, PAGE)]
-    others = [("timeline.py, memory", older, TIMELINE), ("tfprof, scope", older, TFPROF)] if args.others else []
+    ours = [
+        ("upb parse", sys.executable, UPB),
+        ("our peak", sys.executable, PEAK),
+        ("our page", sys.executable, PAGE),
+    ]
+    others = (
+        [("timeline.py, memory", older, TIMELINE), ("tfprof, scope", older, TFPROF)] if args.others else []
+    )
     print(f"{'trace':20}{'what':22}{'CPU s':>9}{'x floor':>9}{'MiB':>7}")
     for trace in args.traces:
-        rounds = [{name: measured(python, parts, [trace, small]) for name, python, parts in [("floor", old, FLOOR), *ours]} for _ in range(args.runs)]
+        rounds = [
+            {
+                name: measured(python, parts, [trace, small])
+                for name, python, parts in [("floor", old, FLOOR), *ours]
+            }
+            for _ in range(args.runs)
+        ]
         last = {name: measured(python, parts, [trace]) for name, python, parts in others}
         for name in ("floor", *(name for name, _, _ in [*ours, *others])):
             seen = [each[name] for each in rounds] if name in rounds[0] else [last[name]]
-            ratio = statistics.median(seconds / each["floor"][0] for (seconds, _), each in zip(seen, rounds, strict=False))
+            ratio = statistics.median(
+                seconds / each["floor"][0] for (seconds, _), each in zip(seen, rounds, strict=False)
+            )
             seconds, memory = statistics.median(found for found, _ in seen), max(found for _, found in seen)
-            print(f"{Path(trace).name:20}{name:22}{seconds:9.3f}{ratio:9.2f}{memory / 2**20:7.0f}", flush=True)
+            print(
+                f"{Path(trace).name:20}{name:22}{seconds:9.3f}{ratio:9.2f}{memory / 2**20:7.0f}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The copies of the real layout pass: each is found, and its cause is the right one because the copy vanishes when the cause does."""
+"""The copies of the real layout pass: each is found, and its cause is the right one because the copy vanishes
+when the cause does.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def forced(test: Callable[[str, str, str], bool]) -> Callable[[LayoutCopy, Any],
     """Whether all that forces a copy (node, op, cause) passes a test."""
 
     def check(copy: LayoutCopy, ops: dict[str, str]) -> bool:
-        return all(test(node, ops.get(node, ""), cause) for node, cause in ((copy.forced_by or "", copy.cause), *copy.also))
+        return all(
+            test(node, ops.get(node, ""), cause)
+            for node, cause in ((copy.forced_by or "", copy.cause), *copy.also)
+        )
 
     return check
 
@@ -39,11 +44,19 @@ def forced(test: Callable[[str, str, str], bool]) -> Callable[[LayoutCopy, Any],
 ENDED_BY = {
     "batch-norm-training": forced(lambda node, op, cause: cause == "batch-norm-inference-mode"),
     "batch-norm-fused": forced(lambda node, op, cause: cause == "batch-norm-unfused"),
-    "transposed-convolution": forced(lambda node, op, cause: op.startswith("Resize") and cause == "not-supported"),
+    "transposed-convolution": forced(
+        lambda node, op, cause: op.startswith("Resize") and cause == "not-supported"
+    ),
     "without-resize": forced(lambda node, op, cause: op.startswith("Resize") and cause == "not-supported"),
     "without-dropout": forced(lambda node, op, cause: cause == "random-source"),
-    "relu": forced(lambda node, op, cause: op.startswith("LeakyRelu") and cause in ("not-supported", "gradient-not-supported")),
-    "without-softmax": forced(lambda node, op, cause: op == "Softmax" or node.removeprefix("gradients/").startswith("Reshape")),
+    "relu": forced(
+        lambda node, op, cause: (
+            op.startswith("LeakyRelu") and cause in ("not-supported", "gradient-not-supported")
+        )
+    ),
+    "without-softmax": forced(
+        lambda node, op, cause: op == "Softmax" or node.removeprefix("gradients/").startswith("Reshape")
+    ),
     "static-rank": forced(lambda node, op, cause: cause == "unknown-rank"),
     "slice": forced(lambda node, op, cause: op == "StridedSliceGrad" and cause == "gradient-not-supported"),
     "apply-gradients": forced(lambda node, op, cause: cause == "fetched"),
@@ -52,8 +65,12 @@ ENDED_BY = {
     "data-format-nhwc": lambda copy, ops: not copy.causes & set(NATIVE),
 }
 """For each edit of a model the copies that it must end. The softmax of 1.10 stands between two reshapes."""
-COUNTED = [path for path in TRUTHS if "layout-pass-alone" not in path.name and "plain-inference" not in path.name]
-"""The pass alone leaves dead ends and copies for each reader, which an edit ends along with its own; an unfused norm in inference mode gets others instead."""
+COUNTED = [
+    path for path in TRUTHS if "layout-pass-alone" not in path.name and "plain-inference" not in path.name
+]
+"""The pass alone leaves dead ends and copies for each reader, which an edit ends along with its own; an
+unfused norm in inference mode gets others instead.
+"""
 
 
 def test_there_are_samples() -> None:
@@ -81,7 +98,9 @@ def test_every_inserted_node_is_found(path: Path) -> None:
 
 @pytest.mark.parametrize("path", COUNTED, ids=lambda path: path.name.removesuffix(".truth.json"))
 def test_copies_vanish_with_their_cause(path: Path) -> None:
-    """Each remedy was applied to the model and the pass run again: so many copies are left, and none of those that were to go."""
+    """Each remedy was applied to the model and the pass run again: so many copies are left, and none of those
+    that were to go.
+    """
     found = study_of(path)
     ops = {node.name: node.op for node in read_graph(str(path).replace(".truth.json", ".after.pb.gz"))}
     for slug, remedy in truth_of(path)["remedies"].items():
@@ -103,7 +122,14 @@ def test_the_founding_question(version: str, before: int, after: int) -> None:
     assert (len(found.copies), len(found.copies) - len(norm.copies)) == (before, after)
     assert truth_of(path)["remedies"]["batch-norm-training"]["copies"] == after
     layers = {copy.source_layer or "" for copy in norm.copies}
-    assert {f"shared_model/unet_{index:02}" for index in range(12)} <= {layer.removesuffix("/batch_normalization") for layer in layers}
+    assert {f"shared_model/unet_{index:02}" for index in range(12)} <= {
+        layer.removesuffix("/batch_normalization") for layer in layers
+    }
     assert all("FusedBatchNormGrad" in (copy.forced_op or "") for copy in norm.copies)
     first = next(copy for copy in found.copies if copy.node.startswith("shared_model/unet_01/BiasAdd-"))
-    assert (first.tensor.shape, first.tensor.bytes, first.retained, first.direction) == ((2, 720, 1280, 64), 471859200, True, "NCHWToNHWC")
+    assert (first.tensor.shape, first.tensor.bytes, first.retained, first.direction) == (
+        (2, 720, 1280, 64),
+        471859200,
+        True,
+        "NCHWToNHWC",
+    )

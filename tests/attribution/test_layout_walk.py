@@ -28,7 +28,11 @@ OPS = [
     "Split",
     "Squeeze",
 ]
-NAMES = [f"n{index}" for index in range(8)] + ["a-0-TransposeNHWCToNCHW-LayoutOptimizer", "a-0-0-TransposeNCHWToNHWC-LayoutOptimizer", "gradients/n1_grad/Mul"]
+NAMES = [f"n{index}" for index in range(8)] + [
+    "a-0-TransposeNHWCToNCHW-LayoutOptimizer",
+    "a-0-0-TransposeNCHWToNHWC-LayoutOptimizer",
+    "gradients/n1_grad/Mul",
+]
 NODES = st.builds(
     Node,
     st.sampled_from(NAMES),
@@ -69,7 +73,10 @@ def test_a_ladder_of_sums_is_walked_once() -> None:
     """Each sum reads the one before twice: paths double with every rung, nodes do not."""
     resize = Node("r0", "ResizeBilinear", ("x", "size"), attributes={"T": "float32"})
     size = Node("size", "Const", attributes={"value": Constant((2,), "int32", (8, 8)), "dtype": "int32"})
-    rungs = [Node(f"r{index}", "AddV2", (f"r{index - 1}", f"r{index - 1}"), attributes={"T": "float32"}) for index in range(1, 200)]
+    rungs = [
+        Node(f"r{index}", "AddV2", (f"r{index - 1}", f"r{index - 1}"), attributes={"T": "float32"})
+        for index in range(1, 200)
+    ]
     copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer", "r199")
     conv = Node("conv", "Conv2D", (copy.name, "w"), attributes={"T": "float32", "data_format": "NCHW"})
     found = study(graph_of(feed(), size, resize, *rungs, ORDER, copy, conv))
@@ -80,7 +87,15 @@ def test_a_ladder_of_sums_is_walked_once() -> None:
 
 def test_a_feed_behind_an_identity_is_still_the_feed() -> None:
     copy = turn("conv-0-TransposeNHWCToNCHW-LayoutOptimizer", "same")
-    found = study(graph_of(feed(), Node("same", "Identity", ("x",), attributes={"T": "float32"}), ORDER, copy, Node("conv", "Conv2D", (copy.name, "w"))))
+    found = study(
+        graph_of(
+            feed(),
+            Node("same", "Identity", ("x",), attributes={"T": "float32"}),
+            ORDER,
+            copy,
+            Node("conv", "Conv2D", (copy.name, "w")),
+        )
+    )
     assert found
     assert (found.copies[0].forced_by, found.copies[0].cause) == ("x", "graph-input")
 
@@ -91,7 +106,10 @@ def test_names_that_later_passes_changed() -> None:
     folded = Node("ConstantFolding/w-0-TransposeNHWCToNCHW-LayoutOptimizer-folded", "Const")
     found = study(graph_of(feed(), ORDER, copy, folded, Node("conv", "Conv2D", (copy.name, "w"))))
     assert found
-    assert ([copy.node for copy in found.copies], [copy.node for copy in found.helpers]) == ([copy.name], [folded.name])
+    assert ([copy.node for copy in found.copies], [copy.node for copy in found.helpers]) == (
+        [copy.name],
+        [folded.name],
+    )
     assert found.copies[0].direction == "NHWCToNCHW"
 
 
@@ -111,7 +129,12 @@ def test_what_only_a_control_edge_waits_for_is_not_fetched() -> None:
     """A Relu that nobody reads is what the user asked for; one that another node waits for is not."""
     kernel = Node("w", "VariableV2", attributes={"shape": (3, 3, 3, 4), "dtype": "float32"})
     copy = turn("conv-0-0-TransposeNCHWToNHWC-LayoutOptimizer", "conv")
-    conv = Node("conv", "Conv2D", ("x", "w"), attributes={"T": "float32", "data_format": "NCHW", "padding": "SAME", "strides": (1, 1, 1, 1)})
+    conv = Node(
+        "conv",
+        "Conv2D",
+        ("x", "w"),
+        attributes={"T": "float32", "data_format": "NCHW", "padding": "SAME", "strides": (1, 1, 1, 1)},
+    )
     relu = Node("relu", "Relu", (copy.name,), attributes={"T": "float32"})
     alone = study(graph_of(feed(), kernel, ORDER, conv, copy, relu))
     waited = study(graph_of(feed(), kernel, ORDER, conv, copy, relu, Node("done", "NoOp", ("^relu",))))
@@ -123,10 +146,19 @@ def test_what_only_a_control_edge_waits_for_is_not_fetched() -> None:
 
 @pytest.mark.parametrize(
     ("order", "direction"),
-    [((0, 3, 1, 2), "NHWCToNCHW"), ((0, 2, 3, 1), "NCHWToNHWC"), ((0, 4, 1, 2, 3), "NDHWCToNCDHW"), ((0, 2, 3, 4, 1), "NCDHWToNDHWC")],
+    [
+        ((0, 3, 1, 2), "NHWCToNCHW"),
+        ((0, 2, 3, 1), "NCHWToNHWC"),
+        ((0, 4, 1, 2, 3), "NDHWCToNCDHW"),
+        ((0, 2, 3, 4, 1), "NCDHWToNDHWC"),
+    ],
 )
-def test_without_formats_in_its_name_a_copy_is_told_by_its_permutation(order: tuple[int, ...], direction: str) -> None:
-    perm = Node("perm", "Const", attributes={"value": Constant((len(order),), "int32", order), "dtype": "int32"})
+def test_without_formats_in_its_name_a_copy_is_told_by_its_permutation(
+    order: tuple[int, ...], direction: str
+) -> None:
+    perm = Node(
+        "perm", "Const", attributes={"value": Constant((len(order),), "int32", order), "dtype": "int32"}
+    )
     image = Node("x", "Placeholder", attributes={"shape": (2, 8, 8, 8, 3)[: len(order)], "dtype": "float32"})
     copy = turn("conv-0-LayoutOptimizer", "x")
     found = study(graph_of(image, perm, copy, Node("conv", "Conv2D", (copy.name, "w"))))

@@ -156,12 +156,22 @@ def test_replicas_are_counted_not_named(name: str) -> None:
 
 
 PARTS = st.sampled_from(
-    "gradients gradient_tape a conv_1 Conv2D Conv2D_grad while body _12 cond then Adam update_a kernel m tower_0 replica_1 PartitionedCall MatMul MatMul_1 "
-    "ConstantFolding x-folded _arg_x_0_0 dropout rnn f_acc".split()
+    """
+        gradients gradient_tape a conv_1 Conv2D Conv2D_grad while body _12 cond then Adam update_a kernel m
+        tower_0 replica_1 PartitionedCall MatMul MatMul_1 ConstantFolding x-folded _arg_x_0_0 dropout rnn
+        f_acc
+    """.split()
 )
 
 
-ENDS = st.sampled_from(["", "-0-1-TransposeNCHWToNHWC-LayoutOptimizer", "-0-TransposeNHWCToNCHW-LayoutOptimizer", "-0-TransposeNHWCToNCHW-LayoutOptimizer/_7"])
+ENDS = st.sampled_from(
+    [
+        "",
+        "-0-1-TransposeNCHWToNHWC-LayoutOptimizer",
+        "-0-TransposeNHWCToNCHW-LayoutOptimizer",
+        "-0-TransposeNHWCToNCHW-LayoutOptimizer/_7",
+    ]
+)
 
 
 @given(st.lists(PARTS, min_size=1, max_size=7).map("/".join), ENDS)

@@ -23,7 +23,11 @@ BACKWARD = [(f"gradients/conv{at}/Conv2D_grad/Conv2DBackpropInput", 1, 100.0 - 1
 
 def test_zeros_of_gradients_and_decayed_slots_come_early_and_move_no_border() -> None:
     early = [("gradients/conv1/Const", 0.004, 1.0), ("train/update_embedding/mul_2", 0.5, 2.0)]
-    assert spans(*early, *FORWARD, *BACKWARD, ("train/update_conv1/ApplyAdam", 1, 200.0)) == [("forward", 1.0), ("backward", 60.0), ("update", 200.0)]
+    assert spans(*early, *FORWARD, *BACKWARD, ("train/update_conv1/ApplyAdam", 1, 200.0)) == [
+        ("forward", 1.0),
+        ("backward", 60.0),
+        ("update", 200.0),
+    ]
 
 
 def test_a_step_without_gradients_is_all_forward() -> None:
@@ -40,4 +44,6 @@ def test_real_steps_have_a_forward_pass_and_then_a_backward_pass(name: str) -> N
     found = phases(made)
     assert [span.name for span in found][:2] == ["forward", "backward"]
     assert all(one.end_micros == other.start_micros for one, other in itertools.pairwise(found))
-    assert 0.05 < (found[0].end_micros - found[0].start_micros) / (made.events[0][-1] - made.events[0][0]) < 0.8
+    assert (
+        0.05 < (found[0].end_micros - found[0].start_micros) / (made.events[0][-1] - made.events[0][0]) < 0.8
+    )

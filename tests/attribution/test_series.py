@@ -14,14 +14,16 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.moments.stacked_curve import BASELINE, OTHERS, stacked
 
 TRACES = sorted((SAMPLES / "run_metadata").glob("*-lenet.pb*"))
-LIVES = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=12)
+LIVES = st.lists(
+    st.tuples(st.integers(1, 9), st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=12
+)
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name[:4])
 @pytest.mark.parametrize("key", ["kind", "layer"])
 @pytest.mark.parametrize("columns", [1, 7, 600])
 def test_no_peak_is_lost(path: Path, key: str, columns: int) -> None:
-    (found, *_) = pipeline.timelines(path).timelines
+    found, *_ = pipeline.timelines(path).timelines
     series = stacked(found, key, columns, top=3)
     assert all(len(sizes) == columns for sizes in series.bytes_by_group.values())
     assert max(map(sum, zip(*series.bytes_by_group.values(), strict=True))) == found.peak_bytes
@@ -33,7 +35,9 @@ def test_no_peak_is_lost(path: Path, key: str, columns: int) -> None:
 @given(LIVES)
 def test_a_column_is_the_highest_instant_within_it(lives: list[tuple[int, int, int]]) -> None:
     """Against a look at every instant: sizes in MiB, births and lives in milliseconds."""
-    found = timeline(*(row(f"n{index}", size, start, start + life) for index, (size, start, life) in enumerate(lives)))
+    found = timeline(
+        *(row(f"n{index}", size, start, start + life) for index, (size, start, life) in enumerate(lives))
+    )
     begin, end = min(start for _, start, _ in lives), max(start + life for _, start, life in lives)
     series = stacked(found, "layer", end - begin)
     totals = [sum(column) >> 20 for column in zip(*series.bytes_by_group.values(), strict=True)]

@@ -1,4 +1,6 @@
-"""A real browser for the tests of the page: Debian's chromium, driven by Playwright; without one the tests are skipped and say so."""
+"""A real browser for the tests of the page: Debian's chromium, driven by Playwright; without one the tests
+are skipped and say so.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 def chromium() -> str | None:
     """The browser's path: the one in TFMEMLENS_CHROMIUM, or the first that is installed."""
-    return os.environ.get("TFMEMLENS_CHROMIUM") or next((found for name in NAMES if (found := shutil.which(name))), None)
+    return os.environ.get("TFMEMLENS_CHROMIUM") or next(
+        (found for name in NAMES if (found := shutil.which(name))), None
+    )
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright: pip install playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="the page is tested with playwright: pip install playwright"
+    )
     if chromium() is None:
         pytest.skip("no chromium is installed (apt-get install chromium), and TFMEMLENS_CHROMIUM names none")
     with playwright.sync_playwright() as driver:
@@ -39,9 +45,14 @@ class Tab:
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: "willReadFrequently" in message.text or self.complaints.append(message.text))
+        self.page.on(
+            "console",
+            lambda message: "willReadFrequently" in message.text or self.complaints.append(message.text),
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on(
+            "dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss())
+        )
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
         self.page.wait_for_selector("html[data-ready]", timeout=30_000)
@@ -66,7 +77,10 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
 
     def made(*inputs: str | Path, text: str | None = None, **context: Any) -> Tab:
         file = tmp_path / f"report-{len(opened)}.html"
-        file.write_text(text if text is not None else pipeline.html(pipeline.page([[each] for each in inputs])), encoding="utf-8")
+        file.write_text(
+            text if text is not None else pipeline.html(pipeline.page([[each] for each in inputs])),
+            encoding="utf-8",
+        )
         opened.append(Tab(browser, file, **context))
         return opened[-1]
 

@@ -29,7 +29,12 @@ LOG = SAMPLES / "oom_log" / "2.11-unet-layout.txt"
 def families() -> list[Path]:
     """The newest sample of each kind: names are `<version>-<what it shows>`."""
     found: dict[tuple[str, str], Path] = {}
-    for path in sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if path.is_file() and not path.name.endswith(".truth.json")):
+    for path in sorted(
+        path
+        for folder in FOLDERS
+        for path in (SAMPLES / folder).glob("*")
+        if path.is_file() and not path.name.endswith(".truth.json")
+    ):
         found[path.parent.name, re.sub(r"^[\d.]+-", "", path.name)] = path
     return list(found.values())
 
@@ -71,7 +76,9 @@ def test_a_click_on_the_curve_shows_that_moment_everywhere(trace: Path, show: Op
     for share in (0.0, 0.13, 0.37, 0.5, 0.71, 0.93, 0.999):
         tab.page.mouse.click(box["x"] + share * box["width"], box["y"] + 60)
         micros = tab.number(".moment-said", "micros")
-        assert abs(micros - share * tab.page.evaluate("tfmemlens.states[0].ledger.span")) <= 0.02 * tab.page.evaluate("tfmemlens.states[0].ledger.span")
+        assert abs(
+            micros - share * tab.page.evaluate("tfmemlens.states[0].ledger.span")
+        ) <= 0.02 * tab.page.evaluate("tfmemlens.states[0].ledger.span")
         alive = known.at(micros + 0.0004)
         expected = int(alive["total_bytes"].sum())
         for selector in (".moment-said", ".balance-view", ".table-said", "canvas.icicle"):
@@ -79,7 +86,10 @@ def test_a_click_on_the_curve_shows_that_moment_everywhere(trace: Path, show: Op
         assert tab.number(".table-said", "rows") == len(alive)
         kinds = alive.groupby("kind")["total_bytes"].sum()
         for button in tab.page.locator(".legend [data-kind]").all():
-            assert int(button.locator("[data-bytes]").get_attribute("data-bytes")) == kinds[button.get_attribute("data-kind")]
+            assert (
+                int(button.locator("[data-bytes]").get_attribute("data-bytes"))
+                == kinds[button.get_attribute("data-kind")]
+            )
         first = tab.page.locator("section.table tbody tr").first.locator("td").all_inner_texts()
         assert first[0] == human(alive["total_bytes"].max())
     tab.page.get_by_role("button", name="Go to the peak").click()
@@ -132,7 +142,11 @@ def test_a_part_of_the_step_fills_the_picture_and_the_tables(trace: Path, show: 
     timeline = known.main
     times, held = timeline.events[0], timeline.curve
     within = [at for at, time in enumerate(times) if start <= time - times[0] <= end]
-    assert tab.number(".moment-said") == tab.number(".table-said") == max(held[at] for at in (*within, max(within[0] - 1, 0)) if within)
+    assert (
+        tab.number(".moment-said")
+        == tab.number(".table-said")
+        == max(held[at] for at in (*within, max(within[0] - 1, 0)) if within)
+    )
     tab.page.get_by_role("button", name="All that lived in this part").click()
     rows = tab.number(".table-said", "rows")
     box = place(tab)
@@ -168,7 +182,11 @@ def test_the_keyboard_zooms_and_the_part_follows_the_moment(show: Open) -> None:
 
 
 def test_columns_of_nothing_are_not_shown(show: Open) -> None:
-    heads = show(SAMPLES / "oom_log" / "2.11-unet-hint.txt").page.locator("section.table th:visible").all_inner_texts()
+    heads = (
+        show(SAMPLES / "oom_log" / "2.11-unet-hint.txt")
+        .page.locator("section.table th:visible")
+        .all_inner_texts()
+    )
     assert [head.strip().lower() for head in heads] == ["bytes", "share", "count", "kind"]
     heads = show(LENET).page.locator("section.table th:visible").all_inner_texts()
     assert "node" in [head.strip().lower() for head in heads]
@@ -193,7 +211,9 @@ def test_search_narrows_all_views(show: Open) -> None:
     tab = show(LENET)
     frame = tfmemlens.read(LENET).peak.to_frame()
     tab.page.get_by_label("Search").fill("fc1")
-    expected = frame[frame["node"].fillna("").str.contains("fc1") | frame["layer"].fillna("").str.contains("fc1")]["total_bytes"].sum()
+    expected = frame[
+        frame["node"].fillna("").str.contains("fc1") | frame["layer"].fillna("").str.contains("fc1")
+    ]["total_bytes"].sum()
     tab.page.wait_for_selector(f'.table-said[data-bytes="{expected}"]')
     assert {"fc1" in text for text in tab.page.locator("section.table tbody tr").all_inner_texts()} == {True}
     tab.page.get_by_label("Search").fill("no such thing")
@@ -232,7 +252,10 @@ def test_the_icicle_zooms_by_pointer_and_keys(show: Open) -> None:
     box = canvas.bounding_box()
     canvas.click(position={"x": 20, "y": 36})
     assert tab.number(".table-said") == layers.iloc[0] == tab.number("canvas.icicle")
-    assert tab.page.locator(".crumbs").inner_text().split() == ["all", "fc1"] or "fc1" in tab.page.locator(".crumbs").inner_text()
+    assert (
+        tab.page.locator(".crumbs").inner_text().split() == ["all", "fc1"]
+        or "fc1" in tab.page.locator(".crumbs").inner_text()
+    )
     tab.page.get_by_role("button", name="all", exact=True).click()
     assert tab.number(".table-said") == layers.sum()
     canvas.focus()
@@ -256,7 +279,9 @@ def test_what_if_moves_the_bar(show: Open) -> None:
     ledger = ledger_of(moment)
     outside = moment.balance.outside_report.bytes if moment.balance.outside_report else 0
     sizes = [size * count for size, count in zip(ledger.table.size_bytes, ledger.table.count, strict=True)]
-    halved = sum(size * (0.5 if grows else 1) for size, grows in zip(sizes, ledger.scaling.grows, strict=True))
+    halved = sum(
+        size * (0.5 if grows else 1) for size, grows in zip(sizes, ledger.scaling.grows, strict=True)
+    )
     assert ledger.scaling.batch == 2
     slider = tab.page.locator('[data-lever="batch"]')
     slider.fill("1")
@@ -287,7 +312,10 @@ def test_dark_and_light(show: Open) -> None:
     back = "getComputedStyle(document.body).backgroundColor"
     shades = {name: tab.page.evaluate(back) for name, tab in (("dark", dark), ("light", light))}
     assert shades["dark"] != shades["light"]
-    pixel = "Array.from(document.querySelector('canvas.curve').getContext('2d').getImageData(600, 180, 1, 1).data).join()"
+    pixel = (
+        "Array.from(document.querySelector('canvas.curve').getContext('2d').getImageData(600, 180, 1,"
+        " 1).data).join()"
+    )
     before = light.page.evaluate(pixel)
     light.page.locator("#theme").click()
     assert light.page.evaluate(back) == shades["dark"]
@@ -297,7 +325,9 @@ def test_dark_and_light(show: Open) -> None:
     light.quiet()
 
 
-@pytest.mark.parametrize("sample", [LENET, LOG, SAMPLES / "oom_log" / "2.21-fragmentation.txt"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "sample", [LENET, LOG, SAMPLES / "oom_log" / "2.21-fragmentation.txt"], ids=lambda path: path.name
+)
 def test_a_telephone_is_wide_enough(sample: Path, show: Open) -> None:
     tab = show(sample, viewport={"width": 360, "height": 740})
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
@@ -385,9 +415,17 @@ def test_hostile_rows_reach_the_table(show: Open) -> None:
     """The same names as nodes of a trace: they are shown as they are."""
     from tests.builders import capture, row, timeline
 
-    found = capture(timeline(*(row(f"scope{number}/{name}/Relu", 8 + number, number, 90) for number, name in enumerate(HARM))))
+    found = capture(
+        timeline(
+            *(row(f"scope{number}/{name}/Relu", 8 + number, number, 90) for number, name in enumerate(HARM))
+        )
+    )
     report = pipeline.report(found)
-    tab = show(text=pipeline.html(model.Page((model.Tab(report, tuple(ledger_of(moment) for moment in report.case.moments)),))))
+    tab = show(
+        text=pipeline.html(
+            model.Page((model.Tab(report, tuple(ledger_of(moment) for moment in report.case.moments)),))
+        )
+    )
     texts = "\n".join(tab.page.locator("section.table tbody td.name").all_inner_texts())
     assert "<img src=x onerror=alert(1)>" in texts
     assert "</script>" in texts
@@ -409,6 +447,7 @@ def test_axe_finds_nothing(show: Open) -> None:
             if sample is LOG:
                 tab.page.get_by_role("tab", name="Comparison").click()
             found = tab.page.evaluate(
-                "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(each => [each.id, each.help, each.nodes.slice(0, 3).map(node => node.html)]))"
+                "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(each =>"
+                " [each.id, each.help, each.nodes.slice(0, 3).map(node => node.html)]))"
             )
             assert found == [], (sample, scheme)

@@ -16,10 +16,14 @@ PAGES = {
     "question-2-in-1.15": f"{Q2} --tf 1.15",
     "refine-block-in-2.4": "--input 8x256x256x64 --kernel 3x3x64 --tf 2.4 --threads 4",
     "stem-on-a-gpu": "--input 32x224x224x3 --kernel 4x4x64 --tf 1.15 --threads 2 --device gpu",
-    "depthwise-on-a-gpu": "--input 4x64x64x8 --kernel 3x3x2 --kind depthwise --device gpu --tf 1.12 --threads 2",
+    "depthwise-on-a-gpu": (
+        "--input 4x64x64x8 --kernel 3x3x2 --kind depthwise --device gpu --tf 1.12 --threads 2"
+    ),
     "volumes-on-a-gpu": "--input 2x32x64x64x16 --kernel 3x3x3x16 --device gpu --tf 2.4 --threads 2",
     "volumes": "--input 2x32x64x64x16 --kernel 3x3x3x16 --tf 2.4 --threads 2",
-    "transposed": "--input 8x128x128x32 --kernel 4x4x32x64 --strides 2 --kind transposed --tf 2.8 --threads 2",
+    "transposed": (
+        "--input 8x128x128x32 --kernel 4x4x32x64 --strides 2 --kind transposed --tf 2.8 --threads 2"
+    ),
     "depthwise-with-onednn": "--input 8x112x112x32 --kernel 3x3 --kind depthwise --tf 2.21 --threads 2",
     "dilated": "--input 4x64x64x32 --kernel 3x3x32x32 --dilations 2x2 --tf 1.15 --threads 2 --dtype float64",
 }
@@ -30,7 +34,9 @@ def run(arguments: str) -> int:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_reads_well(name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_reads_well(
+    name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(PAGES[name]) == 0
     golden(f"conv/{name}.txt", capsys.readouterr().out)
 
@@ -72,14 +78,19 @@ def test_every_size_in_the_document_is_an_integer(name: str, capsys: pytest.Capt
 def test_the_kernel_with_and_without_its_channels_is_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--input 8x64x64x16 --kernel 3x3x16x32 --threads 2") == 0
     long = capsys.readouterr().out
-    assert run("--input [8,64,64,16] --kernel 3x3x32 --threads 2 --strides 1x1x1x1 --padding SAME --dtype float") == 0
+    assert (
+        run("--input [8,64,64,16] --kernel 3x3x32 --threads 2 --strides 1x1x1x1 --padding SAME --dtype float")
+        == 0
+    )
     assert capsys.readouterr().out == long
 
 
 def test_tensorflows_own_names_are_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     pages = []
     for kind, kernel in (("transposed", "4x4x16x8"), ("conv2d_transpose", "4x4x8x16"), ("deconv", "4x4x8")):
-        assert run(f"--input 8x32x32x16 --kernel {kernel} --strides 2 --kind {kind} --threads 2 --tf 1.15") == 0
+        assert (
+            run(f"--input 8x32x32x16 --kernel {kernel} --strides 2 --kind {kind} --threads 2 --tf 1.15") == 0
+        )
         pages.append(capsys.readouterr().out)
     assert pages[0] == pages[1] == pages[2]
 

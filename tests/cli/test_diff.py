@@ -22,7 +22,10 @@ from tfmemlens.renderers.json import difference_document
 
 LENET_15, LENET_21 = "sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/run_metadata/2.21-lenet.pb"
 STEPS = SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents"
-LAYOUT, TRAINING = "sample_traces/oom_log/2.11-unet-layout.txt", "sample_traces/oom_log/2.11-unet-layout-training.txt"
+LAYOUT, TRAINING = (
+    "sample_traces/oom_log/2.11-unet-layout.txt",
+    "sample_traces/oom_log/2.11-unet-layout-training.txt",
+)
 
 
 def document(before: str, after: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -36,10 +39,21 @@ def balances(found: dict[str, Any]) -> None:
     for part in ("layers", "kinds", "allocations"):
         assert sum(entry["before_bytes"] for entry in found[part]) == found["before"]["bytes"]
         assert sum(entry["after_bytes"] for entry in found[part]) == found["after"]["bytes"]
-        assert all(entry["change_bytes"] == entry["after_bytes"] - entry["before_bytes"] for entry in found[part])
+        assert all(
+            entry["change_bytes"] == entry["after_bytes"] - entry["before_bytes"] for entry in found[part]
+        )
 
 
-@pytest.mark.parametrize("pair", [(LENET_15, LENET_21), (LENET_21, LENET_15), (LAYOUT, TRAINING), (LENET_15, LENET_15), (LAYOUT, LENET_15)])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (LENET_15, LENET_21),
+        (LENET_21, LENET_15),
+        (LAYOUT, TRAINING),
+        (LENET_15, LENET_15),
+        (LAYOUT, LENET_15),
+    ],
+)
 def test_the_books_balance(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     found = document(*pair, capsys)
     assert found["schema"] == "tfmemlens.diff/1"
@@ -49,12 +63,16 @@ def test_the_books_balance(pair: tuple[str, str], capsys: pytest.CaptureFixture[
 def test_nothing_changes_against_itself(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(LENET_15, LENET_15, capsys)
     assert found["change_bytes"] == 0
-    assert {entry["state"] for part in ("layers", "kinds", "allocations") for entry in found[part]} == {"same"}
+    assert {entry["state"] for part in ("layers", "kinds", "allocations") for entry in found[part]} == {
+        "same"
+    }
 
 
 def test_a_larger_batch_grows_activations_and_no_weights() -> None:
     """The same step traced at batch 64 and 256."""
-    small, large = (pipeline.report(pipeline.timelines(STEPS, Hints(tag=tag))).case for tag in ("step000", "step002"))
+    small, large = (
+        pipeline.report(pipeline.timelines(STEPS, Hints(tag=tag))).case for tag in ("step000", "step002")
+    )
     found = difference_document.document(pipeline.compare(small, large))
     balances(found)
     kinds = {entry["kind"]: entry for entry in found["kinds"]}
@@ -62,12 +80,16 @@ def test_a_larger_batch_grows_activations_and_no_weights() -> None:
     assert kinds["parameter"]["change_bytes"] == 0
 
 
-def test_layers_that_were_numbered_anew_are_matched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_that_were_numbered_anew_are_matched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A second model in one process: every layer gets a higher number, the optimizer's scope, too."""
     log = Path("sample_traces/oom_log/1.15-lenet-keras.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
     renumber = re.compile(r"\b((?:update_)?(?:training|conv1|conv2|fc1|pool1|pool2))(?:_(\d+))?(?=/)")
-    again.write_text(renumber.sub(lambda found: f"{found[1]}_{int(found[2] or 0) + 7}", log), encoding="utf-8")
+    again.write_text(
+        renumber.sub(lambda found: f"{found[1]}_{int(found[2] or 0) + 7}", log), encoding="utf-8"
+    )
     found = document("sample_traces/oom_log/1.15-lenet-keras.txt", str(again), capsys)
     balances(found)
     assert found["change_bytes"] == 0
@@ -84,18 +106,36 @@ def test_copies_that_a_pass_adds_belong_to_their_layer(capsys: pytest.CaptureFix
 
 def test_a_node_that_a_pass_renamed_is_matched() -> None:
     plain_step = capture(timeline(row("net/block_1/mul", 8, 0, 9), row("net/block_1/MatMul", 4, 1, 9)))
-    rewritten = capture(timeline(row("net/block_1/ArithmeticOptimizer/ReplaceMulWithSquare_mul", 8, 0, 9), row("net/block_1/MatMul", 5, 1, 9)))
+    rewritten = capture(
+        timeline(
+            row("net/block_1/ArithmeticOptimizer/ReplaceMulWithSquare_mul", 8, 0, 9),
+            row("net/block_1/MatMul", 5, 1, 9),
+        )
+    )
     found = pipeline.compare(pipeline.report(plain_step).case, pipeline.report(rewritten).case)
-    assert [(change.state, change.change_bytes) for change in found.allocations] == [("grew", MIB), ("same", 0)]
+    assert [(change.state, change.change_bytes) for change in found.allocations] == [
+        ("grew", MIB),
+        ("same", 0),
+    ]
 
 
 def test_names_without_numbers() -> None:
     assert plain("model_1/dense_2") == "model/dense"
     assert plain("shared_model/unet_01") == "shared_model/unet_01"
-    assert matched(["dense", "dense_1"], ["dense_2", "dense_3"]) == [("dense", "dense_2"), ("dense_1", "dense_3")]
-    assert set(matched(["dense", "dense_1"], ["dense", "dense_1", "dense_2"])) == {("dense", "dense"), ("dense_1", "dense_1"), (None, "dense_2")}
+    assert matched(["dense", "dense_1"], ["dense_2", "dense_3"]) == [
+        ("dense", "dense_2"),
+        ("dense_1", "dense_3"),
+    ]
+    assert set(matched(["dense", "dense_1"], ["dense", "dense_1", "dense_2"])) == {
+        ("dense", "dense"),
+        ("dense_1", "dense_1"),
+        (None, "dense_2"),
+    }
     assert matched(["conv"], ["pool"]) == [("conv", None), (None, "pool")]
-    assert matched([f"d_{number}" for number in (9, 10)], ["d_19", "d_20"]) == [("d_9", "d_19"), ("d_10", "d_20")]
+    assert matched([f"d_{number}" for number in (9, 10)], ["d_19", "d_20"]) == [
+        ("d_9", "d_19"),
+        ("d_10", "d_20"),
+    ]
 
 
 NAMES = st.sets(st.from_regex(r"[ab](_[0-3])?(/c(_[0-3])?)?", fullmatch=True), max_size=8)
@@ -120,17 +160,28 @@ def test_every_name_is_matched_once(left: set[str], right: set[str]) -> None:
         ((LENET_15, LENET_15), "0%", 0),
     ],
 )
-def test_ci_fails_when_memory_grows(pair: tuple[str, str], limit: str, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ci_fails_when_memory_grows(
+    pair: tuple[str, str], limit: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["diff", *pair, "--fail-above", limit]) == status
     assert ("above" in capsys.readouterr().err) == bool(status)
 
 
 @pytest.mark.parametrize(
-    "pair", [("run_metadata/1.15-unet.pb.gz", "run_metadata/2.11-unet.pb.gz"), ("oom_log/2.11-unet-layout.txt", "oom_log/2.11-unet-layout-training.txt")]
+    "pair",
+    [
+        ("run_metadata/1.15-unet.pb.gz", "run_metadata/2.11-unet.pb.gz"),
+        ("oom_log/2.11-unet-layout.txt", "oom_log/2.11-unet-layout-training.txt"),
+    ],
 )
-def test_diff_reads_well(pair: tuple[str, str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_reads_well(
+    pair: tuple[str, str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["diff", *(f"sample_traces/{name}" for name in pair)]) == 0
-    golden(f"diff/{'--'.join(Path(name).name.split('.pb')[0].split('.txt')[0] for name in pair)}.txt", capsys.readouterr().out)
+    golden(
+        f"diff/{'--'.join(Path(name).name.split('.pb')[0].split('.txt')[0] for name in pair)}.txt",
+        capsys.readouterr().out,
+    )
 
 
 def test_diff_as_a_page(tmp_path: Path) -> None:
@@ -141,7 +192,12 @@ def test_diff_as_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["no-such-file", LENET_15], ["setup.cfg", LENET_15], [LENET_15, LENET_21, "--fail-above", "much"], [LENET_15, LENET_21, "-o", "/no/such/folder/x"]],
+    [
+        ["no-such-file", LENET_15],
+        ["setup.cfg", LENET_15],
+        [LENET_15, LENET_21, "--fail-above", "much"],
+        [LENET_15, LENET_21, "-o", "/no/such/folder/x"],
+    ],
 )
 def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *arguments]) == 2

@@ -41,16 +41,27 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--mode", "inference"], ["--batch", "256", "--optimizer", "sgd", "--limit", "64MiB"]], ids=["training", "inference", "limit"]
+    "arguments",
+    [[], ["--mode", "inference"], ["--batch", "256", "--optimizer", "sgd", "--limit", "64MiB"]],
+    ids=["training", "inference", "limit"],
 )
-def test_lenet_reads_well(arguments: list[str], lenet: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_lenet_reads_well(
+    arguments: list[str], lenet: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["estimate", lenet, *arguments]) == int("--limit" in arguments)
-    golden(f"estimate/lenet-{'-'.join(part.strip('-') for part in arguments) or 'training'}.txt", capsys.readouterr().out)
+    golden(
+        f"estimate/lenet-{'-'.join(part.strip('-') for part in arguments) or 'training'}.txt",
+        capsys.readouterr().out,
+    )
 
 
 @pytest.mark.parametrize("name", ["nested", "transformer", "recurrent"])
 def test_other_models_read_well(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    golden: Callable[[str, str], None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["estimate", saved(name, tmp_path, monkeypatch), "--batch", "8"]) == 0
     golden(f"estimate/{name}.txt", capsys.readouterr().out)
@@ -64,19 +75,40 @@ def test_the_json_contract(lenet: str, capsys: pytest.CaptureFixture[str]) -> No
     assert peak["limit_bytes"] == 8 << 30
     assert sum(row["bytes"] for row in found["allocations"]) == peak["bytes"]
     layers = {layer["layer"]: layer for layer in found["layers"]}
-    assert layers["conv1"]["params"] == 832 and layers["conv1"]["param_bytes"] == 3328 and layers["conv1"]["slot_bytes"] == 6656
+    assert (
+        layers["conv1"]["params"] == 832
+        and layers["conv1"]["param_bytes"] == 3328
+        and layers["conv1"]["slot_bytes"] == 6656
+    )
     assert layers["conv1"]["activation_bytes_per_sample"] == 28 * 28 * 32 * 4
-    assert sum(layer.get("params", 0) for layer in found["layers"]) == small("2.21")["lenet"]["truth"]["total"]
+    assert (
+        sum(layer.get("params", 0) for layer in found["layers"]) == small("2.21")["lenet"]["truth"]["total"]
+    )
     assert sum(layer["total_bytes"] for layer in found["layers"]) == peak["bytes"]
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "slots"), [("sgd", 0), ("momentum", 1), ("adam", 2), ("adamw", 2), ("rmsprop", 1), ("adagrad", 1), ("amsgrad", 3), ("Adam", 2), ("lion", 1)]
+    ("optimizer", "slots"),
+    [
+        ("sgd", 0),
+        ("momentum", 1),
+        ("adam", 2),
+        ("adamw", 2),
+        ("rmsprop", 1),
+        ("adagrad", 1),
+        ("amsgrad", 3),
+        ("Adam", 2),
+        ("lion", 1),
+    ],
 )
-def test_slots_are_multiples_of_the_trainable_weights(optimizer: str, slots: int, lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slots_are_multiples_of_the_trainable_weights(
+    optimizer: str, slots: int, lenet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = told(capsys, lenet, "--optimizer", optimizer)
     described = [layer for layer in found["layers"] if "params" in layer]
-    assert sum(layer["slot_bytes"] for layer in described) == slots * sum(layer["param_bytes"] for layer in described)
+    assert sum(layer["slot_bytes"] for layer in described) == slots * sum(
+        layer["param_bytes"] for layer in described
+    )
 
 
 def test_inference_needs_less_and_has_no_slots(lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,23 +124,34 @@ def test_batch_norm_trains_half_of_its_state(capsys: pytest.CaptureFixture[str])
 
 
 def test_mixed_precision_halves_activations_and_keeps_weights(capsys: pytest.CaptureFixture[str]) -> None:
-    plain, mixed = (told(capsys, APPLICATION.format("MobileNet"), "--batch", "4", "--dtype", dtype) for dtype in ("float32", "mixed_float16"))
-    conv = [next(layer for layer in found["layers"] if layer["layer"] == "conv_pw_1") for found in (plain, mixed)]
+    plain, mixed = (
+        told(capsys, APPLICATION.format("MobileNet"), "--batch", "4", "--dtype", dtype)
+        for dtype in ("float32", "mixed_float16")
+    )
+    conv = [
+        next(layer for layer in found["layers"] if layer["layer"] == "conv_pw_1") for found in (plain, mixed)
+    ]
     assert conv[0]["param_bytes"] == conv[1]["param_bytes"]
     assert mixed["peaks"][0]["bytes"] < 0.75 * plain["peaks"][0]["bytes"]
 
 
-def test_sequence_and_input_shape_fill_what_the_model_leaves_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sequence_and_input_shape_fill_what_the_model_leaves_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = saved("open_length", tmp_path, monkeypatch)
     short, long = (told(capsys, text, "--sequence", str(length))["peaks"][0]["bytes"] for length in (10, 200))
     assert long > 2 * short
     assert any("leaves a size open" in note["text"] for note in told(capsys, text)["notes"])
     image = saved("open_images", tmp_path, monkeypatch)
     found = told(capsys, image, "--batch", "2", "--input-shape", "64x64x3")
-    assert next(layer for layer in found["layers"] if layer["layer"].startswith("conv2d"))["output_shape"][:3] == [2, 32, 32]
+    assert next(layer for layer in found["layers"] if layer["layer"].startswith("conv2d"))["output_shape"][
+        :3
+    ] == [2, 32, 32]
 
 
-def test_one_of_several_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_of_several_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = saved("two_types", tmp_path, monkeypatch)
     assert told(capsys, text, "--input-shape", "image=8x8x1")["peaks"]
     assert main(["estimate", text, "--input-shape", "picture=8x8x1"]) == 2
@@ -144,16 +187,24 @@ def test_a_limit_decides_the_status(lenet: str, capsys: pytest.CaptureFixture[st
         [KERAS.replace("small.keras", "saved_model/fingerprint.pb")],
     ],
 )
-def test_errors_are_one_sentence_with_a_hint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_sentence_with_a_hint(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["estimate", *arguments]) == 2
     complaint = capsys.readouterr().err
     assert "Traceback" not in complaint
     assert "hint: " in complaint
 
 
-def test_a_function_is_asked_in_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_function_is_asked_in_another_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Anything with `to_json` is a model to us, so no TensorFlow is needed to test the way there and back."""
-    code = f"class Model:\n    def to_json(self):\n        return {json.dumps(json.dumps(document('lenet')))}\n\ndef build():\n    print('noise')\n    return Model()\n"
+    code = (
+        "class Model:\n    def to_json(self):\n        return"
+        f" {json.dumps(json.dumps(document('lenet')))}\n\ndef build():\n    print('noise')\n    return"
+        " Model()\n"
+    )
     (tmp_path / "my_models.py").write_text(code, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for spec in ("my_models:build", "my_models.py:build"):
@@ -163,12 +214,17 @@ def test_a_function_is_asked_in_another_python(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--input-shape", "4x28x28x1"], "leaves the batch out here, and the batch is 32\n  hint: write --input-shape 28x28x1 --batch 4"),
+        (
+            ["--input-shape", "4x28x28x1"],
+            "leaves the batch out here, and the batch is 32\n  hint: write --input-shape 28x28x1 --batch 4",
+        ),
         (["--input-shape", "28x28"], "takes 3 sizes, and --input-shape gives 2"),
         (["--sequence", "64"], "leaves no length open for --sequence"),
     ],
 )
-def test_sizes_that_do_not_fit_the_model(arguments: list[str], said: str, lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_that_do_not_fit_the_model(
+    arguments: list[str], said: str, lenet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["estimate", lenet, *arguments]) == 2
     assert said in capsys.readouterr().err
 

@@ -18,13 +18,21 @@ KERAS = "sample_models/files-2.21/small.keras"
 
 
 @pytest.mark.parametrize(
-    "path", [KERAS, "sample_models/files-2.11/small.h5", "sample_models/files-2.21/small.json", "sample_models/applications-2.11/VGG16.json.gz"]
+    "path",
+    [
+        KERAS,
+        "sample_models/files-2.11/small.h5",
+        "sample_models/files-2.21/small.json",
+        "sample_models/applications-2.11/VGG16.json.gz",
+    ],
 )
 def test_a_model_is_known_by_its_content(path: str) -> None:
     assert describes_a_model(inputs.resolve(path))
 
 
-@pytest.mark.parametrize("path", ["sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/README.md", "README.md"])
+@pytest.mark.parametrize(
+    "path", ["sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/README.md", "README.md"]
+)
 def test_other_files_are_none(path: str) -> None:
     assert not describes_a_model(inputs.resolve(path))
 

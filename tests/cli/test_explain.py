@@ -10,12 +10,19 @@ import pytest
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
 
-LOGS = sorted(path for folder in ("oom_log", "memory_dump", "xla_dump") for path in (SAMPLES / folder).glob("*") if path.suffix in (".txt", ".pb", ".gz"))
+LOGS = sorted(
+    path
+    for folder in ("oom_log", "memory_dump", "xla_dump")
+    for path in (SAMPLES / folder).glob("*")
+    if path.suffix in (".txt", ".pb", ".gz")
+)
 HINTS = {"1.10-founding-question-unet": ["--input-shape", "2x720x1280x9"]}
 
 
 @pytest.mark.parametrize("sample", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_explain_reads_well(sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_reads_well(
+    sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     path = sample.relative_to(SAMPLES.parent)
     assert main(["explain", str(path), *HINTS.get(sample.stem, [])]) == 0
     golden(f"explain/{sample.parent.name}/{sample.name.split('.txt')[0]}.txt", capsys.readouterr().out)

@@ -1,4 +1,6 @@
-"""`tfmemlens layout`: pages, JSON, errors, and the real pass where an environment with TensorFlow is at hand."""
+"""`tfmemlens layout`: pages, JSON, errors, and the real pass where an environment with TensorFlow is at
+hand.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ PAGES = [
     for version, names in {
         "1.5": ["resnet-fused-inference-layout-pass-alone"],
         "1.10": ["unet-founding-question", "resnet-plain", "dropout", "towers", "local-norm"],
-        "1.15": ["unet-founding-question", "leaky-relu", "half-precision-tensor-cores", "while-loop", "fetched-gradients"],
+        "1.15": [
+            "unet-founding-question",
+            "leaky-relu",
+            "half-precision-tensor-cores",
+            "while-loop",
+            "fetched-gradients",
+        ],
         "2.21": ["unet-founding-question", "volume", "unknown-rank", "resize-decoder", "concat-skips"],
     }.items()
     for name in names
@@ -39,21 +47,30 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_graph_after_the_pass_reads_well(name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_graph_after_the_pass_reads_well(
+    name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["layout", f"{FOLDER}{name}.after.pb.gz"]) == 0
     golden(f"layout/{name}.txt", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", ["2.21-unet-layout", "2.11-unet-layout-training"])
-def test_partition_graphs_of_a_traced_step(name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_partition_graphs_of_a_traced_step(
+    name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["layout", f"sample_traces/layout_traces/{name}.pb.gz"]) == 0
     golden(f"layout/traced-{name}.txt", capsys.readouterr().out)
 
 
 def test_the_peak_of_copies_that_replace_their_originals(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two real steps of one net: 70 copies or 11, and the allocator's own peak hardly differs; so says the curve without them."""
+    """Two real steps of one net: 70 copies or 11, and the allocator's own peak hardly differs; so says the
+    curve without them.
+    """
     for version in ("2.11", "2.21"):
-        truths = [json.loads((SAMPLES / "layout_traces" / f"{version}-unet-layout{end}.truth.json").read_text()) for end in ("", "-training")]
+        truths = [
+            json.loads((SAMPLES / "layout_traces" / f"{version}-unet-layout{end}.truth.json").read_text())
+            for end in ("", "-training")
+        ]
         measured = [truth["max_in_use_bytes"] for truth in truths]
         assert abs(measured[0] - measured[1]) < 0.005 * measured[0]
         found = document(capsys, f"sample_traces/layout_traces/{version}-unet-layout.pb.gz")
@@ -76,12 +93,25 @@ def test_the_document_extends_the_contract(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_graph_beside_a_log_proves_the_cause(capsys: pytest.CaptureFixture[str]) -> None:
-    """A traced step of the same model names the cause that the log alone makes likely; sizes stay those of the log."""
-    log, trace = "sample_traces/oom_log/2.21-unet-layout.txt", "sample_traces/layout_traces/2.21-unet-layout.pb.gz"
+    """A traced step of the same model names the cause that the log alone makes likely; sizes stay those of
+    the log.
+    """
+    log, trace = (
+        "sample_traces/oom_log/2.21-unet-layout.txt",
+        "sample_traces/layout_traces/2.21-unet-layout.pb.gz",
+    )
     main(["explain", log, "--json"])
-    alone = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    alone = next(
+        each
+        for each in json.loads(capsys.readouterr().out)["findings"]
+        if each["rule"] == "layout-optimizer-copies"
+    )
     main(["explain", log, "--trace", trace, "--json"])
-    proven = next(each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "layout-optimizer-copies")
+    proven = next(
+        each
+        for each in json.loads(capsys.readouterr().out)["findings"]
+        if each["rule"] == "layout-optimizer-copies"
+    )
     assert "By the names" in alone["detail"]
     assert "The graph proves why" not in alone["detail"]
     assert "The graph proves why" in proven["detail"]
@@ -107,14 +137,18 @@ def test_a_log_has_no_copies_key(capsys: pytest.CaptureFixture[str]) -> None:
         ([f"{FOLDER}1.10-towers.after.pb.gz", "--try", "relu"], "has been through it"),
     ],
 )
-def test_usage_errors_have_a_hint(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors_have_a_hint(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["layout", *arguments]) == 2
     complaint = capsys.readouterr().err
     assert says in complaint
     assert "hint: " in complaint
 
 
-def test_a_python_without_tensorflow_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_python_without_tensorflow_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stand_in = tmp_path / "python"
     stand_in.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'tensorflow'\" >&2\nexit 1\n")
     stand_in.chmod(0o755)
@@ -123,7 +157,16 @@ def test_a_python_without_tensorflow_is_told_apart(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    ("text", "capability"), [("sm_61", "6.1"), ("7.0", "7.0"), ("p100", "6.0"), ("T4", "7.5"), ("sm_90a", "9.0"), ("H100", "9.0"), ("sm_100", "10.0")]
+    ("text", "capability"),
+    [
+        ("sm_61", "6.1"),
+        ("7.0", "7.0"),
+        ("p100", "6.0"),
+        ("T4", "7.5"),
+        ("sm_90a", "9.0"),
+        ("H100", "9.0"),
+        ("sm_100", "10.0"),
+    ],
 )
 def test_names_of_gpus(text: str, capability: str) -> None:
     assert grappler.capability(text) == capability
@@ -142,20 +185,42 @@ def interpreter(name: str) -> str:
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize(("environment", "before", "after"), [("tf1.10", 45, 9), ("tf1.15", 45, 9), ("tf2.21", 57, 9)])
-def test_the_founding_question_from_graph_to_proof(environment: str, before: int, after: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """The real pass on the graph of that TensorFlow, and on the graph with batch normalisation in training mode."""
+@pytest.mark.parametrize(
+    ("environment", "before", "after"), [("tf1.10", 45, 9), ("tf1.15", 45, 9), ("tf2.21", 57, 9)]
+)
+def test_the_founding_question_from_graph_to_proof(
+    environment: str, before: int, after: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The real pass on the graph of that TensorFlow, and on the graph with batch normalisation in training
+    mode.
+    """
     graph = f"{FOLDER}{environment[2:]}-unet-founding-question.before.pb.gz"
-    found = document(capsys, graph, "--python", interpreter(environment), "--gpu", "sm_61", "--try", "batch-norm-training", "--try", "pass-off")
+    found = document(
+        capsys,
+        graph,
+        "--python",
+        interpreter(environment),
+        "--gpu",
+        "sm_61",
+        "--try",
+        "batch-norm-training",
+        "--try",
+        "pass-off",
+    )
     assert len(found["copies"]) == before
-    assert {trial["remedy"]: trial["copies"] for trial in found["trials"]} == {"batch-norm-training": after, "pass-off": 0}
+    assert {trial["remedy"]: trial["copies"] for trial in found["trials"]} == {
+        "batch-norm-training": after,
+        "pass-off": 0,
+    }
 
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("environment", ["tf1.15", "tf2.21"])
 def test_resizes_and_leaky_relus_are_replaced(environment: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder, python = f"{FOLDER}{environment[2:]}-", interpreter(environment)
-    resized = document(capsys, f"{folder}resize-decoder.before.pb.gz", "--python", python, "--try", "transposed-convolution")
+    resized = document(
+        capsys, f"{folder}resize-decoder.before.pb.gz", "--python", python, "--try", "transposed-convolution"
+    )
     assert resized["trials"][0]["copies"] < len(resized["copies"])
     leaky = document(capsys, f"{folder}leaky-relu.before.pb.gz", "--python", python, "--try", "relu")
     assert leaky["trials"][0]["copies"] <= 3
@@ -183,12 +248,16 @@ raise RuntimeError("the training went on")
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("environment", ["tf1.10", "tf1.15", "tf2.21"])
-def test_from_a_training_script_to_the_line_of_code(environment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_a_training_script_to_the_line_of_code(
+    environment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The exporter stops the script at its first step; the copies then name the script's own lines."""
     python = interpreter(environment)
     (tmp_path / "train.py").write_text(TRAINING)
     (tmp_path / "export_graph.py").write_text(Path(export_graph.__file__).read_text(encoding="utf-8"))
-    done = subprocess.run([python, "-W", "ignore", "export_graph.py", "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-W", "ignore", "export_graph.py", "train.py"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert "wrote graph.meta" in done.stdout, done.stderr[-2000:]
     found = document(capsys, str(tmp_path / "graph.meta"), "--python", python, "--batch", "8")
     resize = next(copy for copy in found["copies"] if copy["forced_op"] == "ResizeBilinear")

@@ -17,31 +17,84 @@ MODEL = str(SAMPLES.parent / "sample_models" / "applications-2.21" / "MobileNet.
 CONV = "conv --input 8x32x32x16 --kernel 3x3x8 --threads 2 --tf 2.8"
 
 OPTIONS = {
-    f"explain {LOG}": ("--input-shape 2x720x1280x9", "--batch 3", "--limit 5GiB", "--top 2", "--by kind", "--json", "--markdown", f"--trace {TRACE}"),
+    f"explain {LOG}": (
+        "--input-shape 2x720x1280x9",
+        "--batch 3",
+        "--limit 5GiB",
+        "--top 2",
+        "--by kind",
+        "--json",
+        "--markdown",
+        f"--trace {TRACE}",
+    ),
     f"explain {AGAIN}": ("--all",),
-    f"profile {TRACE}": ("--at 3ms", "--list", "--device GPU", "--top 2", "--by kind", "--json", "--markdown", "--limit 1GiB"),
+    f"profile {TRACE}": (
+        "--at 3ms",
+        "--list",
+        "--device GPU",
+        "--top 2",
+        "--by kind",
+        "--json",
+        "--markdown",
+        "--limit 1GiB",
+    ),
     f"profile {EVENTS}": ("--tag batch-64", "--step 0"),
     f"fit {STEP} --limit 1GiB": ("--json", "--markdown", "--batch 2", "--device GPU"),
     f"layout {GRAPH}": ("--top 2", "--json", "--markdown"),
-    f"estimate {MODEL} --batch 2": ("--optimizer sgd", "--dtype mixed_float16", "--mode inference", "--device gpu", "--limit 1GiB", "--input-shape 96x96x3"),
+    f"estimate {MODEL} --batch 2": (
+        "--optimizer sgd",
+        "--dtype mixed_float16",
+        "--mode inference",
+        "--device gpu",
+        "--limit 1GiB",
+        "--input-shape 96x96x3",
+    ),
     f"estimate {MODEL}": ("--batch 2", "--top 2", "--by kind", "--json", "--markdown", "--csv"),
     f"diff {TRACE} {STEP}": ("--json", "--html", "--top 2", "--device GPU"),
     f"export {TRACE} --format speedscope": ("--device GPU",),
-    CONV: ("--padding valid", "--strides 2", "--dilations 2", "--dtype float16", "--tf 1.10", "--threads 4", "--device gpu", "--onednn", "--json"),
+    CONV: (
+        "--padding valid",
+        "--strides 2",
+        "--dilations 2",
+        "--dtype float16",
+        "--tf 1.10",
+        "--threads 4",
+        "--device gpu",
+        "--onednn",
+        "--json",
+    ),
 }
 CASES = [(command, option) for command, options in OPTIONS.items() for option in options]
 
 
-@pytest.mark.parametrize(("command", "option"), CASES, ids=[f"{command.split()[0]} {option.split()[0]}" for command, option in CASES])
-def test_an_option_has_an_effect(command: str, option: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+@pytest.mark.parametrize(
+    ("command", "option"),
+    CASES,
+    ids=[f"{command.split()[0]} {option.split()[0]}" for command, option in CASES],
+)
+def test_an_option_has_an_effect(
+    command: str, option: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     main(command.split())
     without = capfdbinary.readouterr()
     main([*command.split(), *option.split()])
     assert capfdbinary.readouterr() != without
 
 
-@pytest.mark.parametrize("words", ["fit x --by kind", "fit x --top 2", "layout x --by kind", "layout x --all", "diff x y --by kind", f"{CONV} --top 2"])
-def test_an_option_that_would_do_nothing_is_not_offered(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit x --by kind",
+        "fit x --top 2",
+        "layout x --by kind",
+        "layout x --all",
+        "diff x y --by kind",
+        f"{CONV} --top 2",
+    ],
+)
+def test_an_option_that_would_do_nothing_is_not_offered(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words.split()) == 2
     assert "unrecognized arguments" in capsys.readouterr().err
 

@@ -19,7 +19,12 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.units import human
 
 FOLDERS = ("run_metadata", "xspace", "chrome_trace", "memory_profile", "tfprof", "log_memory")
-TRACES = sorted(path for folder in FOLDERS for path in (SAMPLES / folder).iterdir() if not path.name.endswith(".truth.json"))
+TRACES = sorted(
+    path
+    for folder in FOLDERS
+    for path in (SAMPLES / folder).iterdir()
+    if not path.name.endswith(".truth.json")
+)
 LENET = "sample_traces/run_metadata/1.15-lenet.pb"
 
 
@@ -28,7 +33,9 @@ def stem(trace: Path) -> str:
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: f"{path.parent.name}-{stem(path)}")
-def test_profile_reads_well(trace: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_profile_reads_well(
+    trace: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     status = main(["profile", str(trace.relative_to(SAMPLES.parent))])
     page = capsys.readouterr().out
     assert status == (1 if "No memory figures" in page else 0)
@@ -52,7 +59,9 @@ def test_the_table_as_csv(tmp_path: Path) -> None:
     assert {row["layer"] for row in rows} >= {"conv1", "conv2", "fc1"}
 
 
-@pytest.mark.parametrize("arguments", [["--at", "yesterday"], ["--at", "1.2.3ms"], ["--csv", "/no/such/folder/x.csv"]])
+@pytest.mark.parametrize(
+    "arguments", [["--at", "yesterday"], ["--at", "1.2.3ms"], ["--csv", "/no/such/folder/x.csv"]]
+)
 def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", LENET, *arguments]) == 2
     complaint = capsys.readouterr().err
@@ -74,14 +83,22 @@ def test_another_moment_is_not_called_the_peak(capsys: pytest.CaptureFixture[str
     assert f"peak {human(peak)} at " in page
 
 
-@pytest.mark.parametrize(("at", "sentence"), [("500s", "500s is after the end of the step"), ("conv1/Rel", "did you mean conv1/Relu")])
+@pytest.mark.parametrize(
+    ("at", "sentence"),
+    [("500s", "500s is after the end of the step"), ("conv1/Rel", "did you mean conv1/Relu")],
+)
 def test_a_moment_that_does_not_exist(at: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", LENET, "--at", at]) == 2
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["run_metadata/1.15-unet.pb.gz", "xspace/2.11-function.xplane.pb", "run_metadata/1.15-while-rnn.pb.gz"])
-def test_the_model_fits_the_page_and_shows_no_empty_column(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["run_metadata/1.15-unet.pb.gz", "xspace/2.11-function.xplane.pb", "run_metadata/1.15-while-rnn.pb.gz"],
+)
+def test_the_model_fits_the_page_and_shows_no_empty_column(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["profile", str(SAMPLES / name)]) == 0
     table = capsys.readouterr().out.partition("THE MODEL\n")[2].partition("\n\n")[0].splitlines()
     assert table and all(len(line) <= 80 for line in table)
@@ -91,5 +108,8 @@ def test_the_model_fits_the_page_and_shows_no_empty_column(name: str, capsys: py
 def test_what_a_tensor_array_hands_out_is_no_weight() -> None:
     """A slice of an array has no record of its birth; it is not a variable of 2,048 parameters for that."""
     names = ["rnn/while/TensorArrayReadV3", "rnn/lstm_cell/kernel/read"]
-    shown = replace(timeline(baseline_mib=1), standing=AllocationTable.of([replace(row(name, 0.01, 0, None), purpose=None) for name in names]))
+    shown = replace(
+        timeline(baseline_mib=1),
+        standing=AllocationTable.of([replace(row(name, 0.01, 0, None), purpose=None) for name in names]),
+    )
     assert [owner.kind for _, owner in standing_of(shown, None)] == [Kind.LOOP_STACK, Kind.PARAMETER]

@@ -17,13 +17,21 @@ from tfmemlens.cli.main import main
 from tfmemlens.renderers import html
 
 FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace")
-INPUTS = sorted(path for folder in FOLDERS for path in (SAMPLES / folder).glob("*") if path.suffix in (".txt", ".gz", ".pb"))
+INPUTS = sorted(
+    path
+    for folder in FOLDERS
+    for path in (SAMPLES / folder).glob("*")
+    if path.suffix in (".txt", ".gz", ".pb")
+)
 LENET = "sample_traces/run_metadata/1.15-lenet.pb"
 
 
 def figures(page: str) -> list[dict[str, Any]]:
     """What the browser will unpack, a document for each tab."""
-    return [json.loads(gzip.decompress(base64.b64decode(found))) for found in re.findall(r'<script type="application/json">([^<]*)</script>', page)]
+    return [
+        json.loads(gzip.decompress(base64.b64decode(found)))
+        for found in re.findall(r'<script type="application/json">([^<]*)</script>', page)
+    ]
 
 
 def column(packed: Any) -> list[int]:
@@ -46,7 +54,9 @@ def test_every_sample_becomes_a_page(sample: Path) -> None:
     report = page.tabs[0].report
     assert report.findings or report.case.moments or "No memory figures" in text
     (found,) = figures(text)
-    for moment, ledger, packed in zip(report.case.moments, page.tabs[0].ledgers, found["moments"], strict=True):
+    for moment, ledger, packed in zip(
+        report.case.moments, page.tabs[0].ledgers, found["moments"], strict=True
+    ):
         sizes, counts = column(packed["rows"]["size"]), column(packed["rows"]["count"])
         birth, life = column(packed["rows"]["birth"]), column(packed["rows"]["life"])
         shown = packed.get("peak", -1)
@@ -59,7 +69,10 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     assert main(["report", LENET, "-o", str(target)]) == 0
     text = target.read_text(encoding="utf-8")
-    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?!["'#]|data:,)""", re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL))
+    assert not re.search(
+        r"""(?:src|href)\s*=\s*["']?(?!["'#]|data:,)""",
+        re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL),
+    )
     assert "@import" not in text
     assert "url(" not in text
 
@@ -74,11 +87,15 @@ def test_several_inputs_are_tabs(tmp_path: Path) -> None:
     text = target.read_text(encoding="utf-8")
     assert len(figures(text)) == 2
     assert text.count('role="tab"') >= 2
-    assert main(["report", LENET, "sample_traces/oom_log/1.15-im2col.txt", "--together", "-o", str(target)]) == 0
+    assert (
+        main(["report", LENET, "sample_traces/oom_log/1.15-im2col.txt", "--together", "-o", str(target)]) == 0
+    )
     assert len(figures(target.read_text(encoding="utf-8"))) == 1
 
 
-@pytest.mark.parametrize("arguments", [["no-such-file.pb", "-o", "x.html"], [LENET, "-o", "/no/such/folder/x.html"]])
+@pytest.mark.parametrize(
+    "arguments", [["no-such-file.pb", "-o", "x.html"], [LENET, "-o", "/no/such/folder/x.html"]]
+)
 def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", *arguments]) == 2
     assert "hint: " in capsys.readouterr().err

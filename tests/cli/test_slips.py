@@ -1,4 +1,6 @@
-"""Slips of the finger: commands, numbers, sizes, shapes and files that are not what was meant each get a sentence and a hint."""
+"""Slips of the finger: commands, numbers, sizes, shapes and files that are not what was meant each get a
+sentence and a hint.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,13 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["explain", LOG, "--limit", "11"], "write 11GiB or 11MiB"),
         (["explain", LOG, "--input-shape", "2xax4"], "not a shape: '2xax4'"),
         (["explain", LOG, "--by", "layr"], "did you mean layer?"),
-        (["plot", STEP], "the following arguments are required: -o/--output\n  hint: `tfmemlens plot --help` shows all options"),
+        (
+            ["plot", STEP],
+            (
+                "the following arguments are required: -o/--output\n  hint: `tfmemlens plot --help` shows all"
+                " options"
+            ),
+        ),
         (["diff", STEP, STEP, "--fail-above", "5"], "write --fail-above 5% or --fail-above 64MiB"),
         (["profile", MODEL], "`tfmemlens estimate sample_models/files-2.21/small.keras` predicts a step"),
         (["layout", MODEL], "GraphDef, MetaGraphDef"),
@@ -52,7 +60,9 @@ def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("command", ["plot", "export", "report", "layout", "estimate"])
-def test_descriptions_fit_the_terminal(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descriptions_fit_the_terminal(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -68,14 +78,19 @@ def test_a_page_without_figures_says_so(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_device_that_is_not_there_is_told_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", STEP, "--device", "GPU:7"]) == 1
-    assert "no device's name contains 'GPU:7'; the trace has /job:localhost" in " ".join(capsys.readouterr().out.split())
+    assert "no device's name contains 'GPU:7'; the trace has /job:localhost" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_a_curve_keeps_its_heights_in_ascii() -> None:
     assert len(set(" ▁▂▃▄▅▆▇█".translate(UNICODE_TO_ASCII))) == 9
 
 
-@pytest.mark.parametrize(("text", "size"), [("11G", 11 << 30), ("11gb", 11 << 30), ("512MiB", 512 * MIB), ("11B", 11), ("1048576", MIB), ("0", 0)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("11G", 11 << 30), ("11gb", 11 << 30), ("512MiB", 512 * MIB), ("11B", 11), ("1048576", MIB), ("0", 0)],
+)
 def test_limits_as_people_type_them(text: str, size: int) -> None:
     assert parse_limit(text) == size
 

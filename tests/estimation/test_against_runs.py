@@ -1,7 +1,7 @@
 """Predicted peaks against those that real TensorFlow measured (sample_models/peaks-*.json.gz).
 
-Steps of one run differ by up to 40 %, since ops that overlap differ; with one executor thread they hardly do. Bounds are a little above what
-scripts/benchmarks/estimate.py prints for all runs.
+Steps of one run differ by up to 40 %, since ops that overlap differ; with one executor thread they hardly do.
+Bounds are a little above what scripts/benchmarks/estimate.py prints for all runs.
 """
 
 from __future__ import annotations
@@ -29,14 +29,21 @@ def errors(version: str, mode: str) -> list[float]:
     for key, run in told["runs"].items():
         name, batch, optimizer, how = key.split("/")
         if how == mode and name in QUICK:
-            settings = StepSettings(int(batch), optimizer, training=how != "inference", workers=1 if how.endswith("-1") else 4)
-            predicted = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.peak_bytes
+            settings = StepSettings(
+                int(batch), optimizer, training=how != "inference", workers=1 if how.endswith("-1") else 4
+            )
+            predicted = predict(
+                network_of(json.loads(told["models"][name]), name), settings
+            ).timeline.peak_bytes
             found.append(abs(predicted / statistics.median(run["peaks"]) - 1))
     return found
 
 
 @pytest.mark.parametrize("version", ["2.11", "2.21"])
-@pytest.mark.parametrize(("mode", "median", "ninety"), [("inference", 0.01, 0.12), ("training-1", 0.06, 0.16), ("training", 0.06, 0.20)])
+@pytest.mark.parametrize(
+    ("mode", "median", "ninety"),
+    [("inference", 0.01, 0.12), ("training-1", 0.06, 0.16), ("training", 0.06, 0.20)],
+)
 def test_predictions_are_near(version: str, mode: str, median: float, ninety: float) -> None:
     found = sorted(errors(version, mode))
     assert len(found) >= 15
@@ -50,7 +57,13 @@ def test_predictions_are_near(version: str, mode: str, median: float, ninety: fl
         ("2.11", "text", 64, "adam", "inference"),  # the pool's first regions decide whether a chunk is split
         ("2.21", "text", 64, "adam", "inference"),
         ("2.11", "text", 64, "momentum", "training-1"),  # Keras 2 updates the rows of a table, and copies it
-        ("2.21", "encoder", 16, "adam", "inference"),  # Keras 3's attention turns the scores where weights are dropped
+        (
+            "2.21",
+            "encoder",
+            16,
+            "adam",
+            "inference",
+        ),  # Keras 3's attention turns the scores where weights are dropped
         ("2.21", "encoder", 16, "adam", "training-1"),
         ("2.11", "lstm", 32, "adam", "training-1"),  # 32 gradients of the weights wait to be summed
         ("2.21", "gru", 32, "adam", "training-1"),  # two transpositions fall away
@@ -61,11 +74,18 @@ def test_predictions_are_near(version: str, mode: str, median: float, ninety: fl
         ("2.21", "densenet", 8, "adam", "training-1"),  # gradients of concatenations, last part first
     ],
 )
-def test_what_profiles_showed_is_there(version: str, name: str, batch: int, optimizer: str, mode: str) -> None:
+def test_what_profiles_showed_is_there(
+    version: str, name: str, batch: int, optimizer: str, mode: str
+) -> None:
     told = gzipped(f"peaks-{version}.json.gz")
-    settings = StepSettings(batch, optimizer, training=mode != "inference", workers=1 if mode.endswith("-1") else 4)
+    settings = StepSettings(
+        batch, optimizer, training=mode != "inference", workers=1 if mode.endswith("-1") else 4
+    )
     predicted = predict(network_of(json.loads(told["models"][name]), name), settings).timeline.peak_bytes
-    assert abs(predicted / statistics.median(told["runs"][f"{name}/{batch}/{optimizer}/{mode}"]["peaks"]) - 1) < 0.05
+    assert (
+        abs(predicted / statistics.median(told["runs"][f"{name}/{batch}/{optimizer}/{mode}"]["peaks"]) - 1)
+        < 0.05
+    )
 
 
 @pytest.mark.parametrize("version", ["2.11", "2.21"])
@@ -79,6 +99,8 @@ def test_weights_and_slots_stand_as_measured(version: str) -> None:
             compared += 1
             settings = StepSettings(int(batch), optimizer, training=False)
             found = predict(network_of(json.loads(told["models"][name]), name), settings)
-            stands = found.timeline.baseline_bytes - sum(value.bytes for value in found.step.inputs)  # a batch comes with each call
+            stands = found.timeline.baseline_bytes - sum(
+                value.bytes for value in found.step.inputs
+            )  # a batch comes with each call
             assert abs(stands / run["before"] - 1) < 0.1, key
     assert compared >= 3

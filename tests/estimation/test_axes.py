@@ -38,8 +38,12 @@ def grouped(sides: list[int], cuts: list[bool]) -> tuple[int, ...]:
 
 
 @given(SIDES, CUTS, CUTS)
-def test_a_reshape_grows_where_its_input_grows(sides: list[int], before: list[bool], after: list[bool]) -> None:
-    """Two groupings of the same sides behind a leading batch: just one dimension of each doubles with the batch, and the products agree."""
+def test_a_reshape_grows_where_its_input_grows(
+    sides: list[int], before: list[bool], after: list[bool]
+) -> None:
+    """Two groupings of the same sides behind a leading batch: just one dimension of each doubles with the
+    batch, and the products agree.
+    """
     batch = 7
     source, target = grouped([batch, *sides], [True, *before]), grouped([batch, *sides], after)
     marks = reshaped(source, target, batch)
@@ -61,5 +65,9 @@ def test_a_feed_of_a_fixed_size_is_no_weight() -> None:
     """Where an edge is missing, shapes tell: that of a variable stays, that of a feed grows."""
     shape = (int(MIB / 4),)
     for op, scale in (("Placeholder", Scale.BATCH), ("VarHandleOp", Scale.FIXED)):
-        found = laws_of(timeline(row("elsewhere/Relu", 1, 0, 1)), Graph({"x": Node("x", op, attributes={"shape": shape})}), shape[0])
+        found = laws_of(
+            timeline(row("elsewhere/Relu", 1, 0, 1)),
+            Graph({"x": Node("x", op, attributes={"shape": shape})}),
+            shape[0],
+        )
         assert [law.scale for law in found] == [scale]

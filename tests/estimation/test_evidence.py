@@ -56,12 +56,16 @@ def test_the_readme_counts_the_fits_that_were_right() -> None:
 
 
 def test_a_failure_bounds_the_batch_from_above() -> None:
-    bounds = [(bound, each["real"]) for each in FITS for bound in each["bounds"].values() if bound is not None]
+    bounds = [
+        (bound, each["real"]) for each in FITS for bound in each["bounds"].values() if bound is not None
+    ]
     assert all(bound >= real for bound, real in bounds)
     assert f"in all {len(bounds)} failures" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_without_tensorflow_the_recorder_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_tensorflow_the_recorder_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = tmp_path / "model.json"
     model.write_text("{}")
     assert main(["estimate", str(model), "--tensorflow", "--python", str(tmp_path / "no-python")]) == 2

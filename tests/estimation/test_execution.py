@@ -48,7 +48,9 @@ def test_an_update_copies_while_somebody_still_reads() -> None:
 
 
 def test_an_idle_thread_needs_time_to_take_an_op() -> None:
-    """Of two readers one waits in its thread's queue: it is taken from there only if that thread is busy for long."""
+    """Of two readers one waits in its thread's queue: it is taken from there only if that thread is busy for
+    long.
+    """
 
     def apart(work: float) -> bool:
         tape = Tape()
@@ -81,28 +83,51 @@ def test_what_nobody_reads_is_not_made() -> None:
     variable = tape.source("w", (), "float32", Kind.PARAMETER)
     tape.consume("AssignSubVariableOp", [variable, tape.op("Sum", [kept], ())], updates=variable)
     tape.prune([kept])
-    assert [op.op for op in tape.ops if op.writes or op.reads] == ["Conv2D", "Relu", "Sum", "AssignSubVariableOp"]
+    assert [op.op for op in tape.ops if op.writes or op.reads] == [
+        "Conv2D",
+        "Relu",
+        "Sum",
+        "AssignSubVariableOp",
+    ]
 
 
-@given(st.sampled_from(NAMES), st.integers(1, 9), st.sampled_from(["sgd", "momentum", "adam", "rmsprop"]), st.integers(1, 5))
+@given(
+    st.sampled_from(NAMES),
+    st.integers(1, 9),
+    st.sampled_from(["sgd", "momentum", "adam", "rmsprop"]),
+    st.integers(1, 5),
+)
 @settings(max_examples=40, deadline=None)
 def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) -> None:
-    """Chunks at the peak add up to it, nothing is lost, and weights and slots stand before the step as after it."""
-    found = predict(network_of(small("2.21")[name]["json"], name), StepSettings(batch, optimizer, workers=workers))
+    """Chunks at the peak add up to it, nothing is lost, and weights and slots stand before the step as after
+    it.
+    """
+    found = predict(
+        network_of(small("2.21")[name]["json"], name), StepSettings(batch, optimizer, workers=workers)
+    )
     timeline = found.timeline
     assert timeline.peak_bytes >= timeline.baseline_bytes > 0
     alive = sum(timeline.table.size_bytes[row] for row in timeline.alive_after(timeline.peak_index))
     assert alive + timeline.baseline_bytes == timeline.peak_bytes
     assert timeline.standing.total_bytes == timeline.baseline_bytes
-    assert all(size >= (asked or 0) for size, asked in zip(timeline.table.size_bytes, timeline.table.requested_bytes, strict=True))
-    assert all(end is None or end >= (start or 0) for start, end in zip(timeline.table.start_micros, timeline.table.end_micros, strict=True))
+    assert all(
+        size >= (asked or 0)
+        for size, asked in zip(timeline.table.size_bytes, timeline.table.requested_bytes, strict=True)
+    )
+    assert all(
+        end is None or end >= (start or 0)
+        for start, end in zip(timeline.table.start_micros, timeline.table.end_micros, strict=True)
+    )
 
 
 @given(st.sampled_from(["lenet", "transformer", "nested", "ones", "norms"]), st.integers(1, 6))
 @settings(max_examples=20, deadline=None)
 def test_a_much_larger_batch_needs_more(name: str, batch: int) -> None:
     network = network_of(small("2.21")[name]["json"], name)
-    few, many = (predict(network, StepSettings(size, "sgd", training=False)).timeline.peak_bytes for size in (batch, 8 * batch))
+    few, many = (
+        predict(network, StepSettings(size, "sgd", training=False)).timeline.peak_bytes
+        for size in (batch, 8 * batch)
+    )
     assert many > few
 
 
@@ -117,7 +142,15 @@ def test_labels_of_a_vocabulary_are_numbers() -> None:
     """Logits of 32,000 words are no regression: labels of their shape would double what the loss needs."""
     document = {
         "class_name": "Sequential",
-        "config": {"name": "lm", "layers": [{"class_name": "Dense", "config": {"name": "logits", "units": 32000, "batch_input_shape": [None, 16, 8]}}]},
+        "config": {
+            "name": "lm",
+            "layers": [
+                {
+                    "class_name": "Dense",
+                    "config": {"name": "logits", "units": 32000, "batch_input_shape": [None, 16, 8]},
+                }
+            ],
+        },
     }
     found = predict(network_of(document, "lm"), StepSettings(4, "sgd"))
     assert [value.dtype for value in found.step.inputs] == ["float32", "int32"]

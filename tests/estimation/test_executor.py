@@ -11,7 +11,13 @@ from tfmemlens.model.tensor import Constant
 
 def ran(*nodes: Node, fetches: tuple[str, ...]) -> list[str]:
     """The names of the nodes in the order in which they ran, without constants and feeds."""
-    executor = Executor(Graph({node.name: node for node in nodes}), Memory(Pool()), fetches, lambda _: [Token((4,), "float32")], {})
+    executor = Executor(
+        Graph({node.name: node for node in nodes}),
+        Memory(Pool()),
+        fetches,
+        lambda _: [Token((4,), "float32")],
+        {},
+    )
     executor.step()
     return [name for name in executor.order if name not in ("x", "pred")]
 
@@ -29,12 +35,26 @@ FEED, SPLIT = Node("x", "Placeholder"), Node("split", "Switch", ("x", "pred"), a
 
 def test_of_several_expensive_nodes_the_last_goes_on() -> None:
     """It stays in the thread, and the others wait in a queue, newest first."""
-    assert ran(FEED, Node("same", "Identity", ("x",)), *(exp(name, "same") for name in "abc"), fetches=("a", "b", "c")) == ["same", "c", "b", "a"]
+    assert ran(
+        FEED,
+        Node("same", "Identity", ("x",)),
+        *(exp(name, "same") for name in "abc"),
+        fetches=("a", "b", "c"),
+    ) == ["same", "c", "b", "a"]
 
 
 def test_a_branch_that_is_not_taken_is_worked_off_at_once() -> None:
     """Its nodes cost nothing, whatever their kernels would."""
     for taken, live, dead in ((0, "split", "split:1"), (1, "split:1", "split")):
         joined = Node("joined", "Merge", ("b", "a"), attributes={"T": "float32", "N": 2})
-        order = ran(FEED, number("pred", taken), SPLIT, exp("a", live), exp("b", dead), exp("c", live), joined, fetches=("joined", "c"))
+        order = ran(
+            FEED,
+            number("pred", taken),
+            SPLIT,
+            exp("a", live),
+            exp("b", dead),
+            exp("c", live),
+            joined,
+            fetches=("joined", "c"),
+        )
         assert order == ["split", "b", "c", "a", "joined"]

@@ -39,21 +39,31 @@ def pairs() -> Iterator[tuple[str, str]]:
     """Every two steps of one net at different batches."""
     stems = sorted(path.name.removesuffix(".truth.json") for path in STEPS.glob("*.truth.json"))
     for one in stems:
-        yield from ((one, other) for other in stems if other != one and other.rpartition("-")[0] == one.rpartition("-")[0])
+        yield from (
+            (one, other)
+            for other in stems
+            if other != one and other.rpartition("-")[0] == one.rpartition("-")[0]
+        )
 
 
-@pytest.mark.parametrize("stem", sorted(path.name.removesuffix(".truth.json") for path in STEPS.glob("*.truth.json")))
+@pytest.mark.parametrize(
+    "stem", sorted(path.name.removesuffix(".truth.json") for path in STEPS.glob("*.truth.json"))
+)
 def test_the_batch_is_found_and_the_step_replayed(stem: str) -> None:
     known = known_of(pipeline.timelines(STEPS / f"{stem}.pb.gz", Hints(types=True)), Hints())
     assert known.step.batch == truth(stem)["batch"]
-    assert known.step.peak_bytes(known.step.batch) == pytest.approx(truth(stem)["max_in_use_bytes"], rel=0.02, abs=100_000)
+    assert known.step.peak_bytes(known.step.batch) == pytest.approx(
+        truth(stem)["max_in_use_bytes"], rel=0.02, abs=100_000
+    )
 
 
 @pytest.mark.parametrize(("one", "other"), list(pairs()))
 def test_the_peak_at_another_batch(one: str, other: str) -> None:
     known = known_of(pipeline.timelines(STEPS / f"{one}.pb.gz", Hints(types=True)), Hints())
     predicted = known.step.peak_bytes(truth(other)["batch"])
-    few_tensors = "attention" in one  # three score matrices are all of it: one chunk that was not split is a third
+    few_tensors = (
+        "attention" in one
+    )  # three score matrices are all of it: one chunk that was not split is a third
     assert predicted == pytest.approx(truth(other)["max_in_use_bytes"], rel=0.35 if few_tensors else 0.12)
 
 
@@ -61,7 +71,9 @@ def test_most_predictions_are_much_nearer() -> None:
     errors = []
     for one, other in pairs():
         known = known_of(pipeline.timelines(STEPS / f"{one}.pb.gz", Hints(types=True)), Hints())
-        errors.append(abs(known.step.peak_bytes(truth(other)["batch"]) / truth(other)["max_in_use_bytes"] - 1))
+        errors.append(
+            abs(known.step.peak_bytes(truth(other)["batch"]) / truth(other)["max_in_use_bytes"] - 1)
+        )
     errors.sort()
     assert errors[len(errors) // 2] < 0.01
     assert errors[int(0.8 * len(errors))] < 0.05
@@ -85,12 +97,16 @@ def test_what_scales_and_what_does_not(with_graph: bool) -> None:
     assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropInput output"] is Scale.BATCH
     assert found["gradients/fc1/MatMul_grad/MatMul_1 output"] is Scale.FIXED  # a weight's gradient
     assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropFilter output"] is Scale.FIXED
-    assert found["gradients/conv2/Conv2D_grad/Conv2DBackpropFilter temp"] is Scale.FIXED  # patches: as many images as fill 30 MiB
+    assert (
+        found["gradients/conv2/Conv2D_grad/Conv2DBackpropFilter temp"] is Scale.FIXED
+    )  # patches: as many images as fill 30 MiB
     assert found["Mean output"] is Scale.FIXED
 
 
 def test_a_weight_whose_first_dimension_is_the_batch() -> None:
-    """while_rnn has kernels of [128, 128] and batches of 64: with batch 128 only the graph can tell them apart."""
+    """while_rnn has kernels of [128, 128] and batches of 64: with batch 128 only the graph can tell them
+    apart.
+    """
     found = laws("1.15-while-rnn-b64")
     assert found["rnn/while/cell/MatMul output"] is Scale.BATCH
     assert found["gradients/rnn/while/cell/MatMul_grad/MatMul_1 output"] is Scale.FIXED
@@ -112,12 +128,17 @@ def test_without_partition_graphs_the_labels_make_one() -> None:
      ("oom-without-names", ["sample_traces/oom_log/2.11-unet-hint.txt", "--batch", "2"]), ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
      ("graph", ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "Adam", "--batch", "2", "--limit", "1GiB"])],
 )  # fmt: skip
-def test_fit_reads_well(name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_reads_well(
+    name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fit", *arguments]) == 0
     golden(f"fit/{name}.txt", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("source", [UNET, "sample_traces/xspace/2.21-function.xplane.pb", "sample_traces/oom_log/2.21-unet-report.txt"])
+@pytest.mark.parametrize(
+    "source",
+    [UNET, "sample_traces/xspace/2.21-function.xplane.pb", "sample_traces/oom_log/2.21-unet-report.txt"],
+)
 def test_the_json_keeps_its_contract(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", source, "--batch", "4", "--limit", "2GiB", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -140,7 +161,10 @@ def test_remedies_save_what_they_say() -> None:
     by_slug = {each.slug: each for each in fit.remedies}
     half = by_slug["mixed-precision"]
     assert 0.3 * fit.peak_bytes < half.saves_bytes < 0.5 * fit.peak_bytes
-    assert half.largest_batch is not None and 1.7 * fit.largest_batch < half.largest_batch < 2.3 * fit.largest_batch
+    assert (
+        half.largest_batch is not None
+        and 1.7 * fit.largest_batch < half.largest_batch < 2.3 * fit.largest_batch
+    )
     assert by_slug["smaller-input"].largest_batch is not None
     assert 3.5 * fit.largest_batch < by_slug["smaller-input"].largest_batch
     assert all(each.largest_batch is None or each.largest_batch >= fit.largest_batch for each in fit.remedies)
@@ -158,7 +182,9 @@ def test_recomputing_frees_and_makes_every_dropped_tensor_again() -> None:
 
 
 def test_each_step_of_an_event_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "sample_traces/tfevents/1.15-tagged-steps.tfevents", "--tag", "step001", "--json"]) == 0
+    assert (
+        main(["fit", "sample_traces/tfevents/1.15-tagged-steps.tfevents", "--tag", "step001", "--json"]) == 0
+    )
     assert json.loads(capsys.readouterr().out)["fit"]["batch"] == 128
 
 
@@ -178,12 +204,20 @@ def test_the_batch_must_be_positive() -> None:
         fit_report([UNET], Hints(batch=-3))
 
 
-NAMELESS = ["2.11-unet-hint", "2.21-lenet-keras", "1.15-dynamic-lstm", "1.15-while-rnn-gradient", "2.4-unet-report"]
+NAMELESS = [
+    "2.11-unet-hint",
+    "2.21-lenet-keras",
+    "1.15-dynamic-lstm",
+    "1.15-while-rnn-gradient",
+    "2.4-unet-report",
+]
 
 
 @pytest.mark.parametrize("name", NAMELESS)
 def test_a_failure_bounds_the_batch_from_above_and_never_forbids_what_may_fit(name: str) -> None:
-    """What has no name may be weights or may grow with the batch: no list of a failure proves that one sample does not fit."""
+    """What has no name may be weights or may grow with the batch: no list of a failure proves that one sample
+    does not fit.
+    """
     fit = fit_report([f"sample_traces/oom_log/{name}.txt"], Hints(batch=16)).fit
     assert fit and fit.certainty is Certainty.BOUND
     assert fit.largest_batch is not None and 0 < fit.largest_batch < 16

@@ -50,10 +50,18 @@ def test_weights_and_slots_are_exact(graph: Path) -> None:
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name.removesuffix(".meta.gz"))
 def test_each_steps_memory_comes_back(graph: Path) -> None:
     facts = truth(graph)
-    steps = (5, 7)  # by then kernels that are quick in loops count as cheap, and the order does not change any more
-    short, long = (of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0, steps=count) for count in steps)
+    steps = (
+        5,
+        7,
+    )  # by then kernels that are quick in loops count as cheap, and the order does not change any more
+    short, long = (
+        of_graph(read_graph(graph), facts["fetches"], facts["batch"], variant=0, steps=count)
+        for count in steps
+    )
     assert short.baseline_bytes == long.baseline_bytes
-    assert short.peak_bytes == pytest.approx(long.peak_bytes, rel=0.001)  # in a long loop kernels count as cheap after a while, and their order changes
+    assert short.peak_bytes == pytest.approx(
+        long.peak_bytes, rel=0.001
+    )  # in a long loop kernels count as cheap after a while, and their order changes
 
 
 def test_the_train_op_is_found() -> None:
@@ -109,7 +117,9 @@ def test_an_open_batch_must_be_given() -> None:
 
 
 def test_an_input_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["estimate", UNET, "--fetch", "Adam", "--batch", "2", "--input-shape", "picture=96x96x9"]) == 2
+    assert (
+        main(["estimate", UNET, "--fetch", "Adam", "--batch", "2", "--input-shape", "picture=96x96x9"]) == 2
+    )
     assert "frames" in capsys.readouterr().err
 
 
@@ -143,22 +153,37 @@ def test_a_loop_runs_as_often_as_its_condition_says(iterations: int) -> None:
     timeline = of_graph(loop(iterations), ["exit_x"], variant=0)
     products = [row for row in timeline.table if row.node == "product"]
     assert len(products) == iterations
-    assert timeline.peak_bytes - timeline.baseline_bytes <= 2 * 256 * 256 * 4 + 64 * 256  # one iteration's input and output at a time
+    assert (
+        timeline.peak_bytes - timeline.baseline_bytes <= 2 * 256 * 256 * 4 + 64 * 256
+    )  # one iteration's input and output at a time
 
 
 def test_inference_of_a_graph_without_updates() -> None:
-    found = pipeline.estimate_graph(UNET, StepSettings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"])
+    found = pipeline.estimate_graph(
+        UNET, StepSettings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"]
+    )
     training = pipeline.estimate_graph(UNET, StepSettings(2), ["Adam"])
     assert found.timelines[0].peak_bytes < training.timelines[0].peak_bytes
 
 
 def largest_of(axis: int, rank: int) -> Graph:
-    """The gradient of Max over one axis, as TensorFlow 1.15 writes it: the kept shape is stitched together from numbers."""
+    """The gradient of Max over one axis, as TensorFlow 1.15 writes it: the kept shape is stitched together
+    from numbers.
+    """
     whole = {"T": "int32"}
-    numbers = {"axis": ((), (axis,)), "rank": ((), (rank,)), "zero": ((), (0,)), "one": ((), (1,)), "nothing": ((0,), ())}
+    numbers = {
+        "axis": ((), (axis,)),
+        "rank": ((), (rank,)),
+        "zero": ((), (0,)),
+        "one": ((), (1,)),
+        "nothing": ((0,), ()),
+    }
     nodes = [
         Node("x", "Placeholder", (), attributes={"shape": (None, 20, 32)[:rank], "dtype": "float32"}),
-        *(Node(name, "Const", (), attributes={"value": Constant(shape, "int32", values)}) for name, (shape, values) in numbers.items()),
+        *(
+            Node(name, "Const", (), attributes={"value": Constant(shape, "int32", values)})
+            for name, (shape, values) in numbers.items()
+        ),
         Node("max", "Max", ("x", "axis"), attributes={"T": "float32"}),
         Node("shape", "Shape", ("x",), attributes={"out_type": "int32"}),
         Node("add", "AddV2", ("axis", "rank"), attributes=whole),

@@ -1,4 +1,6 @@
-"""Graphs that TensorFlow made and never ran: recorded from Keras models, and a concrete function; against real runs of them."""
+"""Graphs that TensorFlow made and never ran: recorded from Keras models, and a concrete function; against
+real runs of them.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,30 @@ DECODER = RECORDED / "2.21-concrete-decoder.meta.gz"
 @pytest.mark.parametrize("name", ["2.11-lstm", "2.21-lenet"])
 def test_the_peak_of_a_recorded_graph(name: str) -> None:
     facts = TRUTH[name]
-    timeline = of_graph(read_graph(RECORDED / f"{name}.pb.gz"), facts["fetches"], facts["batch"], optimized=True, held_inputs=True)
+    timeline = of_graph(
+        read_graph(RECORDED / f"{name}.pb.gz"),
+        facts["fetches"],
+        facts["batch"],
+        optimized=True,
+        held_inputs=True,
+    )
     assert 0.94 * min(facts["peaks"]) <= timeline.peak_bytes <= 1.06 * max(facts["peaks"])
 
 
 def test_weights_and_slots_of_a_recorded_graph() -> None:
     facts = TRUTH["2.11-lstm"]
-    timeline = of_graph(read_graph(RECORDED / "2.11-lstm.pb.gz"), facts["fetches"], facts["batch"], optimized=True, held_inputs=True)
-    held = sum(row.requested_bytes or 0 for row in timeline.standing if row.op == "VarHandleOp" and row.dtype == "float32")
+    timeline = of_graph(
+        read_graph(RECORDED / "2.11-lstm.pb.gz"),
+        facts["fetches"],
+        facts["batch"],
+        optimized=True,
+        held_inputs=True,
+    )
+    held = sum(
+        row.requested_bytes or 0
+        for row in timeline.standing
+        if row.op == "VarHandleOp" and row.dtype == "float32"
+    )
     assert 0 <= held - 3 * 4 * facts["parameters"] <= 64  # Adam's scalars beside weights and two slots each
 
 

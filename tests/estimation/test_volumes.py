@@ -1,4 +1,6 @@
-"""What Conv3D's buffers tell of the L3 cache, against every run of the saved table; constants and branches that grow with the batch."""
+"""What Conv3D's buffers tell of the L3 cache, against every run of the saved table; constants and branches
+that grow with the batch.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ SAMPLE = SAMPLES / "run_metadata" / "1.15-conv3d.pb"
 
 
 def gradient(line: dict[str, Any]) -> Gradient:
-    spec = importlib.util.spec_from_file_location("convolution_benchmark", ROOT / "scripts" / "benchmarks" / "convolution.py")
+    spec = importlib.util.spec_from_file_location(
+        "convolution_benchmark", ROOT / "scripts" / "benchmarks" / "convolution.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return Gradient(module.convolution_of(line), line["part"] == "input")
 
 
-@pytest.mark.parametrize("line", GRADIENTS, ids=lambda line: f"{line['tf']}-{line['part']}-{line['input']}-{line['kernel']}")
+@pytest.mark.parametrize(
+    "line", GRADIENTS, ids=lambda line: f"{line['tf']}-{line['part']}-{line['input']}-{line['kernel']}"
+)
 def test_the_cache_is_told_and_the_buffer_follows(line: dict[str, Any]) -> None:
     found, l3, measured = gradient(line), int(line["l3_bytes"]), int(line["largest_bytes"])
     if not (found.of_input and found.conv.batch == 1):
@@ -61,8 +67,12 @@ def test_a_step_of_one_volume_leaves_the_cache_open(monkeypatch: pytest.MonkeyPa
 
 
 def test_constants_and_loop_exits_grow_with_the_batch() -> None:
-    """The loop's first state and the constant 2 of the square's gradient are folded: [64,units] stands there before the step."""
-    step = known_of(pipeline.timelines(SAMPLES / "fit" / "1.15-while-rnn-b64.pb.gz", Hints(types=True)), Hints()).step
+    """The loop's first state and the constant 2 of the square's gradient are folded: [64,units] stands there
+    before the step.
+    """
+    step = known_of(
+        pipeline.timelines(SAMPLES / "fit" / "1.15-while-rnn-b64.pb.gz", Hints(types=True)), Hints()
+    ).step
     laws = {row.node: law for row, law in zip(step.timeline.standing, step.standing_laws, strict=True)}
     assert laws["rnn/zeros"].scale is Scale.BATCH
     assert laws["gradients/Square_grad/Mul"].scale is Scale.BATCH

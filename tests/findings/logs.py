@@ -7,32 +7,68 @@ CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 MIB = 1 << 20
 
 
-def oom(shape: str, node: str = "net/conv/Conv2D", *, dtype: str = "float", on: str = GPU, by: str = "GPU_0_bfc", kernel: str = "") -> str:
+def oom(
+    shape: str,
+    node: str = "net/conv/Conv2D",
+    *,
+    dtype: str = "float",
+    on: str = GPU,
+    by: str = "GPU_0_bfc",
+    kernel: str = "",
+) -> str:
     """The sentence of TensorFlow 1.15 to 2.x, with the tag that names the node."""
-    head = f"OP_REQUIRES failed at {kernel}:531 : Resource exhausted: " if kernel else "tensorflow.python.framework.errors_impl.ResourceExhaustedError: "
-    return f"{head}OOM when allocating tensor with shape[{shape}] and type {dtype} on {on} by allocator {by}\n\t [[{{{{node {node}}}}}]]\n"
+    head = (
+        f"OP_REQUIRES failed at {kernel}:531 : Resource exhausted: "
+        if kernel
+        else "tensorflow.python.framework.errors_impl.ResourceExhaustedError: "
+    )
+    return (
+        f"{head}OOM when allocating tensor with shape[{shape}] and type {dtype} on {on} by allocator {by}\n\t"
+        f" [[{{{{node {node}}}}}]]\n"
+    )
 
 
 def report(*rows: str, rest: str = "") -> str:
     """A list of live tensors; each row is `450.14MiB from node`."""
-    lines = [f"Current usage from device: {GPU}, allocator: GPU_0_bfc", *(f"  {row}" for row in rows), *([f"  Remaining {rest}"] if rest else [])]
+    lines = [
+        f"Current usage from device: {GPU}, allocator: GPU_0_bfc",
+        *(f"  {row}" for row in rows),
+        *([f"  Remaining {rest}"] if rest else []),
+    ]
     return "\n".join(["", *lines, ""])
 
 
-def dump(request: int, limit: int, in_use: int, free: tuple[int, ...] = (), *, op: str = "net/conv/Conv2D", pool: int = 0) -> str:
+def dump(
+    request: int,
+    limit: int,
+    in_use: int,
+    free: tuple[int, ...] = (),
+    *,
+    op: str = "net/conv/Conv2D",
+    pool: int = 0,
+) -> str:
     """A dump of TensorFlow 2.4's BFC with one in-use chunk and these free ones; sizes in MiB."""
     pool = pool or in_use + sum(free)
-    chunks = [f"InUse at 7f0000000000 of size {in_use * MIB} next 1", *(f"Free  at 7f1000000000 of size {size * MIB} next 2" for size in free)]
+    chunks = [
+        f"InUse at 7f0000000000 of size {in_use * MIB} next 1",
+        *(f"Free  at 7f1000000000 of size {size * MIB} next 2" for size in free),
+    ]
     return "\n".join(
         [
-            f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {request}.00MiB (rounded to {request * MIB})requested by op {op}",
+            (
+                f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {request}.00MiB (rounded to"
+                f" {request * MIB})requested by op {op}"
+            ),
             "BFCAllocator dump for GPU_0_bfc",
             f"Next region of size {pool * MIB}",
             *chunks,
             "     Summary of in-use Chunks by size: ",
             f"1 Chunks of size {in_use * MIB} totalling {in_use}.00MiB",
             f"Sum Total of in-use chunks: {in_use}.00MiB",
-            f"total_region_allocated_bytes_: {pool * MIB} memory_limit_: {limit * MIB} available bytes: {(limit - pool) * MIB} curr_region_allocation_bytes_: {2 * limit * MIB}",
+            (
+                f"total_region_allocated_bytes_: {pool * MIB} memory_limit_: {limit * MIB} available bytes:"
+                f" {(limit - pool) * MIB} curr_region_allocation_bytes_: {2 * limit * MIB}"
+            ),
             "Stats: ",
             f"Limit:                     {limit * MIB}",
             f"InUse:                     {in_use * MIB}",

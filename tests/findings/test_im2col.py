@@ -1,4 +1,6 @@
-"""What the failing shape of a convolution's gradient tells: kernel, filters, transposed or not, and what a trace beside it makes certain."""
+"""What the failing shape of a convolution's gradient tells: kernel, filters, transposed or not, and what a
+trace beside it makes certain.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tfmemlens.model.finding import Certainty, Finding
 FILTER = "gradients/refine/Conv2D_grad/Conv2DBackpropFilter"
 
 
-def failing(shape: str, node: str = FILTER, kernel: str = "conv_grad_filter_ops.cc", dtype: str = "float") -> Finding:
+def failing(
+    shape: str, node: str = FILTER, kernel: str = "conv_grad_filter_ops.cc", dtype: str = "float"
+) -> Finding:
     report = pipeline.explain(oom(shape, node, on=CPU, by="cpu", kernel=kernel, dtype=dtype) + "\n")
     return next(finding for finding in report.findings if finding.rule == "im2col-buffer")
 
@@ -43,13 +47,22 @@ def test_the_number_of_images_tells_the_filters() -> None:
 
 
 def test_many_images_are_not_promised_to_shrink() -> None:
-    """The kernel fills 30 MiB whatever the image's size, so a quarter of the positions is no quarter of the buffer."""
-    assert not [remedy.text for remedy in failing("374,256,72").remedies if "a quarter" in remedy.text or "channels" in remedy.text]
+    """The kernel fills 30 MiB whatever the image's size, so a quarter of the positions is no quarter of the
+    buffer.
+    """
+    assert not [
+        remedy.text
+        for remedy in failing("374,256,72").remedies
+        if "a quarter" in remedy.text or "channels" in remedy.text
+    ]
 
 
 def test_a_transposed_convolution_is_no_gradient() -> None:
     found = failing("1,16384,1600", "decoder/up_2/conv2d_transpose", "conv_grad_input_ops.cc")
-    assert "of a transposed convolution: 128 x 128 input positions x (5 x 5 kernel x 64 output channels)" in found.headline
+    assert (
+        "of a transposed convolution: 128 x 128 input positions x (5 x 5 kernel x 64 output channels)"
+        in found.headline
+    )
     assert "depth_to_space" in " ".join(remedy.text for remedy in found.remedies)
     assert "transposed" not in failing("1,16384,1600").headline
 
@@ -58,7 +71,9 @@ def test_a_trace_beside_the_failure_makes_the_kernel_certain() -> None:
     """576 columns may be 3 x 3 x 64 or 6 x 6 x 16; the traced weight gradient decides."""
     weights = replace(row(FILTER, 6 * 6 * 16 * 32 * 4 / MIB, 0, 1), shape=(6, 6, 16, 32))
     output = replace(row("refine/Conv2D", 8 * 512 * 128 * 32 * 4 / MIB, 0, 1), shape=(8, 512, 128, 32))
-    log = pipeline.capture(oom("1,65536,576", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n")
+    log = pipeline.capture(
+        oom("1,65536,576", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n"
+    )
     report = pipeline.report(replace(log, timelines=capture(timeline(weights, output)).timelines))
     found = next(finding for finding in report.findings if finding.rule == "im2col-buffer")
     assert "512 x 128 output positions x (6 x 6 kernel x 16 channels)" in found.headline
@@ -70,7 +85,11 @@ def test_a_graph_beside_the_failure_does_so_too() -> None:
     graph = pipeline.capture(str(trace)).graph
     node = "gradients/shared_model/unet_11/Conv2D_grad/Conv2DBackpropFilter"
     log = pipeline.capture(oom("4,4096,576", node, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n")
-    found = next(finding for finding in pipeline.report(replace(log, graph=graph)).findings if finding.rule == "im2col-buffer")
+    found = next(
+        finding
+        for finding in pipeline.report(replace(log, graph=graph)).findings
+        if finding.rule == "im2col-buffer"
+    )
     assert "3 x 3 kernel x 64 channels" in found.headline
     assert "the graph has the weights of this layer: [3,3,64,3]" in facts(found)
 
@@ -78,26 +97,49 @@ def test_a_graph_beside_the_failure_does_so_too() -> None:
 @pytest.mark.parametrize("filters", [1, 3, 8, 31, 64])
 @pytest.mark.parametrize(("side", "kernel", "channels"), [(16, 3, 8), (28, 5, 1), (64, 3, 16), (30, 7, 4)])
 def test_filters_are_found_again(side: int, kernel: int, channels: int, filters: int) -> None:
-    conv = Convolution(ConvolutionKind.CONV, (4, side, side, channels), (kernel, kernel), filters, (1, 1), (1, 1), "same")
+    conv = Convolution(
+        ConvolutionKind.CONV, (4, side, side, channels), (kernel, kernel), filters, (1, 1), (1, 1), "same"
+    )
     images = cpu_backward.images_of_filter_gradient(conv)
     found = filters_of(images, side * side, kernel * kernel * channels)
     assert images > 1
     assert found
     assert found[0] <= filters <= found[1]
-    assert math.prod((images, side * side, kernel * kernel * channels, 4)) <= most_bytes(side * side, kernel * kernel * channels)
+    assert math.prod((images, side * side, kernel * kernel * channels, 4)) <= most_bytes(
+        side * side, kernel * kernel * channels
+    )
 
 
 def test_pointwise_kernels_of_volumes_are_unrolled_as_well() -> None:
-    """A 3-D U-Net's last layer, 1 x 1 x 1 over 16 channels, died in TensorFlow 2.11 on [23,262144,16] at a batch of two: 23 volumes filled the L3 cache."""
-    text = (SAMPLES / "oom_log" / "2.4-conv3d.txt").read_text(encoding="utf-8").replace("[1,131072,432]", "[23,262144,16]")
+    """A 3-D U-Net's last layer, 1 x 1 x 1 over 16 channels, died in TensorFlow 2.11 on [23,262144,16] at a
+    batch of two: 23 volumes filled the L3 cache.
+    """
+    text = (
+        (SAMPLES / "oom_log" / "2.4-conv3d.txt")
+        .read_text(encoding="utf-8")
+        .replace("[1,131072,432]", "[23,262144,16]")
+    )
     report = pipeline.explain(text)
     finding = next(found for found in report.findings if found.rule == "im2col-buffer")
     assert "(1 x 1 x 1 kernel x 16 channels)" in finding.headline
     assert "30 MiB" not in finding.detail and "L3 cache (23 here, 16.00 MiB each)" in finding.detail
     assert "Dense" in finding.remedies[0].text
-    assert not any("eighth" in remedy.text for remedy in finding.remedies), "fewer positions only let more volumes in"
+    assert not any("eighth" in remedy.text for remedy in finding.remedies), (
+        "fewer positions only let more volumes in"
+    )
 
 
-@pytest.mark.parametrize(("patch", "kernel"), [(432, (3, 16)), (27, (3, 1)), (16, (1, 16)), (128, (2, 16)), (864, (3, 32)), (2000, (5, 16)), (64, (2, 8))])
+@pytest.mark.parametrize(
+    ("patch", "kernel"),
+    [
+        (432, (3, 16)),
+        (27, (3, 1)),
+        (16, (1, 16)),
+        (128, (2, 16)),
+        (864, (3, 32)),
+        (2000, (5, 16)),
+        (64, (2, 8)),
+    ],
+)
 def test_the_likeliest_kernel_of_a_volume(patch: int, kernel: tuple[int, int]) -> None:
     assert volume_kernels_of(patch)[0] == kernel

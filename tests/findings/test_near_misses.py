@@ -25,47 +25,88 @@ Total hbm usage >= 42.26G:
      Allocation type: HLO temp
      ==========================
 """
-XLA = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9031036208 bytes.\n"
+XLA = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 9031036208 bytes.\n"
+)
 SOFT = (
-    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller indicates that this is not a failure, "
-    "but may mean that there could be performance gains if more memory were available.\n"
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
+    " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
+    " were available.\n"
 )
 BUFFERS = (SAMPLES / "xla_dump" / "2.11-jit-step-buffer-assignment.txt").read_text(encoding="utf-8")
 VOLUME = (SAMPLES / "oom_log" / "1.10-conv3d.txt").read_text(encoding="utf-8")
-FOUR_ROWS = ("100.00MiB from net/a/Relu", "100.00MiB from net/b/Relu", "100.00MiB from net/c/Relu", "100.00MiB from net/d/Relu")
+FOUR_ROWS = (
+    "100.00MiB from net/a/Relu",
+    "100.00MiB from net/b/Relu",
+    "100.00MiB from net/c/Relu",
+    "100.00MiB from net/d/Relu",
+)
 ATTENTION = "net/block_0/attention/MatMul"
 DROPOUT = "net/drop/dropout/random_uniform/RandomUniform"
 FOUR_EQUAL = (
-    dump(32, 200, 160).replace("1 Chunks of size 167772160", "5 Chunks of size 33554432").replace("InUse at 7f0000000000 of size 167772160 next 1\n", "")
+    dump(32, 200, 160)
+    .replace("1 Chunks of size 167772160", "5 Chunks of size 33554432")
+    .replace("InUse at 7f0000000000 of size 167772160 next 1\n", "")
 )
-LAYOUT_FAILED = "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
+LAYOUT_FAILED = (
+    "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
+)
 FAILED_AGAIN = "\nskipped a batch\n"
 
 CASES: dict[str, tuple[str, str]] = {
-    "activations-dominate": (report(*FOUR_ROWS), report(*(row.replace("net/", "gradients/net/").replace("Relu", "Relu_grad/ReluGrad") for row in FOUR_ROWS))),
+    "activations-dominate": (
+        report(*FOUR_ROWS),
+        report(
+            *(
+                row.replace("net/", "gradients/net/").replace("Relu", "Relu_grad/ReluGrad")
+                for row in FOUR_ROWS
+            )
+        ),
+    ),
     "alarming-but-harmless": (LAYOUT_FAILED + oom("8,8"), LAYOUT_FAILED),
-    "allocator-snapshot": (dump(0, 400, 300, (40, 60)).split("\n", 1)[1].replace("Bin for", ""), dump(80, 400, 300, (40, 60))),
-    "allow-growth": ("config.gpu_options.allow_growth = True\n" + oom("8,8"), "config.gpu_options.visible_device_list = '0'\n" + oom("8,8")),
+    "allocator-snapshot": (
+        dump(0, 400, 300, (40, 60)).split("\n", 1)[1].replace("Bin for", ""),
+        dump(80, 400, 300, (40, 60)),
+    ),
+    "allow-growth": (
+        "config.gpu_options.allow_growth = True\n" + oom("8,8"),
+        "config.gpu_options.visible_device_list = '0'\n" + oom("8,8"),
+    ),
     "another-framework": (
         "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n",
-        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n" + oom("8,8"),
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n"
+        + oom("8,8"),
     ),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
-    "changed-batch": (oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"), oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3", "net/other/Conv2D")),
-    "chunk-slack": ((SAMPLES / "oom_log" / "1.13-lenet-keras.txt").read_text(encoding="utf-8"), dump(100, 400, 390)),
+    "changed-batch": (
+        oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"),
+        oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3", "net/other/Conv2D"),
+    ),
+    "chunk-slack": (
+        (SAMPLES / "oom_log" / "1.13-lenet-keras.txt").read_text(encoding="utf-8"),
+        dump(100, 400, 390),
+    ),
     "compiled-program": (BUFFERS, XLA),
     "convolution-workspace": (
-        "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize\nCUDNN_STATUS_ALLOC_FAILED\n",
+        (
+            "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to"
+            " initialize\nCUDNN_STATUS_ALLOC_FAILED\n"
+        ),
         "convolution algorithm 3 was chosen\n",
     ),
     "dense-embedding-gradient": (
         oom("200000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
         oom("2000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
     ),
-    "dense-kernel-gradient": (oom("50176,4096", "gradients/fc1/MatMul_grad/MatMul_1"), oom("50176,4096", "fc1/MatMul")),
+    "dense-kernel-gradient": (
+        oom("50176,4096", "gradients/fc1/MatMul_grad/MatMul_1"),
+        oom("50176,4096", "fc1/MatMul"),
+    ),
     "device-held-by-others": (
-        "totalMemory: 10.92GiB freeMemory: 60.00MiB\nCreated TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 60 MB memory) -> "
-        "physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)\n" + oom("64,224,224,64"),
+        "totalMemory: 10.92GiB freeMemory: 60.00MiB\nCreated TensorFlow device"
+        " (/job:localhost/replica:0/task:0/device:GPU:0 with 60 MB memory) -> physical GPU (device: 0, name:"
+        " GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)\n" + oom("64,224,224,64"),
         "totalMemory: 10.92GiB freeMemory: 10.75GiB\n" + oom("64,224,224,64"),
     ),
     "died-in-forward-pass": (
@@ -75,9 +116,13 @@ CASES: dict[str, tuple[str, str]] = {
     "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
     "equal-chunks": (
         FOUR_EQUAL + oom("64,256,256,2"),
-        FOUR_EQUAL.replace("32.00MiB (rounded to 33554432)", "16.00MiB (rounded to 16777216)") + oom("64,256,256,1"),
+        FOUR_EQUAL.replace("32.00MiB (rounded to 33554432)", "16.00MiB (rounded to 16777216)")
+        + oom("64,256,256,1"),
     ),
-    "failing-op-is-a-bystander": (dump(1, 4000, 3999) + oom("64"), dump(784, 4000, 3999) + oom("64,224,224,64")),
+    "failing-op-is-a-bystander": (
+        dump(1, 4000, 3999) + oom("64"),
+        dump(784, 4000, 3999) + oom("64,224,224,64"),
+    ),
     "failure-in-disguise": (
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
         "InternalError: Destination is not initialised.\n",
@@ -85,19 +130,36 @@ CASES: dict[str, tuple[str, str]] = {
     "fragmented-free-memory": (dump(100, 400, 200, (60, 60, 80)), dump(100, 400, 320, (80,))),
     "gradients-dominate": (
         report(
-            "100.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from gradients/net/b/Conv2D_grad/Conv2DBackpropInput", "10.00MiB from net/a/Relu"
+            "100.00MiB from gradients/net/a/Relu_grad/ReluGrad",
+            "100.00MiB from gradients/net/b/Conv2D_grad/Conv2DBackpropInput",
+            "10.00MiB from net/a/Relu",
         ),
         report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
     ),
-    "growth-between-steps": ("step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"), "step 1 loss 0.5\n" + oom("8,8,8,8")),
+    "growth-between-steps": (
+        "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"),
+        "step 1 loss 0.5\n" + oom("8,8,8,8"),
+    ),
     "host-memory": (oom("8,8", on=CPU, by="cpu"), oom("8,8")),
     "im2col-buffer": (
-        oom("1,65536,576", "gradients/refine/Conv2D_grad/Conv2DBackpropFilter", on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc"),
+        oom(
+            "1,65536,576",
+            "gradients/refine/Conv2D_grad/Conv2DBackpropFilter",
+            on=CPU,
+            by="cpu",
+            kernel="conv_grad_filter_ops.cc",
+        ),
         oom("1,65536,576", "refine/Reshape", on=CPU, by="cpu"),
     ),
-    "layout-optimizer-copies": (report(LAYOUT, *FOUR_ROWS), report(LAYOUT.replace("-0-1-TransposeNCHWToNHWC-LayoutOptimizer", ""), *FOUR_ROWS)),
+    "layout-optimizer-copies": (
+        report(LAYOUT, *FOUR_ROWS),
+        report(LAYOUT.replace("-0-1-TransposeNCHWToNHWC-LayoutOptimizer", ""), *FOUR_ROWS),
+    ),
     "loop-state": (
-        report(*(f"{size}MiB from net/rnn/while/cell/MatMul" for size in ("16.00",) * 9), "10.00MiB from net/a/Relu"),
+        report(
+            *(f"{size}MiB from net/rnn/while/cell/MatMul" for size in ("16.00",) * 9),
+            "10.00MiB from net/a/Relu",
+        ),
         report("16.00MiB from net/rnn/cell/MatMul", "100.00MiB from net/a/Relu"),
     ),
     "many-small-allocations": (
@@ -105,29 +167,46 @@ CASES: dict[str, tuple[str, str]] = {
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),
     ),
     "memory-shortage": (dump(100, 400, 390), dump(100, 400, 200, (60, 60, 80))),
-    "one-tensor-dominates": (dump(512, 1000, 700) + oom("64,256,256,32"), dump(64, 1000, 990) + oom("8,256,256,32")),
+    "one-tensor-dominates": (
+        dump(512, 1000, 700) + oom("64,256,256,32"),
+        dump(64, 1000, 990) + oom("8,256,256,32"),
+    ),
     "outside-the-report": (
         dump(512, 1000, 700) + oom("64,256,256,32") + report("100.00MiB from net/a/Relu"),
         dump(512, 1000, 700) + oom("64,256,256,32") + report("600.00MiB from net/a/Relu"),
     ),
     "pairwise-broadcast": (oom("2048,2048,32", "Sub"), oom("2048,1024,32", "Sub")),
     "parameters-dominate": (
-        report("100.00MiB from net/fc/kernel/Adam", "100.00MiB from net/fc/kernel/Adam_1", "100.00MiB from net/fc/kernel/Assign", "10.00MiB from net/a/Relu"),
+        report(
+            "100.00MiB from net/fc/kernel/Adam",
+            "100.00MiB from net/fc/kernel/Adam_1",
+            "100.00MiB from net/fc/kernel/Assign",
+            "10.00MiB from net/a/Relu",
+        ),
         report("10.00MiB from net/fc/kernel/Adam", "100.00MiB from net/a/Relu"),
     ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
     "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
     "request-alone": (oom("64,8,8,3"), oom("64,8,8,3") + report(*FOUR_ROWS)),
-    "request-larger-than-device": (dump(4096, 2000, 10) + oom("1024,1024,1024"), dump(1024, 2000, 1500) + oom("1024,1024,256")),
+    "request-larger-than-device": (
+        dump(4096, 2000, 10) + oom("1024,1024,1024"),
+        dump(1024, 2000, 1500) + oom("1024,1024,256"),
+    ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
     ),
     "shuffled-volume": (VOLUME, VOLUME.replace("[32,64,64,2,16]", "[3,3,3,16,16]")),
     "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
-    "stale-graphs": (oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"), oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul")),
+    "stale-graphs": (
+        oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"),
+        oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul"),
+    ),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
-    "vocabulary-logits": (oom("2048,40000", "language_model/logits/MatMul"), oom("2048,4000", "language_model/logits/MatMul")),
+    "vocabulary-logits": (
+        oom("2048,40000", "language_model/logits/MatMul"),
+        oom("2048,4000", "language_model/logits/MatMul"),
+    ),
     "whole-set-in-one-batch": (oom("10000,28,28,32"), oom("128,28,28,32")),
     "xla-arena-too-large": (XLA, BUFFERS),
 }
@@ -148,7 +227,9 @@ def test_the_rule_fires(rule: str) -> None:
     for finding in found:
         assert finding.headline == finding.headline.strip().rstrip(".")
         assert finding.evidence or finding.remedies
-        assert all(remedy.saves_bytes is None or remedy.certainty for remedy in finding.remedies), "a saving must say how sure it is"
+        assert all(remedy.saves_bytes is None or remedy.certainty for remedy in finding.remedies), (
+            "a saving must say how sure it is"
+        )
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -163,7 +244,9 @@ def test_evidence_quotes_lines_of_the_input(rule: str) -> None:
     for finding in explained(text).findings:
         for proof in finding.evidence:
             if proof.line:
-                assert " ".join(proof.line.text.split())[:40] in " ".join(lines[proof.line.number - 1].split()), finding.rule
+                assert " ".join(proof.line.text.split())[:40] in " ".join(
+                    lines[proof.line.number - 1].split()
+                ), finding.rule
 
 
 def test_a_workspace_that_failed_without_harm_before_is_shown() -> None:
@@ -176,6 +259,14 @@ def test_a_workspace_that_failed_without_harm_before_is_shown() -> None:
 def test_a_bad_alloc_may_be_a_convolution_that_no_report_shows() -> None:
     """Founding question Q2 ends like this, with no TensorFlow message at all."""
     text = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
-    assert any("tfmemlens conv" in (remedy.code or "") for finding in explained(text).findings for remedy in finding.remedies)
+    assert any(
+        "tfmemlens conv" in (remedy.code or "")
+        for finding in explained(text).findings
+        for remedy in finding.remedies
+    )
     other = oom("8,8", on=CPU, by="cpu")
-    assert not any("tfmemlens conv" in (remedy.code or "") for finding in explained(other).findings for remedy in finding.remedies)
+    assert not any(
+        "tfmemlens conv" in (remedy.code or "")
+        for finding in explained(other).findings
+        for remedy in finding.remedies
+    )

@@ -1,4 +1,6 @@
-"""The rules that need a time axis: each on a timeline that triggers it, and on one that differs in just that."""
+"""The rules that need a time axis: each on a timeline that triggers it, and on one that differs in just
+that.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def on_cpu(*rows: Allocation) -> Capture:
     return capture(replace(timeline(*rows), device="/job:localhost/replica:0/task:0/device:CPU:0"))
 
 
-UNROLLED = (shaped("net/conv", 8, 256, 256, 64), row("net/a/Relu", 500, 2, 9), row(FILTER, 144, 4, 5, scratch=True))
+UNROLLED = (
+    shaped("net/conv", 8, 256, 256, 64),
+    row("net/a/Relu", 500, 2, 9),
+    row(FILTER, 144, 4, 5, scratch=True),
+)
 
 UPDATES = ("Adam/update_words/table/mul_2", "Adam/update_words/table/ReadVariableOp_2")
 FUSED = ("Adam/update_words/table/ApplyAdam", "Adam/update_words/table/SparseApplyAdam")
@@ -46,8 +52,22 @@ CASES: dict[str, tuple[Capture, Capture]] = {
         on_cpu(*UNROLLED, shaped(FILTER, 5, 5, 64, 64)),  # this kernel's buffer would take 400 MiB
     ),
     "patch-extraction": (
-        capture(timeline(replace(row("net/ExtractImagePatches", 16 * 112 * 112 * 147 * 4 / MIB, 0, 9), shape=(16, 112, 112, 147)))),
-        capture(timeline(replace(row("net/ExtractImagePatches", 16 * 112 * 112 * 149 * 4 / MIB, 0, 9), shape=(16, 112, 112, 149)))),
+        capture(
+            timeline(
+                replace(
+                    row("net/ExtractImagePatches", 16 * 112 * 112 * 147 * 4 / MIB, 0, 9),
+                    shape=(16, 112, 112, 147),
+                )
+            )
+        ),
+        capture(
+            timeline(
+                replace(
+                    row("net/ExtractImagePatches", 16 * 112 * 112 * 149 * 4 / MIB, 0, 9),
+                    shape=(16, 112, 112, 149),
+                )
+            )
+        ),
     ),
     "temporary-at-the-peak": (
         capture(timeline(row("net/a/Relu", 10, 0, 9), row(FILTER, 30, 4, 5, scratch=True))),
@@ -62,8 +82,14 @@ CASES: dict[str, tuple[Capture, Capture]] = {
         capture(timeline(row("edge_12_net/a/Relu", 5, 0, 9), row("net/b/Relu", 95, 0, 9))),
     ),
     "kept-for-backward": (
-        capture(timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 8, 9))), edges=EDGE),
-        capture(timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 2, 2.5))), edges=EDGE),
+        capture(
+            timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 8, 9))),
+            edges=EDGE,
+        ),
+        capture(
+            timeline(row(RELU, 30, 0, 9), row("net/b/Relu", 20, 3, 4), ran=((RELU, 0, 1), (READER, 2, 2.5))),
+            edges=EDGE,
+        ),
     ),
 }
 
@@ -79,7 +105,11 @@ def test_the_rule_stays_silent_on_the_near_miss(rule: str) -> None:
 
 
 def test_the_buffer_of_a_gradient_is_named_to_the_byte() -> None:
-    found = next(finding for finding in pipeline.report(CASES["im2col-at-the-peak"][0]).findings if finding.rule == "im2col-at-the-peak")
+    found = next(
+        finding
+        for finding in pipeline.report(CASES["im2col-at-the-peak"][0]).findings
+        if finding.rule == "im2col-at-the-peak"
+    )
     assert "1 image x (256 x 256 positions) x (3 x 3 kernel x 64 channels)" in found.headline
     assert "[1,65536,576], to the byte" in found.evidence[1].fact
     assert found.bytes == 144 * MIB
@@ -91,15 +121,25 @@ def test_the_forward_pass_of_a_transposed_convolution_has_one_too() -> None:
     attributes = {"strides": (1, 2, 2, 1), "padding": "SAME"}
     graph = Graph(
         {
-            node: Node(node, "Conv2DBackpropInput", ("up/shape", f"{weights}/read", "net/Relu"), attributes=attributes),
+            node: Node(
+                node,
+                "Conv2DBackpropInput",
+                ("up/shape", f"{weights}/read", "net/Relu"),
+                attributes=attributes,
+            ),
             f"{weights}/read": Node(f"{weights}/read", "Identity", (weights,)),
             weights: Node(weights, "VariableV2", attributes={"shape": (5, 5, 64, 32)}),
         }
     )
     output = replace(row(node, 4 * 256 * 256 * 64 * 4 / MIB, 4, 9), shape=(4, 256, 256, 64))
     steps = replace(on_cpu(output, row(node, 100, 4, 5, scratch=True)), graph=graph)
-    found = next(finding for finding in pipeline.report(steps).findings if finding.rule == "im2col-at-the-peak")
-    assert "up's transposed convolution: 1 image x (128 x 128 positions) x (5 x 5 kernel x 64 channels)" in found.headline
+    found = next(
+        finding for finding in pipeline.report(steps).findings if finding.rule == "im2col-at-the-peak"
+    )
+    assert (
+        "up's transposed convolution: 1 image x (128 x 128 positions) x (5 x 5 kernel x 64 channels)"
+        in found.headline
+    )
     assert "the graph has the weights [5,5,64,32]" in found.evidence[1].fact
 
 
@@ -113,7 +153,11 @@ def test_patches_are_named_by_the_graph() -> None:
     node = "net/ExtractImagePatches"
     steps = capture(timeline(replace(row(node, 4 * 64 * 64 * 196 * 4 / MIB, 0, 9), shape=(4, 64, 64, 196))))
     graph = Graph({node: Node(node, "ExtractImagePatches", attributes={"ksizes": (1, 7, 7, 1)})})
-    found = next(finding for finding in pipeline.report(replace(steps, graph=graph)).findings if finding.rule == "patch-extraction")
+    found = next(
+        finding
+        for finding in pipeline.report(replace(steps, graph=graph)).findings
+        if finding.rule == "patch-extraction"
+    )
     assert "patches of 7 x 7 pixels of 4 channels for each of 4 images" in found.headline
     assert "the graph has the kernel: 7 x 7" in found.evidence[1].fact
 
@@ -128,9 +172,14 @@ def test_a_forward_pass_alone_keeps_nothing_for_a_backward_pass() -> None:
 
 def test_the_update_of_a_whole_table_is_told_and_that_of_a_fused_op_is_not() -> None:
     found = pipeline.explain(SAMPLES / "run_metadata/2.21-sparse-adam.pb").findings
-    assert "wide/table works on all 5,000 rows" in next(finding.headline for finding in found if finding.rule == "whole-table-updated")
+    assert "wide/table works on all 5,000 rows" in next(
+        finding.headline for finding in found if finding.rule == "whole-table-updated"
+    )
     for quiet in ("2.21-embedding.pb", "2.21-gan.pb", "1.15-keras-fit.pb"):
-        assert all(finding.rule != "whole-table-updated" for finding in pipeline.explain(SAMPLES / "run_metadata" / quiet).findings)
+        assert all(
+            finding.rule != "whole-table-updated"
+            for finding in pipeline.explain(SAMPLES / "run_metadata" / quiet).findings
+        )
 
 
 def test_convolutions_are_advised_only_where_one_holds_the_scratch() -> None:

@@ -21,12 +21,18 @@ def events() -> list[tuple[float, dict[str, Any]]]:
     """Every allocation and free of a process since its start, in order."""
     found = []
     for plane in parse("XSpace", gzip.decompress(WHOLE.read_bytes())).planes:
-        wanted = {key for key, data in plane.event_metadata.items() if data.name in ("MemoryAllocation", "MemoryDeallocation")}
+        wanted = {
+            key
+            for key, data in plane.event_metadata.items()
+            if data.name in ("MemoryAllocation", "MemoryDeallocation")
+        }
         names = {key: data.name for key, data in plane.stat_metadata.items()}
         for line in plane.lines:
             for event in line.events:
                 if event.metadata_id in wanted:
-                    facts = {names[stat.metadata_id]: stat.uint64_value or stat.int64_value for stat in event.stats}
+                    facts = {
+                        names[stat.metadata_id]: stat.uint64_value or stat.int64_value for stat in event.stats
+                    }
                     facts["born"] = plane.event_metadata[event.metadata_id].name == "MemoryAllocation"
                     found.append((line.timestamp_ns + event.offset_ps / 1e3, facts))
     return sorted(found, key=lambda pair: pair[0])

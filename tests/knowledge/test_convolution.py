@@ -40,7 +40,12 @@ def convolutions(draw: st.DrawFn) -> Convolution:
     return found
 
 
-settings = st.builds(ConvolutionSetting, st.sampled_from([(1, 8), (1, 10), (1, 13), (1, 15), (2, 21)]), st.integers(1, 16), l3_bytes=st.sampled_from([None, 32 << 20]))
+settings = st.builds(
+    ConvolutionSetting,
+    st.sampled_from([(1, 8), (1, 10), (1, 13), (1, 15), (2, 21)]),
+    st.integers(1, 16),
+    l3_bytes=st.sampled_from([None, 32 << 20]),
+)
 
 
 @given(axes, st.sampled_from(("same", "valid")))
@@ -48,7 +53,9 @@ def test_output_positions_are_those_that_a_count_finds(axis: tuple[int, int, int
     side, kernel, stride, dilation = axis
     before, after = sizes.padding_of(side, kernel, stride, dilation, padding)
     last_tap = (kernel - 1) * dilation
-    placed = [start for start in range(0, side + before + after, stride) if start + last_tap < side + before + after]
+    placed = [
+        start for start in range(0, side + before + after, stride) if start + last_tap < side + before + after
+    ]
     if padding == "same" and placed:
         # each start covers at least its own pixel, and SAME makes ceil(side / stride) of them
         placed = placed[: -(-side // stride)]
@@ -87,7 +94,10 @@ def test_a_larger_batch_takes_no_less(conv: Convolution) -> None:
 def test_one_image_is_the_least_that_a_gradient_unrolls(conv: Convolution) -> None:
     image = sizes.positions(conv) * sizes.patch(conv) * conv.item_bytes
     if len(conv.kernel) == 2:
-        for need in (cpu_backward.filter_gradient(conv, TWO_THREADS), cpu_backward.input_gradient(conv, TWO_THREADS)):
+        for need in (
+            cpu_backward.filter_gradient(conv, TWO_THREADS),
+            cpu_backward.input_gradient(conv, TWO_THREADS),
+        ):
             assert need.temporary_bytes is not None
             assert need.temporary_bytes >= image
             assert need.temporary_bytes % image == 0
@@ -106,7 +116,11 @@ def test_question_2() -> None:
     assert report.patch_matrix_bytes == 946_081_620_000
     assert report.forward.temporary_bytes == (200 * 187 * 347 + 3) * 640 * 4 == 33_223_175_680
     assert not report.forward.tracked
-    assert report.backward_filter.temporary_bytes == report.backward_input.temporary_bytes == 187 * 347 * 135 * 135 * 4
+    assert (
+        report.backward_filter.temporary_bytes
+        == report.backward_input.temporary_bytes
+        == 187 * 347 * 135 * 135 * 4
+    )
     for version in ((1, 14), (2, 4), (2, 21)):
         assert examine(Q2, ConvolutionSetting(version, 2)).forward.temporary_bytes == 0
     assert examine(Q2, ConvolutionSetting((1, 10), 1)).forward.temporary_bytes == 0
@@ -125,15 +139,21 @@ def test_alternatives_are_ranked_and_say_what_each_takes() -> None:
 
 
 def test_few_filters_are_split_along_the_taps() -> None:
-    """Measured in TF 1.13, 1.15 and 2.21: an output for each thread while they fit the L3 cache, with an even number of threads."""
+    """Measured in TF 1.13, 1.15 and 2.21: an output for each thread while they fit the L3 cache, with an even
+    number of threads.
+    """
     conv = Convolution(ConvolutionKind.CONV, (10, 321, 481, 1), (21, 21), 3, (1, 1), (1, 1), "valid")
     big = ConvolutionSetting((1, 15), 4, l3_bytes=384 << 20)
     assert cpu_forward.forward(conv, big).temporary_bytes == 3 * sizes.output_bytes(conv)
     assert cpu_forward.forward(conv, replace(big, threads=3)).temporary_bytes == 0
-    assert cpu_forward.forward(conv, replace(big, threads=3, version=(1, 13))).temporary_bytes == 2 * sizes.output_bytes(conv)
+    assert cpu_forward.forward(
+        conv, replace(big, threads=3, version=(1, 13))
+    ).temporary_bytes == 2 * sizes.output_bytes(conv)
     assert cpu_forward.forward(conv, replace(big, l3_bytes=8 << 20)).temporary_bytes == 0
     assert cpu_forward.forward(replace(conv, filters=8), big).temporary_bytes == 0
-    assert cpu_forward.forward(conv, replace(big, version=(1, 12))).temporary_bytes == cpu_forward.packed_bytes(conv)
+    assert cpu_forward.forward(
+        conv, replace(big, version=(1, 12))
+    ).temporary_bytes == cpu_forward.packed_bytes(conv)
 
 
 def test_a_transposed_convolution_is_the_way_back() -> None:
@@ -146,7 +166,9 @@ def test_a_transposed_convolution_is_the_way_back() -> None:
 
 
 def test_volumes_need_the_cache_to_be_exact() -> None:
-    conv = Convolution(ConvolutionKind.CONV3D, (2, 32, 64, 64, 16), (3, 3, 3), 16, (1, 1, 1), (1, 1, 1), "same")
+    conv = Convolution(
+        ConvolutionKind.CONV3D, (2, 32, 64, 64, 16), (3, 3, 3), 16, (1, 1, 1), (1, 1, 1), "same"
+    )
     unknown = passes(conv, ConvolutionSetting((2, 21), 2)).filter_gradient
     known = passes(conv, ConvolutionSetting((2, 21), 2, l3_bytes=384 << 20)).filter_gradient
     assert unknown.temporary_bytes == 226_492_416

@@ -1,4 +1,6 @@
-"""The formulas against what TensorFlow 1.10 to 2.21 really took: the saved table of scripts/benchmarks/convolution.py."""
+"""The formulas against what TensorFlow 1.10 to 2.21 really took: the saved table of
+scripts/benchmarks/convolution.py.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ TABLE = SAMPLES / "convolution" / "measured.csv"
 
 
 def _benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("convolution_benchmark", ROOT / "scripts" / "benchmarks" / "convolution.py")
+    spec = importlib.util.spec_from_file_location(
+        "convolution_benchmark", ROOT / "scripts" / "benchmarks" / "convolution.py"
+    )
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -30,7 +34,21 @@ with TABLE.open(newline="", encoding="utf-8") as saved:
 
 
 def _name(line: dict[str, Any]) -> str:
-    return "-".join(line[part] for part in ("tf", "onednn", "kind", "input", "kernel", "strides", "padding", "dtype", "threads", "part"))
+    return "-".join(
+        line[part]
+        for part in (
+            "tf",
+            "onednn",
+            "kind",
+            "input",
+            "kernel",
+            "strides",
+            "padding",
+            "dtype",
+            "threads",
+            "part",
+        )
+    )
 
 
 @pytest.mark.parametrize("line", LINES, ids=_name)
@@ -50,9 +68,23 @@ def test_the_output_has_the_predicted_size() -> None:
 
 
 def test_the_table_covers_what_it_should() -> None:
-    configurations = {tuple(line[part] for part in ("kind", "input", "kernel", "strides", "dilations", "padding", "dtype", "threads")) for line in LINES}
+    configurations = {
+        tuple(
+            line[part]
+            for part in ("kind", "input", "kernel", "strides", "dilations", "padding", "dtype", "threads")
+        )
+        for line in LINES
+    }
     assert len(configurations) >= 60
-    assert {line["tf"] for line in LINES} == {"1.10.1", "1.11.0", "1.12.3", "1.13.2", "1.14.0", "1.15.5", "2.21.0"}
+    assert {line["tf"] for line in LINES} == {
+        "1.10.1",
+        "1.11.0",
+        "1.12.3",
+        "1.13.2",
+        "1.14.0",
+        "1.15.5",
+        "2.21.0",
+    }
     judged = Counter(BENCHMARK.verdict(line)[0] for line in LINES)
     assert judged["exactly"] >= 300
     assert judged["resident set"] >= 60

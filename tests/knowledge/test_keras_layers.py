@@ -13,25 +13,44 @@ from tfmemlens.model.network import Network
 from tfmemlens.readers import keras_models
 from tfmemlens.readers.keras_models._documents import network_of
 
-APPLICATIONS = [(version, name) for version in ("2.11", "2.21") for name in gzipped(f"applications-{version}/truth.json.gz")]
+APPLICATIONS = [
+    (version, name)
+    for version in ("2.11", "2.21")
+    for name in gzipped(f"applications-{version}/truth.json.gz")
+]
 SMALL = [(version, name) for version in ("2.11", "2.21") for name in small(version)]
 
 
 def agrees(network: Network, truth: dict[str, Any]) -> None:
-    """Totals, and layer by layer parameters and output shapes; a size that Keras leaves open may be known to us."""
+    """Totals, and layer by layer parameters and output shapes; a size that Keras leaves open may be known to
+    us.
+    """
     assert not [layer.problem for _, layer in network.walk() if layer.problem]
-    assert (network.parameters, network.trainable_parameters, network.frozen_parameters) == (truth["total"], truth["trainable"], truth["non_trainable"])
+    assert (network.parameters, network.trainable_parameters, network.frozen_parameters) == (
+        truth["total"],
+        truth["trainable"],
+        truth["non_trainable"],
+    )
     layers = {layer.name: layer for layer in network.layers}
     for name, count, shapes in truth["layers"]:
         assert layers[name].parameters == count, name
-        for ours, theirs in zip([list(kind.shape or ()) for kind in layers[name].outputs], shapes or [], strict=True):
+        for ours, theirs in zip(
+            [list(kind.shape or ()) for kind in layers[name].outputs], shapes or [], strict=True
+        ):
             assert len(ours) == len(theirs)
-            assert all(one == other or other is None for one, other in zip(ours, theirs, strict=True)), (name, ours, theirs)
+            assert all(one == other or other is None for one, other in zip(ours, theirs, strict=True)), (
+                name,
+                ours,
+                theirs,
+            )
 
 
 @pytest.mark.parametrize(("version", "name"), APPLICATIONS, ids=str)
 def test_every_application_counts_as_keras_counts_it(version: str, name: str) -> None:
-    agrees(complete(keras_models.read(FOLDER / f"applications-{version}" / f"{name}.json.gz")), gzipped(f"applications-{version}/truth.json.gz")[name])
+    agrees(
+        complete(keras_models.read(FOLDER / f"applications-{version}" / f"{name}.json.gz")),
+        gzipped(f"applications-{version}/truth.json.gz")[name],
+    )
 
 
 @pytest.mark.parametrize(("version", "name"), SMALL, ids=str)
@@ -43,7 +62,10 @@ def test_every_kind_of_layer_counts_as_keras_counts_it(version: str, name: str) 
 @pytest.mark.parametrize(("version", "name"), SMALL, ids=str)
 def test_a_formula_is_true_arithmetic(version: str, name: str) -> None:
     for _, layer in complete(network_of(small(version)[name]["json"], name)).walk():
-        assert _value(layer.formula) == sum(weight.size for weight in layer.weights), (layer.name, layer.formula)
+        assert _value(layer.formula) == sum(weight.size for weight in layer.weights), (
+            layer.name,
+            layer.formula,
+        )
 
 
 def _value(formula: str) -> int:
@@ -89,9 +111,25 @@ def test_an_unknown_layer_keeps_the_shape_that_its_readers_state() -> None:
         "config": {
             "name": "m",
             "layers": [
-                {"class_name": "InputLayer", "config": {"batch_shape": [None, 4], "name": "x"}, "name": "x", "inbound_nodes": []},
-                {"class_name": "Mine", "module": "user", "config": {"name": "mine"}, "name": "mine", "inbound_nodes": [_node("x", [None, 4])]},
-                {"class_name": "Dense", "config": {"name": "d", "units": 2}, "name": "d", "inbound_nodes": [_node("mine", [None, 9])]},
+                {
+                    "class_name": "InputLayer",
+                    "config": {"batch_shape": [None, 4], "name": "x"},
+                    "name": "x",
+                    "inbound_nodes": [],
+                },
+                {
+                    "class_name": "Mine",
+                    "module": "user",
+                    "config": {"name": "mine"},
+                    "name": "mine",
+                    "inbound_nodes": [_node("x", [None, 4])],
+                },
+                {
+                    "class_name": "Dense",
+                    "config": {"name": "d", "units": 2},
+                    "name": "d",
+                    "inbound_nodes": [_node("mine", [None, 9])],
+                },
             ],
             "input_layers": ["x", 0, 0],
             "output_layers": ["d", 0, 0],
@@ -104,7 +142,15 @@ def test_an_unknown_layer_keeps_the_shape_that_its_readers_state() -> None:
 
 
 def _node(name: str, shape: list[int | None]) -> dict[str, Any]:
-    return {"args": [{"class_name": "__keras_tensor__", "config": {"shape": shape, "dtype": "float32", "keras_history": [name, 0, 0]}}], "kwargs": {}}
+    return {
+        "args": [
+            {
+                "class_name": "__keras_tensor__",
+                "config": {"shape": shape, "dtype": "float32", "keras_history": [name, 0, 0]},
+            }
+        ],
+        "kwargs": {},
+    }
 
 
 def test_keras_1_named_things_differently() -> None:
@@ -114,6 +160,8 @@ def test_keras_1_named_things_differently() -> None:
         {"class_name": "Flatten", "config": {"name": "f"}},
         {"class_name": "Dense", "config": {"name": "d", "output_dim": 10, "bias": True}},
     ]  # fmt: skip
-    network = complete(network_of({"class_name": "Sequential", "config": layers, "keras_version": "1.2.2"}, "old"))
+    network = complete(
+        network_of({"class_name": "Sequential", "config": layers, "keras_version": "1.2.2"}, "old")
+    )
     assert network.dialect == "keras-1"
     assert [layer.parameters for layer in network] == [0, 320, 0, 0, 14 * 14 * 32 * 10 + 10]

@@ -1,4 +1,6 @@
-"""Shape inference against TensorFlow's own, on every node that the layout pass inserted and on what they read."""
+"""Shape inference against TensorFlow's own, on every node that the layout pass inserted and on what they
+read.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))
 
 @pytest.mark.parametrize("path", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
 def test_types_are_tensorflows(path: Path) -> None:
-    """What TensorFlow knows we know; where it leaves a dimension open we may know more, never something else."""
+    """What TensorFlow knows we know; where it leaves a dimension open we may know more, never something
+    else.
+    """
     types = infer(read_graph(str(path).replace(".truth.json", ".after.pb.gz")))
     for name, facts in json.loads(path.read_text(encoding="utf-8"))["inserted"].items():
         found = types[name][0]
@@ -29,7 +33,9 @@ def test_types_are_tensorflows(path: Path) -> None:
         if facts["shape"] is not None:
             assert found.shape is not None, name
             assert len(found.shape) == len(facts["shape"]), name
-            assert all(stated in (None, own) for stated, own in zip(facts["shape"], found.shape, strict=True)), name
+            assert all(
+                stated in (None, own) for stated, own in zip(facts["shape"], found.shape, strict=True)
+            ), name
 
 
 def of(*nodes: Node) -> dict[str, tuple[TensorType, ...]]:
@@ -41,7 +47,9 @@ def feed(*shape: int | None, name: str = "x") -> Node:
 
 
 def numbers(name: str, *values: int) -> Node:
-    return Node(name, "Const", attributes={"dtype": "int32", "value": Constant((len(values),), "int32", values)})
+    return Node(
+        name, "Const", attributes={"dtype": "int32", "value": Constant((len(values),), "int32", values)}
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,16 +58,23 @@ def numbers(name: str, *values: int) -> Node:
         ({"padding": "SAME", "strides": (1, 2, 2, 1)}, (8, 16, 16, 5)),
         ({"padding": "VALID", "strides": (1, 1, 1, 1)}, (8, 30, 30, 5)),
         ({"padding": "VALID", "strides": (1, 1, 1, 1), "dilations": (1, 2, 2, 1)}, (8, 28, 28, 5)),
-        ({"padding": "EXPLICIT", "strides": (1, 2, 2, 1), "explicit_paddings": (0, 0, 1, 2, 1, 2, 0, 0)}, (8, 17, 17, 5)),
+        (
+            {"padding": "EXPLICIT", "strides": (1, 2, 2, 1), "explicit_paddings": (0, 0, 1, 2, 1, 2, 0, 0)},
+            (8, 17, 17, 5),
+        ),
     ],
 )
 def test_convolutions(attributes: dict[str, object], shape: tuple[int, ...]) -> None:
     kernel = Node("w", "VariableV2", attributes={"shape": (3, 3, 3, 5), "dtype": "float32"})
-    assert of(feed(8, 32, 32, 3), kernel, Node("y", "Conv2D", ("x", "w"), attributes={"T": "float32", **attributes}))["y"][0] == TensorType(shape, "float32")
+    assert of(
+        feed(8, 32, 32, 3), kernel, Node("y", "Conv2D", ("x", "w"), attributes={"T": "float32", **attributes})
+    )["y"][0] == TensorType(shape, "float32")
 
 
 def test_an_open_batch_stays_open_unless_stated() -> None:
-    nodes = {node.name: node for node in (feed(None, 8), Node("y", "Relu", ("x",), attributes={"T": "float32"}))}
+    nodes = {
+        node.name: node for node in (feed(None, 8), Node("y", "Relu", ("x",), attributes={"T": "float32"}))
+    }
     assert infer(Graph(nodes))["y"][0].shape == (None, 8)
     assert infer(Graph(nodes), feed=(4,))["y"][0].shape == (4, 8)
 
@@ -80,7 +95,11 @@ def test_shapes_that_are_computed() -> None:
 
 
 def test_what_no_rule_knows_stays_unknown() -> None:
-    found = of(feed(4, 4), Node("y", "MyCustomOp", ("x",), attributes={"T": "float32"}), Node("z", "Relu", ("y",), attributes={"T": "float32"}))
+    found = of(
+        feed(4, 4),
+        Node("y", "MyCustomOp", ("x",), attributes={"T": "float32"}),
+        Node("z", "Relu", ("y",), attributes={"T": "float32"}),
+    )
     assert found["z"][0] == TensorType(None, "float32")
 
 
@@ -106,7 +125,9 @@ def made(op: str, *inputs: str, **attributes: object) -> Node:
 @given(SIDES, st.data())
 def test_a_strided_slice_is_numpys(sides: list[int], data: st.DataObject) -> None:
     count = data.draw(st.integers(1, len(sides)))
-    begin, end, step = (data.draw(st.lists(st.integers(-6, 6).filter(bool), min_size=count, max_size=count)) for _ in range(3))
+    begin, end, step = (
+        data.draw(st.lists(st.integers(-6, 6).filter(bool), min_size=count, max_size=count)) for _ in range(3)
+    )
     begin_mask, end_mask = (data.draw(st.integers(0, 2**count - 1)) for _ in range(2))
     cut = tuple(
         slice(None if begin_mask >> at & 1 else low, None if end_mask >> at & 1 else high, by)
@@ -172,7 +193,9 @@ def test_what_is_not_known_is_not_guessed(node: Node, shape: tuple[int | None, .
 
 def read_back(*nodes: Node) -> object:
     """The numbers in `v`, as the shape that a Fill gives them."""
-    return of(*nodes, numbers("zero", 0), Node("y", "Fill", ("v", "zero"), attributes={"T": "float32"}))["y"][0].shape
+    return of(*nodes, numbers("zero", 0), Node("y", "Fill", ("v", "zero"), attributes={"T": "float32"}))["y"][
+        0
+    ].shape
 
 
 def test_a_vector_with_an_unknown_number_keeps_the_others() -> None:
@@ -181,18 +204,31 @@ def test_a_vector_with_an_unknown_number_keeps_the_others() -> None:
 
 
 def test_a_vector_of_unknown_length_is_unknown() -> None:
-    first = (Node("n", "StridedSlice", ("half", "zero", "one", "one"), attributes={"shrink_axis_mask": 1}), numbers("one", 1))
+    first = (
+        Node("n", "StridedSlice", ("half", "zero", "one", "one"), attributes={"shrink_axis_mask": 1}),
+        numbers("one", 1),
+    )
     assert read_back(*HALF, *first, Node("v", "Fill", ("n", "one"))) is None
     assert read_back(*HALF, *first, Node("v", "StridedSlice", ("half", "n", "one", "one"))) is None
     assert read_back(*HALF, *first, Node("v", "Range", ("zero", "n", "one"))) is None
 
 
 def test_an_endless_vector_is_not_made() -> None:
-    assert read_back(numbers("one", 1), numbers("many", 1 << 40), Node("v", "Range", ("zero", "many", "one"))) is None
+    assert (
+        read_back(numbers("one", 1), numbers("many", 1 << 40), Node("v", "Range", ("zero", "many", "one")))
+        is None
+    )
 
 
 def test_where_joined_parts_begin() -> None:
-    """`ConcatOffset` of parts [2,3] and [2,4] along the second axis: the gradient of a concatenation slices there."""
-    nodes = (numbers("axis", 1), numbers("a", 2, 3), numbers("b", 2, 4), Node("offsets", "ConcatOffset", ("axis", "a", "b")))
+    """`ConcatOffset` of parts [2,3] and [2,4] along the second axis: the gradient of a concatenation slices
+    there.
+    """
+    nodes = (
+        numbers("axis", 1),
+        numbers("a", 2, 3),
+        numbers("b", 2, 4),
+        Node("offsets", "ConcatOffset", ("axis", "a", "b")),
+    )
     assert read_back(*nodes, Node("v", "Identity", ("offsets",))) == (0, 0)
     assert read_back(*nodes, Node("v", "Identity", ("offsets:1",))) == (0, 3)

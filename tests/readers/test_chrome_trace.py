@@ -1,4 +1,6 @@
-"""Chrome traces against the allocator's own peak, which they bound from below; whole, cut and without memory."""
+"""Chrome traces against the allocator's own peak, which they bound from below; whole, cut and without
+memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tfmemlens.readers.formats.chrome_trace import sniff_text
 
 FOLDER = SAMPLES / "chrome_trace"
 WITH_MEMORY = sorted(FOLDER.glob("*-memory.timeline.json*"))
-WITHOUT = sorted(path for path in FOLDER.glob("*.json*") if "memory" not in path.name and "truth" not in path.name)
+WITHOUT = sorted(
+    path for path in FOLDER.glob("*.json*") if "memory" not in path.name and "truth" not in path.name
+)
 LENET = FOLDER / "1.15-lenet-memory.timeline.json.gz"
 
 
@@ -29,7 +33,9 @@ def text_of(path: Path) -> str:
 
 @pytest.mark.parametrize("trace", WITH_MEMORY, ids=lambda path: path.name.split(".timeline")[0])
 def test_the_peak_is_a_lower_bound_of_the_allocators_own(trace: Path) -> None:
-    truth = json.loads(trace.with_name(trace.name.split(".timeline")[0] + ".truth.json").read_text(encoding="utf-8"))
+    truth = json.loads(
+        trace.with_name(trace.name.split(".timeline")[0] + ".truth.json").read_text(encoding="utf-8")
+    )
     (timeline,) = pipeline.capture(trace).timelines
     assert timeline.curve_source is CurveSource.LIVENESS
     assert timeline.precision == "lower bound"
@@ -67,7 +73,9 @@ def test_a_cut_trace_shows_what_could_be_read(tmp_path: Path, share: float) -> N
     found = pipeline.capture(file)
     assert found.notes
     assert "cut" in found.notes[0].text or "end is missing" in found.notes[0].text
-    assert all(timeline.peak_bytes <= pipeline.capture(LENET).timelines[0].peak_bytes for timeline in found.timelines)
+    assert all(
+        timeline.peak_bytes <= pipeline.capture(LENET).timelines[0].peak_bytes for timeline in found.timelines
+    )
 
 
 def test_counters_alone_are_a_curve_without_names(tmp_path: Path) -> None:
@@ -77,17 +85,34 @@ def test_counters_alone_are_a_curve_without_names(tmp_path: Path) -> None:
     file.write_text(json.dumps(document), encoding="utf-8")
     timeline = pipeline.capture(file).timelines[0]
     assert timeline.curve_source is CurveSource.COUNTERS
-    assert timeline.peak_bytes == max(event["args"][event["name"]] for event in document["traceEvents"] if event["ph"] == "C")
+    assert timeline.peak_bytes == max(
+        event["args"][event["name"]] for event in document["traceEvents"] if event["ph"] == "C"
+    )
     assert set(timeline.table.node) == {None}
 
 
-@pytest.mark.parametrize("text", ['{"cells": [{"traceEvents": []}]}', '{"a": 1}', "[1, 2]", '{"nodes": [{"ph": "X"}]}', '{"traceEvents": 3}', ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"cells": [{"traceEvents": []}]}',
+        '{"a": 1}',
+        "[1, 2]",
+        '{"nodes": [{"ph": "X"}]}',
+        '{"traceEvents": 3}',
+        "",
+    ],
+)
 def test_other_json_is_not_ours(text: str) -> None:
     assert not sniff_text(text.encode())
 
 
 @pytest.mark.parametrize(
-    "text", ['{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[', '[{"name": "x", "ph": "M"}', '{ "traceEvents" : [ ] }']
+    "text",
+    [
+        '{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},\n"traceEvents":[',
+        '[{"name": "x", "ph": "M"}',
+        '{ "traceEvents" : [ ] }',
+    ],
 )
 def test_each_spelling_of_the_format_is_recognised(text: str) -> None:
     assert sniff_text(text.encode())

@@ -51,7 +51,12 @@ def wrapped(kind: str) -> Any:
 def test_every_wrapping_gives_the_graph(kind: str, form: str, tmp_path: Path) -> None:
     raw = wrapped(kind).SerializeToString()
     if form == "text":
-        raw = text_format.MessageToString(wrapped(kind)).replace("type: 1\n", "type: DT_FLOAT\n").replace("dtype: 3\n", "dtype: DT_INT32\n").encode()
+        raw = (
+            text_format.MessageToString(wrapped(kind))
+            .replace("type: 1\n", "type: DT_FLOAT\n")
+            .replace("dtype: 3\n", "dtype: DT_INT32\n")
+            .encode()
+        )
     target = tmp_path / "graph"
     target.write_bytes(gzip.compress(raw) if form == "gzip" else raw)
     graph = read_graph(target)
@@ -71,11 +76,16 @@ def test_a_saved_models_folder(tmp_path: Path) -> None:
 
 def test_unknown_fields_of_a_text_are_skipped(tmp_path: Path) -> None:
     target = tmp_path / "graph.pbtxt"
-    target.write_text('# exported\nnode {\n  name: "a"\n  op: "NoOp"\n  brand_new { inner: 1 text: "x" }\n}\nfrom_the_future: SOME_ENUM\n')
+    target.write_text(
+        '# exported\nnode {\n  name: "a"\n  op: "NoOp"\n  brand_new { inner: 1 text: "x"'
+        " }\n}\nfrom_the_future: SOME_ENUM\n"
+    )
     assert list(read_graph(target).nodes) == ["a"]
 
 
-@pytest.mark.parametrize("sample", sorted(path for path in SAMPLES.rglob("*") if path.is_file()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "sample", sorted(path for path in SAMPLES.rglob("*") if path.is_file()), ids=lambda path: path.name
+)
 def test_no_other_sample_looks_like_a_graph(sample: Path) -> None:
     if sample.parent.name in ("layout", "graph") or ".meta" in sample.name:
         return

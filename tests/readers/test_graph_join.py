@@ -59,7 +59,10 @@ def test_slots_are_found_by_the_graph_whatever_holds_it(tmp_path: Path, kind: st
     joined = tfmemlens.read(bare, graph=file).by("kind").set_index("kind")["bytes"]
     assert "optimizer-slot" in joined
     assert joined.to_dict() == whole.to_dict()
-    assert tfmemlens.read(bare).by("kind").set_index("kind")["bytes"].get("optimizer-slot", 0) < joined["optimizer-slot"]
+    assert (
+        tfmemlens.read(bare).by("kind").set_index("kind")["bytes"].get("optimizer-slot", 0)
+        < joined["optimizer-slot"]
+    )
 
 
 def test_ops_come_from_the_graph_where_a_log_has_none(tmp_path: Path) -> None:
@@ -76,7 +79,11 @@ def test_ops_come_from_the_graph_where_a_log_has_none(tmp_path: Path) -> None:
 def test_every_command_takes_it(tmp_path: Path, command: str) -> None:
     bare, graph = taken_apart(KERAS, tmp_path)
     file = write("graph.pb", graph, tmp_path)
-    more = {"profile": [], "plot": ["-o", str(tmp_path / "x.svg")], "export": ["--format", "speedscope", "-o", str(tmp_path / "x.json")]}
+    more = {
+        "profile": [],
+        "plot": ["-o", str(tmp_path / "x.svg")],
+        "export": ["--format", "speedscope", "-o", str(tmp_path / "x.json")],
+    }
     assert main([command, str(bare), "--graph", str(file), *more[command]]) == 0
 
 

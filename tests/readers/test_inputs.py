@@ -28,7 +28,15 @@ def shape_of(*sources: object) -> object:
 
 
 def run(*args: str, data: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *args], input=data, capture_output=True, timeout=120, cwd=ROOT, env={**os.environ, **env}, check=False)
+    return subprocess.run(
+        [*COMMAND, *args],
+        input=data,
+        capture_output=True,
+        timeout=120,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        check=False,
+    )
 
 
 def test_a_gzipped_log(tmp_path: Path) -> None:
@@ -38,14 +46,22 @@ def test_a_gzipped_log(tmp_path: Path) -> None:
 
 
 def test_a_cut_gzip_gives_what_comes_before_the_cut(tmp_path: Path) -> None:
-    whole = gzip.compress((TEXT + "".join(f"line {number * 7919 % 10007}\n" for number in range(50000))).encode())
+    whole = gzip.compress(
+        (TEXT + "".join(f"line {number * 7919 % 10007}\n" for number in range(50000))).encode()
+    )
     file = tmp_path / "log.gz"
     file.write_bytes(whole[: len(whole) // 2])
     assert shape_of(file) == (1, 65536, 576)
 
 
 def test_a_notebook(tmp_path: Path) -> None:
-    cells = [{"cell_type": "code", "source": "fit()", "outputs": [{"output_type": "error", "traceback": TEXT.split("\n")}]}]
+    cells = [
+        {
+            "cell_type": "code",
+            "source": "fit()",
+            "outputs": [{"output_type": "error", "traceback": TEXT.split("\n")}],
+        }
+    ]
     file = tmp_path / "train.ipynb"
     file.write_text(json.dumps({"cells": cells, "nbformat": 4}), encoding="utf-8")
     assert shape_of(file) == (1, 65536, 576)
@@ -60,7 +76,9 @@ def test_an_encoding(tmp_path: Path, encoding: str) -> None:
 
 def test_a_directory_and_a_glob_of_rank_logs(tmp_path: Path) -> None:
     for rank in range(3):
-        (tmp_path / f"rank-{rank}.txt").write_text(f"starting\n{TEXT}" if rank == 1 else "starting\nstep 1\n", encoding="utf-8")
+        (tmp_path / f"rank-{rank}.txt").write_text(
+            f"starting\n{TEXT}" if rank == 1 else "starting\nstep 1\n", encoding="utf-8"
+        )
     assert shape_of(tmp_path) == shape_of(tmp_path / "rank-*.txt") == (1, 65536, 576)
 
 
@@ -88,13 +106,20 @@ def test_a_missing_path_says_so() -> None:
 
 
 def test_pasted_text_needs_no_file() -> None:
-    assert shape_of("OOM when allocating tensor with shape[1,65536,576] and type float on /device:GPU:0 by allocator GPU_0_bfc") == (1, 65536, 576)
+    assert shape_of(
+        "OOM when allocating tensor with shape[1,65536,576] and type float on /device:GPU:0 by allocator"
+        " GPU_0_bfc"
+    ) == (1, 65536, 576)
 
 
 def test_a_big_log_keeps_its_failure_wherever_it_stands(tmp_path: Path) -> None:
     """Above 16 MiB only the surroundings of failures are parsed."""
     filler = "step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n" * 400_000
-    for place, text in {"end": filler + TEXT, "start": TEXT + filler, "middle": filler + TEXT + filler}.items():
+    for place, text in {
+        "end": filler + TEXT,
+        "start": TEXT + filler,
+        "middle": filler + TEXT + filler,
+    }.items():
         file = tmp_path / f"{place}.log"
         file.write_text(text, encoding="utf-8")
         assert shape_of(file) == (1, 65536, 576), place
@@ -123,7 +148,12 @@ def test_errors_are_one_line_with_a_hint_and_no_traceback() -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
-    process = subprocess.Popen([*COMMAND, "explain", str(LOG), "--top", "50"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    process = subprocess.Popen(
+        [*COMMAND, "explain", str(LOG), "--top", "50"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
     assert process.stdout and process.stderr
     process.stdout.readline()
     process.stdout.close()
@@ -142,7 +172,13 @@ def test_ascii_only_terminals_get_ascii() -> None:
 def test_colour_is_asked_for_or_absent() -> None:
     assert b"\x1b[" not in run("explain", str(LOG), NO_COLOR="1").stdout
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    forced = subprocess.run([*COMMAND, "explain", str(LOG)], capture_output=True, cwd=ROOT, env={**env, "FORCE_COLOR": "1"}, check=False)
+    forced = subprocess.run(
+        [*COMMAND, "explain", str(LOG)],
+        capture_output=True,
+        cwd=ROOT,
+        env={**env, "FORCE_COLOR": "1"},
+        check=False,
+    )
     assert b"\x1b[" in forced.stdout
 
 
@@ -159,9 +195,16 @@ def test_completion_and_version() -> None:
 
 def test_a_web_page_in_place_of_a_trace_is_called_one(tmp_path: Path) -> None:
     file = tmp_path / "run_metadata.pb"
-    file.write_text("<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body><h1>Not Found</h1></body></html>\n", encoding="utf-8")
+    file.write_text(
+        "<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body><h1>Not"
+        " Found</h1></body></html>\n",
+        encoding="utf-8",
+    )
     assert any("is a web page" in note.text for note in pipeline.timelines(str(file)).notes)
-    file.write_text("<html><pre>OOM when allocating tensor with shape[8,8] and type float on GPU:0</pre></html>\n", encoding="utf-8")
+    file.write_text(
+        "<html><pre>OOM when allocating tensor with shape[8,8] and type float on GPU:0</pre></html>\n",
+        encoding="utf-8",
+    )
     assert not any("is a web page" in note.text for note in pipeline.explain(str(file)).case.capture.notes)
 
 

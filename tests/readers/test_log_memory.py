@@ -43,11 +43,17 @@ def test_the_peak_is_the_allocators_own_to_the_byte(log: Path) -> None:
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name.split(".log")[0])
 def test_variables_and_slots_stand_before_the_step_under_their_names(log: Path) -> None:
     (timeline,) = pipeline.capture(log).timelines
-    assert {"conv1/weights", "fc1/weights", "fc1/weights/Adam", "fc1/weights/Adam_1"} <= set(timeline.standing.node)
+    assert {"conv1/weights", "fc1/weights", "fc1/weights/Adam", "fc1/weights/Adam_1"} <= set(
+        timeline.standing.node
+    )
     moment = pipeline.explain(log).case.moments[0]
     assert moment.attribution.table.total_bytes == timeline.peak_bytes
     rows = zip(moment.attribution.table, moment.attribution.owners, strict=True)
-    weights = sum(row.requested_bytes or 0 for row, owner in rows if owner.kind is Kind.PARAMETER and row.start_micros is None)
+    weights = sum(
+        row.requested_bytes or 0
+        for row, owner in rows
+        if owner.kind is Kind.PARAMETER and row.start_micros is None
+    )
     assert weights == 4 * (832 + 51264 + 3212288 + 10250)
 
 
@@ -61,7 +67,9 @@ def test_each_step_can_be_asked_for() -> None:
 
 def test_without_stamps_the_lines_are_the_axis(tmp_path: Path) -> None:
     file = tmp_path / "bare.log"
-    file.write_text(re.sub(r"^.*?(?=__LOG_MEMORY__)", "", text_of(LENET), flags=re.MULTILINE), encoding="utf-8")
+    file.write_text(
+        re.sub(r"^.*?(?=__LOG_MEMORY__)", "", text_of(LENET), flags=re.MULTILINE), encoding="utf-8"
+    )
     report = pipeline.explain(file)
     timeline = report.case.moments[0].timeline
     assert timeline
@@ -100,7 +108,10 @@ def test_malloc_gives_no_ids_and_this_is_said(tmp_path: Path) -> None:
 
 def test_a_failure_in_the_same_log_is_told_too(tmp_path: Path) -> None:
     file = tmp_path / "both.log"
-    file.write_text(text_of(LENET) + (SAMPLES / "oom_log" / "1.15-unet-report.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    file.write_text(
+        text_of(LENET) + (SAMPLES / "oom_log" / "1.15-unet-report.txt").read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
     found = pipeline.capture(file)
     assert found.incidents
     assert found.timelines
@@ -111,7 +122,10 @@ def test_a_function_has_no_steps_but_all_its_allocations(tmp_path: Path) -> None
     sample = SAMPLES / "log_memory" / "2.21-function.log"
     found = pipeline.capture(sample)
     assert not any("steps" in note.text for note in found.notes)
-    kinds = {str(group.name): group.total_bytes for group in pipeline.report(found).case.moments[0].attribution.by("kind")}
+    kinds = {
+        str(group.name): group.total_bytes
+        for group in pipeline.report(found).case.moments[0].attribution.by("kind")
+    }
     assert kinds["parameter"] >= 4 * (256 * 512 + 512 * 16)
     assert kinds["input"] == 65536
     assert [step.tag for step in traced_steps.find(sample)] == ["2.21-function"]

@@ -16,7 +16,9 @@ SAMPLE = SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz"
 
 
 def test_the_peak_is_the_one_that_the_file_sums_up() -> None:
-    stated = json.loads(gzip.decompress(SAMPLE.read_bytes()))["memoryProfilePerAllocator"]["bfc_cpu_allocator_for_gpu"]["profileSummary"]
+    stated = json.loads(gzip.decompress(SAMPLE.read_bytes()))["memoryProfilePerAllocator"][
+        "bfc_cpu_allocator_for_gpu"
+    ]["profileSummary"]
     (timeline,) = pipeline.capture(SAMPLE).timelines
     assert timeline.peak_bytes == max(timeline.curve) <= int(stated["peakBytesUsageLifetime"])
     assert timeline.limit_bytes == int(stated["memoryCapacity"])
@@ -26,7 +28,11 @@ def test_the_peak_is_the_one_that_the_file_sums_up() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"memoryProfilePerAllocator": {"x": 3}}', '{"memoryProfilePerAllocator": {"x": {"memoryProfileSnapshots": [{}]}}}', '{"memoryProfilePerAllocator": ['],
+    [
+        '{"memoryProfilePerAllocator": {"x": 3}}',
+        '{"memoryProfilePerAllocator": {"x": {"memoryProfileSnapshots": [{}]}}}',
+        '{"memoryProfilePerAllocator": [',
+    ],
 )
 def test_damage_is_one_sentence(tmp_path: Path, text: str) -> None:
     file = tmp_path / "x.json"

@@ -21,14 +21,28 @@ from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers import keras_models
 from tfmemlens.readers.keras_models._documents import network_of
 
-WHOLE = ["files-2.11/small.json", "files-2.11/small.h5", "files-2.11/saved_model", "files-2.21/small.json", "files-2.21/small.h5", "files-2.21/small.keras"]
+WHOLE = [
+    "files-2.11/small.json",
+    "files-2.11/small.h5",
+    "files-2.11/saved_model",
+    "files-2.21/small.json",
+    "files-2.21/small.h5",
+    "files-2.21/small.keras",
+]
 WEIGHTS = ["files-2.11/small.weights.h5", "files-2.21/small.weights.h5", "files-2.21/saved_model"]
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_every_format_gives_the_same_model(name: str) -> None:
     network = complete(keras_models.read(FOLDER / name))
-    assert [(layer.name, layer.parameters) for layer in network] == [("x", 0), ("first", 28), ("norm", 16), ("second", 30), ("both", 0), ("out", 77)]
+    assert [(layer.name, layer.parameters) for layer in network] == [
+        ("x", 0),
+        ("first", 28),
+        ("norm", 16),
+        ("second", 30),
+        ("both", 0),
+        ("out", 77),
+    ]
     assert network["both"].inbound == ((network["norm"].name, 0, 0), ("second", 0, 0))
     assert network.optimizer in (None, "RMSprop", "rmsprop")
 
@@ -55,11 +69,15 @@ def test_weights_of_the_users_own_layer_are_those_in_the_file(name: str) -> None
 def test_a_json_text_within_a_json_text(tmp_path: Path) -> None:
     """`json.dump(model.to_json(), file)` is what many write."""
     target = tmp_path / "model.json"
-    target.write_text(json.dumps((FOLDER / "files-2.11/small.json").read_text(encoding="utf-8")), encoding="utf-8")
+    target.write_text(
+        json.dumps((FOLDER / "files-2.11/small.json").read_text(encoding="utf-8")), encoding="utf-8"
+    )
     assert complete(keras_models.read(target)).parameters == 151
 
 
-@pytest.mark.parametrize("name", [*(name for name in WHOLE if "saved" not in name), "files-2.21/small.weights.h5"])
+@pytest.mark.parametrize(
+    "name", [*(name for name in WHOLE if "saved" not in name), "files-2.21/small.weights.h5"]
+)
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9, 0.99])
 def test_a_cut_file_is_one_sentence(name: str, share: float, tmp_path: Path) -> None:
     raw = (FOLDER / name).read_bytes()
@@ -75,7 +93,9 @@ def test_a_cut_file_is_one_sentence(name: str, share: float, tmp_path: Path) -> 
 def test_a_cut_saved_model_is_one_sentence(name: str, file: str, tmp_path: Path) -> None:
     folder = tmp_path / "saved"
     shutil.copytree(FOLDER / name, folder)
-    (folder / file).write_bytes((folder / file).read_bytes()[:1001] if (folder / file).exists() else b"\xff\xff")
+    (folder / file).write_bytes(
+        (folder / file).read_bytes()[:1001] if (folder / file).exists() else b"\xff\xff"
+    )
     try:
         assert keras_models.read(folder).parameters in (0, 151)
     except UnreadableInput as problem:
@@ -83,7 +103,18 @@ def test_a_cut_saved_model_is_one_sentence(name: str, file: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "[1, 2]", "null", '"model"', '{"class_name": "Dense"}', '{"class_name": "Functional", "config": 3}', "{", "hello"]
+    "text",
+    [
+        "{}",
+        "[]",
+        "[1, 2]",
+        "null",
+        '"model"',
+        '{"class_name": "Dense"}',
+        '{"class_name": "Functional", "config": 3}',
+        "{",
+        "hello",
+    ],
 )
 def test_foreign_text_is_one_sentence(text: str, tmp_path: Path) -> None:
     target = tmp_path / "model.json"
@@ -102,7 +133,11 @@ def test_other_files_and_folders_are_one_sentence(tmp_path: Path) -> None:
         assert caught.value.hint
 
 
-_ANYTHING = st.recursive(st.none() | st.booleans() | st.integers(-3, 10**6) | st.floats(allow_nan=False) | st.text(max_size=6), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4), max_leaves=12)  # fmt: skip
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 10**6) | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
 
 
 @given(_ANYTHING)
@@ -111,7 +146,13 @@ def test_any_json_is_a_model_or_one_sentence(value: Any) -> None:
     with contextlib.suppress(TfmemlensError):
         network_of(value, "anything")
     with contextlib.suppress(TfmemlensError):
-        network_of({"class_name": "Functional", "config": {"layers": value, "input_layers": value, "output_layers": []}}, "anything")
+        network_of(
+            {
+                "class_name": "Functional",
+                "config": {"layers": value, "input_layers": value, "output_layers": []},
+            },
+            "anything",
+        )
 
 
 @given(st.sampled_from(sorted(small("2.21"))), st.integers(0, 10**6), _ANYTHING)
@@ -128,6 +169,8 @@ def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place:
 
 
 def _holders(value: Any) -> Any:
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         yield value, key
         yield from _holders(inner)

@@ -1,4 +1,6 @@
-"""Files that protobuf refuses, read in pieces: the same as in one go. The limit is lowered, so that samples are big files."""
+"""Files that protobuf refuses, read in pieces: the same as in one go. The limit is lowered, so that samples
+are big files.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,26 @@ def raw_of(path: Path) -> bytes:
 
 
 def facts(timeline: Timeline) -> list[object]:
-    rows = [list(column) for column in (timeline.table.node, timeline.table.op, timeline.table.shape, timeline.table.dtype, timeline.table.purpose)]
+    rows = [
+        list(column)
+        for column in (
+            timeline.table.node,
+            timeline.table.op,
+            timeline.table.shape,
+            timeline.table.dtype,
+            timeline.table.purpose,
+        )
+    ]
     stands = sorted(zip(timeline.standing.node, timeline.standing.size_bytes, strict=True), key=str)
-    return [timeline.device, timeline.allocator, timeline.peak_bytes, timeline.baseline_bytes, list(timeline.curve), rows, stands]
+    return [
+        timeline.device,
+        timeline.allocator,
+        timeline.peak_bytes,
+        timeline.baseline_bytes,
+        list(timeline.curve),
+        rows,
+        stands,
+    ]
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: f"{path.parent.name}-{path.name.split('.pb')[0]}")
@@ -35,8 +54,12 @@ def test_pieces_say_what_the_whole_says(trace: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
     monkeypatch.setattr(large_protobuf, "WINDOW", 1000)
     found = pipeline.capture(trace)
-    assert [facts(timeline) for timeline in found.timelines] == [facts(timeline) for timeline in whole.timelines]
-    assert list(found.graph or ()) == list(whole.graph or ()) or {node.name for node in found.graph or ()} == {node.name for node in whole.graph or ()}
+    assert [facts(timeline) for timeline in found.timelines] == [
+        facts(timeline) for timeline in whole.timelines
+    ]
+    assert list(found.graph or ()) == list(whole.graph or ()) or {
+        node.name for node in found.graph or ()
+    } == {node.name for node in whole.graph or ()}
     assert [note.text for note in found.notes] == [note.text for note in whole.notes]
 
 
@@ -59,7 +82,9 @@ def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytes
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=some.floats(0.3, 0.999))
-def test_a_cut_file_shows_what_could_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+def test_a_cut_file_shows_what_could_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
     for trace in (UNET, SAMPLES / "xspace" / "2.11-eager.xplane.pb.gz"):
         raw = raw_of(trace)

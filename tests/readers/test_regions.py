@@ -1,4 +1,6 @@
-"""Of a big log only regions are read: each line once, as it stands at its byte, and the whole of every failure."""
+"""Of a big log only regions are read: each line once, as it stands at its byte, and the whole of every
+failure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from tfmemlens.readers.gathering import inputs
 
 QUIET = b"step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n"
 LOUD = (dump(512, 4000, 3900, (20, 30)) + oom("64,256,256,32")).encode()
-MIDDLES = {"nothing": (b"",), "one": (LOUD,), "two, close": (LOUD, QUIET * 100, LOUD), "two, far": (LOUD, QUIET * 100_000, LOUD)}
+MIDDLES = {
+    "nothing": (b"",),
+    "one": (LOUD,),
+    "two, close": (LOUD, QUIET * 100, LOUD),
+    "two, far": (LOUD, QUIET * 100_000, LOUD),
+}
 
 
 def lines(path: Path, content: bytes) -> Iterator[tuple[int, str]]:
@@ -37,7 +44,9 @@ def test_each_line_stands_at_its_byte_once(middle: str, end: bytes, tmp_path: Pa
         raw = text.encode()
         assert content[place : place + len(raw)] == raw
         assert place == 0 or content[place - 1 : place] == b"\n"
-    expected = LOUD if end == LOUD else content  # where the tail tells of a failure, nothing before it is searched
+    expected = (
+        LOUD if end == LOUD else content
+    )  # where the tail tells of a failure, nothing before it is searched
     for word in ("OOM when allocating", "InUse at"):
         assert sum(word in text for _, text in found) == expected.count(word.encode())
     assert found[-1][1] == content.rsplit(b"\n", 1)[1].decode()
@@ -45,9 +54,16 @@ def test_each_line_stands_at_its_byte_once(middle: str, end: bytes, tmp_path: Pa
 
 
 def test_a_long_dump_is_read_to_both_its_ends(tmp_path: Path) -> None:
-    """Far above what surrounds one hit: the region grows while its neighbourhood speaks the allocator's language."""
-    chunk = b"2024-01-01 00:00:00.000000: I tensorflow/core/common_runtime/bfc_allocator.cc:1086] InUse at 7f0000000000 of size 256 next 1\n"
-    content = QUIET * 300_000 + chunk * 20_000 + oom("64,256,256,32").encode() + chunk * 20_000 + QUIET * 300_000
+    """Far above what surrounds one hit: the region grows while its neighbourhood speaks the allocator's
+    language.
+    """
+    chunk = (
+        b"2024-01-01 00:00:00.000000: I tensorflow/core/common_runtime/bfc_allocator.cc:1086] InUse at"
+        b" 7f0000000000 of size 256 next 1\n"
+    )
+    content = (
+        QUIET * 300_000 + chunk * 20_000 + oom("64,256,256,32").encode() + chunk * 20_000 + QUIET * 300_000
+    )
     found = list(lines(tmp_path / "train.log", content))
     assert sum("InUse at" in text for _, text in found) == 40_000
 

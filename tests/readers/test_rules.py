@@ -52,7 +52,9 @@ def test_a_pattern_fits_its_own_lines(name: str, example: str) -> None:
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=lambda value: str(value)[:50])
 def test_no_other_pattern_takes_the_line(name: str, example: str) -> None:
     takers = {other for other, rule in RULES.items() if rule.search(example)} - GENERAL - {name}
-    assert not {other for other in takers if frozenset({name, other}) not in MAY_SHARE}, f"{example!r} is taken by {takers}"
+    assert not {other for other in takers if frozenset({name, other}) not in MAY_SHARE}, (
+        f"{example!r} is taken by {takers}"
+    )
 
 
 def test_every_pattern_carries_a_real_line() -> None:

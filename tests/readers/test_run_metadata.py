@@ -29,7 +29,9 @@ def raw_of(path: Path) -> bytes:
 
 
 def truth_of(path: Path) -> dict[str, int]:
-    found: dict[str, int] = json.loads(path.with_name(path.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8"))
+    found: dict[str, int] = json.loads(
+        path.with_name(path.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -42,18 +44,26 @@ def test_the_peak_is_the_allocators_own_to_the_byte(trace: Path) -> None:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_samples_of_the_allocators_total_agree_on_the_baseline(trace: Path) -> None:
-    """A sample lies between the kernel's return and the end of its op; what disagrees with all instants in between was no sample of one baseline."""
+    """A sample lies between the kernel's return and the end of its op; what disagrees with all instants in
+    between was no sample of one baseline.
+    """
     timeline = pipeline.capture(trace).timelines[0]
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
         assert (timeline.baseline_confidence or 0) > 0.97
 
 
 def test_a_variable_that_gets_a_new_buffer_loses_its_old_one_within_the_step() -> None:
-    """Adam on a sparse gradient assigns its table and both slots anew; the frees of the old buffers are in no record."""
+    """Adam on a sparse gradient assigns its table and both slots anew; the frees of the old buffers are in no
+    record.
+    """
     timeline = pipeline.capture(SAMPLES / "run_metadata/2.21-sparse-adam.pb").timelines[0]
     gone = [row for row in timeline.table if row.purpose == BEFORE]
     assert {row.node for row in gone} <= {"wide/table/Adam_1", "wide/table/Adam", "wide/table"}
-    assert timeline.before_bytes - timeline.baseline_bytes == sum(row.size_bytes for row in gone) == 3 * 5000 * 32 * 4
+    assert (
+        timeline.before_bytes - timeline.baseline_bytes
+        == sum(row.size_bytes for row in gone)
+        == 3 * 5000 * 32 * 4
+    )
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
@@ -67,14 +77,24 @@ def test_the_rows_of_the_peak_add_up_to_it(trace: Path) -> None:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_model_has_the_programs_own_parameters_and_slots(trace: Path) -> None:
-    """Whatever the optimizers are called, however often a variable is used, and on whichever device it stands."""
-    truth: dict[str, Any] = json.loads(trace.with_name(trace.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8"))
+    """Whatever the optimizers are called, however often a variable is used, and on whichever device it
+    stands.
+    """
+    truth: dict[str, Any] = json.loads(
+        trace.with_name(trace.name.split(".pb")[0] + ".truth.json").read_text(encoding="utf-8")
+    )
     if "slots" not in truth:
         return
     layers = pipeline.report(pipeline.capture(trace)).case.layers
-    assert sum(layer.parameters for layer in layers) == sum(math.prod(shape) for shape in truth["variables"].values())
-    assert sum(layer.slot_bytes for layer in layers) == sum(4 * math.prod(shape) for shape in truth["slots"].values())
-    assert {layer.layer for layer in layers if layer.parameters} == {variable.rpartition("/")[0] for variable in truth["variables"]}
+    assert sum(layer.parameters for layer in layers) == sum(
+        math.prod(shape) for shape in truth["variables"].values()
+    )
+    assert sum(layer.slot_bytes for layer in layers) == sum(
+        4 * math.prod(shape) for shape in truth["slots"].values()
+    )
+    assert {layer.layer for layer in layers if layer.parameters} == {
+        variable.rpartition("/")[0] for variable in truth["variables"]
+    }
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
@@ -84,7 +104,9 @@ def test_weights_and_slots_are_those_of_the_model(trace: Path) -> None:
         return
     weights = sum(layer.parameter_bytes for layer in report.case.layers)
     slots = sum(layer.slot_bytes for layer in report.case.layers)
-    assert abs(weights + slots - truth["variables_bytes"] - truth["slots_bytes"]) <= 64  # beta powers and step counters go either way
+    assert (
+        abs(weights + slots - truth["variables_bytes"] - truth["slots_bytes"]) <= 64
+    )  # beta powers and step counters go either way
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
@@ -98,7 +120,10 @@ def test_a_long_trace_shows_the_same_weights(trace: Path, monkeypatch: pytest.Mo
 
 def test_founding_question_3() -> None:
     """Keras says 832 and 51,264 parameters, TensorBoard says 98 KB and 49 KB."""
-    layers = {layer.layer: layer for layer in pipeline.explain(SAMPLES / "run_metadata" / "1.15-lenet.pb").case.layers}
+    layers = {
+        layer.layer: layer
+        for layer in pipeline.explain(SAMPLES / "run_metadata" / "1.15-lenet.pb").case.layers
+    }
     assert [(layers[name].parameters, layers[name].formula) for name in ("conv1", "conv2", "fc1", "fc2")] == [
         (832, "(5*5*1+1)*32"),
         (51264, "(5*5*32+1)*64"),
@@ -163,8 +188,13 @@ def test_protobufs_json_of_the_message_is_read_too(tmp_path: Path) -> None:
 
     metadata = parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb"))
     file = tmp_path / "metadata.json"
-    file.write_text(re.sub(r'"dtype": 1\b', '"dtype": "DT_FLOAT"', json_format.MessageToJson(metadata)), encoding="utf-8")
-    assert pipeline.capture(file).timelines[0].peak_bytes == capture_of(metadata, "memory").timelines[0].peak_bytes
+    file.write_text(
+        re.sub(r'"dtype": 1\b', '"dtype": "DT_FLOAT"', json_format.MessageToJson(metadata)), encoding="utf-8"
+    )
+    assert (
+        pipeline.capture(file).timelines[0].peak_bytes
+        == capture_of(metadata, "memory").timelines[0].peak_bytes
+    )
 
 
 @pytest.mark.parametrize("share", [0.6, 0.9, 0.999])
@@ -180,7 +210,9 @@ def test_a_cut_file_shows_what_could_be_read(tmp_path: Path, share: float) -> No
 def test_a_cut_text_shows_what_could_be_read(tmp_path: Path) -> None:
     from google.protobuf import text_format
 
-    text = text_format.MessageToString(parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb")))
+    text = text_format.MessageToString(
+        parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb"))
+    )
     file = tmp_path / "cut.pbtxt"
     file.write_text(text[: len(text) // 2], encoding="utf-8")
     found = pipeline.capture(file)

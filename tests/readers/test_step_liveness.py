@@ -37,10 +37,14 @@ def test_the_peak_comes_within_9_percent_where_the_allocator_states_its_total(tr
     assert found.allocator == exact.allocator
     if exact.baseline_source is BaselineSource.ALLOCATOR:
         assert found.precision == "estimate"
-        if "-layout" in trace.name:  # oneDNN's own buffers and a feed copied without a record: 10 % is what liveness alone can tell
+        if (
+            "-layout" in trace.name
+        ):  # oneDNN's own buffers and a feed copied without a record: 10 % is what liveness alone can tell
             assert 0.9 * exact.peak_bytes < found.peak_bytes < 1.01 * exact.peak_bytes
             return
-        if "sparse-adam" in trace.name:  # variables that get new buffers stand twice: without records nothing tells when the old ones go
+        if (
+            "sparse-adam" in trace.name
+        ):  # variables that get new buffers stand twice: without records nothing tells when the old ones go
             assert exact.peak_bytes < found.peak_bytes < 1.15 * exact.peak_bytes
             return
         assert 0 <= found.before_bytes - exact.before_bytes <= max(256, 0.02 * exact.peak_bytes)
@@ -63,7 +67,9 @@ def test_the_page_says_how_the_figures_were_got() -> None:
     assert "This step's peak is about 131." in page
     assert "not from allocation records" in page
     assert "within 9 % of the true peak" in page
-    bound = pipeline.of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz", allocator_figures=False))
+    bound = pipeline.of_run_metadata(
+        without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz", allocator_figures=False)
+    )
     assert "This step's peak is at least" in terminal.render(pipeline.report(bound))
 
 

@@ -30,14 +30,21 @@ def put(source: Path, target: Path, written: float = 1_000_000.0) -> None:
 
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
-    """A log directory as users have it: event files, dumps by hand, two profiler runs, and much that is no trace."""
-    put(SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents", tmp_path / "train" / "events.out.tfevents.1.host")
+    """A log directory as users have it: event files, dumps by hand, two profiler runs, and much that is no
+    trace.
+    """
+    put(
+        SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents", tmp_path / "train" / "events.out.tfevents.1.host"
+    )
     put(LENET, tmp_path / "run_metadata_9.pb", 3_000.0)
     put(SAMPLES / "run_metadata" / "1.15-conv3d.pb", tmp_path / "run_metadata_10.pb", 2_000.0)
     put(SAMPLES / "chrome_trace" / "1.15-profiler-hook.timeline.json", tmp_path / "timeline-500.json")
     for date in ("2026_11_20_10_00_00", "2026_11_22_10_00_00"):
         put(XPLANE, tmp_path / "plugins" / "profile" / date / "worker0.xplane.pb")
-        put(SAMPLES / "xspace" / "2.21-function.xplane.pb", tmp_path / "plugins" / "profile" / date / "worker1.xplane.pb")
+        put(
+            SAMPLES / "xspace" / "2.21-function.xplane.pb",
+            tmp_path / "plugins" / "profile" / date / "worker1.xplane.pb",
+        )
     (tmp_path / "checkpoint").write_text("model_checkpoint_path: x", encoding="utf-8")
     (tmp_path / "model.ckpt-10.data-00000-of-00001").write_bytes(bytes(range(256)) * 10)
     (tmp_path / "train.log").write_text("step 1 loss 0.1\n", encoding="utf-8")
@@ -67,12 +74,19 @@ def test_the_newest_is_taken_and_the_others_are_named(logdir: Path) -> None:
 
 def test_hosts_of_one_run_are_one_step_and_told_apart(logdir: Path) -> None:
     found = pipeline.timelines(logdir, Hints(tag="2026_11_20_10_00_00"))
-    assert sorted(timeline.device for timeline in found.timelines) == ["worker0 /host:CPU", "worker1 /host:CPU"]
+    assert sorted(timeline.device for timeline in found.timelines) == [
+        "worker0 /host:CPU",
+        "worker1 /host:CPU",
+    ]
 
 
 @pytest.mark.parametrize(
     ("hints", "name"),
-    [(Hints(step=9), "run_metadata_9.pb"), (Hints(step=1), "events.out.tfevents.1.host"), (Hints(tag="run_metadata_10"), "run_metadata_10.pb")],
+    [
+        (Hints(step=9), "run_metadata_9.pb"),
+        (Hints(step=1), "events.out.tfevents.1.host"),
+        (Hints(tag="run_metadata_10"), "run_metadata_10.pb"),
+    ],
 )
 def test_a_step_or_a_tag_chooses(logdir: Path, hints: Hints, name: str) -> None:
     assert Path(pipeline.timelines(logdir, hints).source.path).name == name
@@ -125,11 +139,17 @@ def test_a_zipped_event_file_is_listed(tmp_path: Path) -> None:
 
 
 def test_steps_inside_logs_and_profiles_are_listed() -> None:
-    assert [step.step for step in traced_steps.find(SAMPLES / "log_memory" / "1.15-lenet.log.gz")] == [1, 2, 3]
+    assert [step.step for step in traced_steps.find(SAMPLES / "log_memory" / "1.15-lenet.log.gz")] == [
+        1,
+        2,
+        3,
+    ]
     assert [step.step for step in traced_steps.find(SAMPLES / "tfprof" / "1.15-lenet.profile.gz")] == [2, 3]
 
 
-def test_a_page_of_several_hosts_names_the_other_allocators(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_of_several_hosts_names_the_other_allocators(
+    logdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["profile", str(logdir)]) == 0
     page = capsys.readouterr().out
     assert "1 MORE ALLOCATOR (--ALL SHOWS THEM WHOLE)" in page
@@ -160,8 +180,13 @@ def test_a_graph_alone_says_what_it_is_good_for(tmp_path: Path, capsys: pytest.C
 def test_a_log_that_speaks_of_memory_late_is_still_found(tmp_path: Path) -> None:
     text = gzip.decompress((SAMPLES / "log_memory" / "1.15-lenet.log.gz").read_bytes()).decode()
     file = tmp_path / "train.log"
-    file.write_text("2026-01-01 00:00:00.000000: I tensorflow/core/x.cc:1] chatter\n" * 4000 + text, encoding="utf-8")
-    assert pipeline.timelines(file).timelines[0].peak_bytes == pipeline.timelines(SAMPLES / "log_memory" / "1.15-lenet.log.gz").timelines[0].peak_bytes
+    file.write_text(
+        "2026-01-01 00:00:00.000000: I tensorflow/core/x.cc:1] chatter\n" * 4000 + text, encoding="utf-8"
+    )
+    assert (
+        pipeline.timelines(file).timelines[0].peak_bytes
+        == pipeline.timelines(SAMPLES / "log_memory" / "1.15-lenet.log.gz").timelines[0].peak_bytes
+    )
     assert [step.step for step in traced_steps.find(tmp_path)] == [1, 2, 3]
 
 
@@ -169,7 +194,10 @@ def test_what_the_profiler_made_of_a_run_is_the_same_step(tmp_path: Path) -> Non
     run = tmp_path / "plugins" / "profile" / "2026_11_20_10_00_00"
     put(XPLANE, run / "host.xplane.pb")
     put(SAMPLES / "chrome_trace" / "2.4-profiler.trace.json.gz", run / "host.trace.json.gz")
-    put(SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz", run / "host.memory_profile.json.gz")
+    put(
+        SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz",
+        run / "host.memory_profile.json.gz",
+    )
     (run / "host.overview_page.pb").write_bytes(bytes(range(256)))
     assert [step.format for step in traced_steps.find(tmp_path)] == ["xspace"]
     assert not pipeline.capture(tmp_path).notes

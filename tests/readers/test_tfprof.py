@@ -1,4 +1,6 @@
-"""tfprof's profiles against the allocator's own peak: exact where records are kept, else a lower bound; several steps, damage."""
+"""tfprof's profiles against the allocator's own peak: exact where records are kept, else a lower bound;
+several steps, damage.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ LENET = SAMPLES / "tfprof" / "1.15-lenet.profile.gz"
 
 
 def peak_and_truth(profile: Path) -> tuple[int, int | None]:
-    truth = json.loads(profile.with_name(profile.name.split(".profile")[0] + ".truth.json").read_text(encoding="utf-8"))
+    truth = json.loads(
+        profile.with_name(profile.name.split(".profile")[0] + ".truth.json").read_text(encoding="utf-8")
+    )
     return pipeline.capture(profile).timelines[0].peak_bytes, truth.get("max_in_use_bytes")
 
 
@@ -108,6 +112,12 @@ def test_the_order_of_a_map_does_not_matter(tmp_path: Path) -> None:
         (tmp_path / "profile_3").write_bytes(content)
         command = [sys.executable, "-m", "tfmemlens", "profile", str(tmp_path / "profile_3")]
         pages.append(
-            subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}).stdout
+            subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=True,
+                env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+            ).stdout
         )
     assert pages[0] == pages[1]

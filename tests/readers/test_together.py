@@ -41,7 +41,9 @@ def test_the_one_other_file_may_be_the_process_standard_output(tmp_path: Path) -
     assert "growth-between-steps" in {finding.rule for finding in report.findings}
 
 
-def test_the_same_request_in_all_files_is_one_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_request_in_all_files_is_one_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for rank in range(8):
         shutil.copy(DIED, tmp_path / f"rank-{rank}.log")
     assert main(["explain", str(tmp_path), "--json"]) == 0
@@ -50,11 +52,16 @@ def test_the_same_request_in_all_files_is_one_failure(tmp_path: Path, capsys: py
     assert len(together) == len(alone)
     assert together[0]["occurrences"] == 8 * alone[0].occurrences
     assert main(["explain", str(tmp_path)]) == 0
-    assert "in 8 files (rank-0.log, rank-1.log, rank-2.log, rank-3.log …)" in " ".join(capsys.readouterr().out.split())
+    assert "in 8 files (rank-0.log, rank-1.log, rank-2.log, rank-3.log …)" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_failures_of_other_requests_stay_apart(tmp_path: Path) -> None:
     shutil.copy(DIED, tmp_path / "a.log")
     shutil.copy(SAMPLES / "oom_log" / "1.15-unet-report.txt", tmp_path / "b.log")
-    requests = {incident.request.node for incident in pipeline.capture([tmp_path / "a.log", tmp_path / "b.log"]).incidents}
+    requests = {
+        incident.request.node
+        for incident in pipeline.capture([tmp_path / "a.log", tmp_path / "b.log"]).incidents
+    }
     assert len(requests) == 2

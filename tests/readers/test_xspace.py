@@ -21,7 +21,9 @@ def raw_of(path: Path) -> bytes:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".xplane")[0])
 def test_the_peak_is_the_allocators_own_to_the_byte(trace: Path) -> None:
-    truth = json.loads(trace.with_name(trace.name.split(".xplane")[0] + ".truth.json").read_text(encoding="utf-8"))
+    truth = json.loads(
+        trace.with_name(trace.name.split(".xplane")[0] + ".truth.json").read_text(encoding="utf-8")
+    )
     timeline = pipeline.capture(trace).timelines[0]
     assert timeline.peak_bytes == truth.get("max_in_use_bytes", timeline.peak_bytes)
     assert timeline.baseline_confidence == 1.0
@@ -37,7 +39,11 @@ def test_every_event_agrees_with_the_allocators_own_total(trace: Path) -> None:
         names = {key: data.name for key, data in plane.stat_metadata.items()}
         for line in plane.lines:
             for event in line.events:
-                stated |= {stat.int64_value or stat.uint64_value for stat in event.stats if names.get(stat.metadata_id) == "bytes_allocated"}
+                stated |= {
+                    stat.int64_value or stat.uint64_value
+                    for stat in event.stats
+                    if names.get(stat.metadata_id) == "bytes_allocated"
+                }
     assert stated <= {*timeline.curve, timeline.baseline_bytes}
 
 

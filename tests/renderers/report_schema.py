@@ -1,4 +1,6 @@
-"""The contract of `--json` (schema tfmemlens.report/1) as a JSON schema: additions are fine, renames are not."""
+"""The contract of `--json` (schema tfmemlens.report/1) as a JSON schema: additions are fine, renames are
+not.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,32 @@ REQUEST = exactly(
     allocator=TEXT,
     line={"type": ["integer", "null"]},
 )
-ALLOCATOR = exactly(limit_bytes=BYTES, in_use_bytes=BYTES, peak_bytes=BYTES, pool_bytes=BYTES, free_bytes=BYTES, largest_free_chunk_bytes=BYTES)
-HOLDERS = exactly(total_bytes=BYTES, listed_bytes=BYTES, unlisted_bytes=BYTES, unlisted_nodes=BYTES, outside_report_bytes=BYTES)
+ALLOCATOR = exactly(
+    limit_bytes=BYTES,
+    in_use_bytes=BYTES,
+    peak_bytes=BYTES,
+    pool_bytes=BYTES,
+    free_bytes=BYTES,
+    largest_free_chunk_bytes=BYTES,
+)
+HOLDERS = exactly(
+    total_bytes=BYTES,
+    listed_bytes=BYTES,
+    unlisted_bytes=BYTES,
+    unlisted_nodes=BYTES,
+    outside_report_bytes=BYTES,
+)
 REPORT = exactly(
     schema={"const": "tfmemlens.report/1"},
     source=exactly(path={"type": "string"}, formats=listed({"type": "string"}), framework=TEXT),
-    incidents=listed(exactly(occurrences={"type": "integer", "minimum": 1}, request=REQUEST, allocator=ALLOCATOR, holders=HOLDERS)),
+    incidents=listed(
+        exactly(
+            occurrences={"type": "integer", "minimum": 1},
+            request=REQUEST,
+            allocator=ALLOCATOR,
+            holders=HOLDERS,
+        )
+    ),
     peaks=listed(
         exactly(
             device=TEXT,
@@ -86,7 +108,14 @@ REPORT = exactly(
             headline={"type": "string"},
             bytes=BYTES,
             evidence=listed(exactly(fact={"type": "string"}, line={"type": ["integer", "null"]}, text=TEXT)),
-            remedies=listed(exactly(text={"type": "string"}, code=TEXT, saves_bytes=BYTES, certainty={"enum": ["exact", "bound", "estimate", None]})),
+            remedies=listed(
+                exactly(
+                    text={"type": "string"},
+                    code=TEXT,
+                    saves_bytes=BYTES,
+                    certainty={"enum": ["exact", "bound", "estimate", None]},
+                )
+            ),
         )
     ),
     notes=listed(exactly(text={"type": "string"}, line={"type": ["integer", "null"]})),
@@ -110,7 +139,13 @@ COPY = exactly(
 )
 """An entry of `copies` and `helpers`, which `tfmemlens layout` adds."""
 
-PREDICTION = exactly(batch={"type": "integer", "minimum": 1}, bytes=BYTES, low_bytes=BYTES, high_bytes=BYTES, measured_bytes=BYTES)
+PREDICTION = exactly(
+    batch={"type": "integer", "minimum": 1},
+    bytes=BYTES,
+    low_bytes=BYTES,
+    high_bytes=BYTES,
+    measured_bytes=BYTES,
+)
 FIT = exactly(
     batch={"type": "integer", "minimum": 1},
     limit_bytes=BYTES,
@@ -118,7 +153,14 @@ FIT = exactly(
     fixed_bytes=BYTES,
     per_sample_bytes=BYTES,
     certainty={"enum": ["exact", "bound", "estimate"]},
-    remedies=listed(exactly(text={"type": "string"}, saves_bytes={"type": "integer"}, largest_batch=BYTES, certainty={"enum": ["exact", "bound", "estimate"]})),
+    remedies=listed(
+        exactly(
+            text={"type": "string"},
+            saves_bytes={"type": "integer"},
+            largest_batch=BYTES,
+            certainty={"enum": ["exact", "bound", "estimate"]},
+        )
+    ),
     predictions=listed(PREDICTION),
     checks=listed(PREDICTION),
 )

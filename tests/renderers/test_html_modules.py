@@ -21,7 +21,9 @@ from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
 
 TRACES = ("run_metadata/1.15-lenet.pb", "run_metadata/2.11-while-rnn.pb.gz", "xspace/2.21-function.xplane.pb")
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed: the page's modules cannot run")
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="node is not installed: the page's modules cannot run"
+)
 
 
 def expected(name: str) -> dict[str, Any]:
@@ -41,8 +43,12 @@ def expected(name: str) -> dict[str, Any]:
 @needs_node
 def test_the_modules_agree_with_python(tmp_path: Path) -> None:
     chance = random.Random(7)
-    sizes = [0, 1, 1023, 1024, 457984, 1 << 20, (1 << 30) - 1, 12345678, 1 << 40] + [round(2 ** chance.uniform(0, 44)) for _ in range(3000)]
-    shares = [(0, 7), (1, 0), (1, 1000), (1, 8), (5, 200), (7, 7)] + [(chance.randrange(1000), chance.randrange(1, 1000)) for _ in range(500)]
+    sizes = [0, 1, 1023, 1024, 457984, 1 << 20, (1 << 30) - 1, 12345678, 1 << 40] + [
+        round(2 ** chance.uniform(0, 44)) for _ in range(3000)
+    ]
+    shares = [(0, 7), (1, 0), (1, 1000), (1, 8), (5, 200), (7, 7)] + [
+        (chance.randrange(1000), chance.randrange(1, 1000)) for _ in range(500)
+    ]
     cases = {
         "human": [(size, human(size)) for size in sizes],
         "percent": [(part, whole, percent(part, whole)) for part, whole in shares],
@@ -53,7 +59,13 @@ def test_the_modules_agree_with_python(tmp_path: Path) -> None:
         (tmp_path / f"{name}.js").write_text(html.asset(f"{name}.js"), encoding="utf-8")
     (tmp_path / "package.json").write_text('{"type": "module"}')
     environment = {**os.environ, "PAGE": tmp_path.as_uri(), "CASES": str(tmp_path / "cases.json")}
-    run = subprocess.run(["node", "--test", str(ROOT / "tests/renderers/page.test.mjs")], env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        ["node", "--test", str(ROOT / "tests/renderers/page.test.mjs")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
 
 
@@ -72,7 +84,12 @@ def test_the_linter_finds_nothing(tmp_path: Path) -> None:
         pytest.skip("eslint is not installed: npm install --prefix tests/browser")
     for name in html.SCRIPTS:
         (tmp_path / f"{name}.js").write_text(html.asset(f"{name}.js"), encoding="utf-8")
-    run = subprocess.run(["node", str(eslint), "--config", str(place / "eslint.config.mjs"), "."], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        ["node", str(eslint), "--config", str(place / "eslint.config.mjs"), "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -83,7 +100,17 @@ def test_every_module_is_joined_and_documented() -> None:
         code = html.asset(f"{name}.js")
         assert re.match(r"// [A-Z].+\.\n", code), name
         assert max(map(len, code.splitlines())) <= 320, name
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(", "XMLHttpRequest", "http"):
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "fetch(",
+            "XMLHttpRequest",
+            "http",
+        ):
             assert word not in code, (name, word)
 
 

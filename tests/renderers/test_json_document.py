@@ -45,9 +45,19 @@ def test_the_contract_holds(sample: Path) -> None:
         assert total == max(peak["bytes"] for peak in found["peaks"])
     for incident in found["incidents"]:
         request, holders = incident["request"], incident["holders"]
-        assert request["tensor_bytes"] in (None, tensor_bytes(tuple(request["shape"] or ()), request["dtype"]))
-        assert request["rounded_bytes"] is None or request["tensor_bytes"] is None or request["rounded_bytes"] >= request["tensor_bytes"]
-        assert holders["total_bytes"] in (None, (holders["listed_bytes"] or 0) + (holders["unlisted_bytes"] or 0))
+        assert request["tensor_bytes"] in (
+            None,
+            tensor_bytes(tuple(request["shape"] or ()), request["dtype"]),
+        )
+        assert (
+            request["rounded_bytes"] is None
+            or request["tensor_bytes"] is None
+            or request["rounded_bytes"] >= request["tensor_bytes"]
+        )
+        assert holders["total_bytes"] in (
+            None,
+            (holders["listed_bytes"] or 0) + (holders["unlisted_bytes"] or 0),
+        )
 
 
 def test_the_schema_can_fail() -> None:
@@ -58,6 +68,8 @@ def test_the_schema_can_fail() -> None:
 
 
 @pytest.mark.parametrize("name", ["1.15-im2col", "2.11-unet-layout", "2.21-layer-exception"])
-def test_markdown_reads_well(name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_reads_well(
+    name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["explain", f"sample_traces/oom_log/{name}.txt", "--markdown"]) == 0
     golden(f"markdown/{name}.md", capsys.readouterr().out)

@@ -37,7 +37,9 @@ def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
 
 
 def attribute(capture: Capture, at: str | None = None) -> Case:
-    """The case: one moment for each failure, in the order of the capture, then the peak of each timeline, the largest first."""
+    """The case: one moment for each failure, in the order of the capture, then the peak of each timeline, the
+    largest first.
+    """
     moments = [_failure(capture, incident) for incident in capture.incidents]
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
@@ -52,7 +54,8 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         capture = replace(capture, timelines=tuple(timeline.owned(owners) for timeline in capture.timelines))
         standing = [standing_of(timeline, capture.graph) for timeline in capture.timelines]
         peaks = [
-            moment_at(capture, timeline, index_of(timeline, at) if at else None, known) for timeline, known in zip(capture.timelines, standing, strict=True)
+            moment_at(capture, timeline, index_of(timeline, at) if at else None, known)
+            for timeline, known in zip(capture.timelines, standing, strict=True)
         ]
         layers = capture.layers or summaries(capture.timelines, standing, capture.graph)
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
@@ -60,9 +63,13 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
 
 
 def layout(capture: Capture) -> LayoutStudy | None:
-    """What Grappler's layout pass did to the graph; None without a graph, or where the pass left nothing in it."""
+    """What Grappler's layout pass did to the graph; None without a graph, or where the pass left nothing in
+    it.
+    """
     graph = capture.graph
-    if graph is None or not any("LayoutOptimizer" in name for body in (graph, *graph.functions.values()) for name in body.nodes):
+    if graph is None or not any(
+        "LayoutOptimizer" in name for body in (graph, *graph.functions.values()) for name in body.nodes
+    ):
         return None
     from tfmemlens.attribution.layout_pass.copies import study
 
@@ -85,5 +92,10 @@ def _failure(capture: Capture, incident: Incident) -> Moment:
     if books.limit is None and capture.hints.limit_bytes:
         books = replace(books, limit=Size.exactly(capture.hints.limit_bytes))
     return Moment(
-        attribution, books, name_tensors(attribution, incident.request, owner, capture.hints), incident, request, omissions=omissions(incident, books)
+        attribution,
+        books,
+        name_tensors(attribution, incident.request, owner, capture.hints),
+        incident,
+        request,
+        omissions=omissions(incident, books),
     )

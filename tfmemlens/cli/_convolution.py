@@ -13,15 +13,27 @@ from tfmemlens.model.convolution import Convolution, ConvolutionKind, Convolutio
 from tfmemlens.model.tensor import format_shape, numpy_dtype, parse_shape
 from tfmemlens.units import parse_limit
 
-_ALIASES = {"conv2d": "conv", "conv2d_transpose": "transposed", "conv3d_transpose": "transposed", "deconv": "transposed", "depthwise_conv2d": "depthwise"}
+_ALIASES = {
+    "conv2d": "conv",
+    "conv2d_transpose": "transposed",
+    "conv3d_transpose": "transposed",
+    "deconv": "transposed",
+    "depthwise_conv2d": "depthwise",
+}
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 def convolution(args: argparse.Namespace) -> Convolution:
     """The convolution of --input, --kernel, --kind and their companions. Raises UsageError."""
-    shape = _sizes(args.input, "--input", "200x321x481x1 (batch, height, width, channels), or five sizes in 3-D")
+    shape = _sizes(
+        args.input, "--input", "200x321x481x1 (batch, height, width, channels), or five sizes in 3-D"
+    )
     if len(shape) not in (4, 5):
-        raise UsageError(f"--input has {len(shape)} sizes", "write batch x height x width x channels, such as 200x321x481x1; a depth before the height in 3-D")
+        raise UsageError(
+            f"--input has {len(shape)} sizes",
+            "write batch x height x width x channels, such as 200x321x481x1; a depth before the height"
+            " in 3-D",
+        )
     kind = _kind(args.kind, len(shape))
     rank = len(shape) - 2
     kernel, filters = _kernel(args.kernel, kind, shape)
@@ -37,7 +49,9 @@ def convolution(args: argparse.Namespace) -> Convolution:
     )
     if found.padding == "valid" and kind is not ConvolutionKind.TRANSPOSED and not fits(found):
         raise UsageError(
-            f"a kernel of {'x'.join(map(str, kernel))} does not fit into {format_shape(shape)} without padding", "--padding same, or a smaller kernel"
+            f"a kernel of {'x'.join(map(str, kernel))} does not fit into {format_shape(shape)} without"
+            " padding",
+            "--padding same, or a smaller kernel",
         )
     return found
 
@@ -49,8 +63,12 @@ def setting(args: argparse.Namespace) -> ConvolutionSetting:
     default = device == "cpu" and version >= onednn.FIRST_BY_DEFAULT
     chosen = default if args.onednn is None else args.onednn
     if chosen and version < onednn.FIRST:
-        raise UsageError(f"TensorFlow {args.tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out")
-    return ConvolutionSetting(version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3))
+        raise UsageError(
+            f"TensorFlow {args.tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out"
+        )
+    return ConvolutionSetting(
+        version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3)
+    )
 
 
 def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:
@@ -67,17 +85,24 @@ def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:
 def _kind(text: str | None, rank: int) -> ConvolutionKind:
     if text is None:
         return ConvolutionKind.CONV3D if rank == 5 else ConvolutionKind.CONV
-    kind = ConvolutionKind(_choice(_ALIASES.get(text.lower(), text), "--kind", tuple(kind.value for kind in ConvolutionKind)))
+    kind = ConvolutionKind(
+        _choice(_ALIASES.get(text.lower(), text), "--kind", tuple(kind.value for kind in ConvolutionKind))
+    )
     if kind is ConvolutionKind.CONV and rank == 5:
         return ConvolutionKind.CONV3D
     if (kind is ConvolutionKind.CONV3D and rank != 5) or (kind is ConvolutionKind.DEPTHWISE and rank != 4):
         wanted = 5 if kind is ConvolutionKind.CONV3D else 4
-        raise UsageError(f"--kind {kind} needs an input of {wanted} sizes, not {rank}", "3-D inputs are batch x depth x height x width x channels")
+        raise UsageError(
+            f"--kind {kind} needs an input of {wanted} sizes, not {rank}",
+            "3-D inputs are batch x depth x height x width x channels",
+        )
     return kind
 
 
 def _kernel(text: str, kind: ConvolutionKind, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """The kernel's sides and the filters; with as many sizes as the input the channels stand between them and must agree."""
+    """The kernel's sides and the filters; with as many sizes as the input the channels stand between them and
+    must agree.
+    """
     rank, channels = len(shape) - 2, shape[-1]
     names = "x".join(("KD", "KH", "KW")[-rank:])
     hint = f"write {names}xFILTERS, such as {'x'.join('3' * rank)}x16, or {names}xCHANNELSxFILTERS"
@@ -92,7 +117,10 @@ def _kernel(text: str, kind: ConvolutionKind, shape: tuple[int, ...]) -> tuple[t
     if kind is ConvolutionKind.TRANSPOSED and second == channels:
         return sizes[:rank], first  # TensorFlow's own order: output channels before input channels
     if first != channels:
-        raise UsageError(f"--kernel is for {first} channels, the input has {channels}", f"{hint}; grouped convolutions are not sized here")
+        raise UsageError(
+            f"--kernel is for {first} channels, the input has {channels}",
+            f"{hint}; grouped convolutions are not sized here",
+        )
     return sizes[:rank], second
 
 
@@ -116,7 +144,9 @@ def _choice(text: str, option: str, allowed: tuple[str, ...]) -> str:
 def _dtype(text: str) -> str:
     name = numpy_dtype(text)
     if name not in _DTYPES:
-        raise UsageError(f"--dtype {text!r} is no type that TensorFlow convolves", f"one of {', '.join(_DTYPES)}")
+        raise UsageError(
+            f"--dtype {text!r} is no type that TensorFlow convolves", f"one of {', '.join(_DTYPES)}"
+        )
     return name
 
 
@@ -131,7 +161,9 @@ def _threads(text: str | None) -> int:
     if text is None:
         return os.cpu_count() or 1
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--threads {text!r} is no number of threads", "write the intra-op threads, such as 2")
+        raise UsageError(
+            f"--threads {text!r} is no number of threads", "write the intra-op threads, such as 2"
+        )
     return int(text)
 
 
@@ -139,4 +171,6 @@ def _bytes(text: str | None) -> int | None:
     try:
         return parse_limit(text) if text else None
     except ValueError:
-        raise UsageError(f"--l3 {text!r} is no size", "write 32MiB, or what `getconf LEVEL3_CACHE_SIZE` prints") from None
+        raise UsageError(
+            f"--l3 {text!r} is no size", "write 32MiB, or what `getconf LEVEL3_CACHE_SIZE` prints"
+        ) from None

@@ -27,7 +27,11 @@ def count(text: str) -> int:
 def add_hints(parser: argparse.ArgumentParser) -> None:
     """What the user knows and the log does not say."""
     group = parser.add_argument_group("what you know of the run")
-    group.add_argument("--input-shape", metavar="2x720x1280x9", help="shape of one input batch: names the tensor behind each figure")
+    group.add_argument(
+        "--input-shape",
+        metavar="2x720x1280x9",
+        help="shape of one input batch: names the tensor behind each figure",
+    )
     group.add_argument("--batch", type=count, metavar="N", help="batch size")
     group.add_argument("--limit", metavar="11GiB", help="memory of the device; 11G and 11GB mean the same")
 
@@ -35,13 +39,18 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which step, which device, and the graph of the model."""
     group = parser.add_argument_group("which step")
-    group.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    group.add_argument(
+        "--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1"
+    )
     group.add_argument("--tag", help="of several traced steps the one with this tag, file name or run folder")
     group.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
     group.add_argument(
         "--graph",
         metavar="FILE",
-        help="the model's graph, where the trace has none: GraphDef, MetaGraphDef (.meta), SavedModel, .pbtxt; adds op types and shapes",
+        help=(
+            "the model's graph, where the trace has none: GraphDef, MetaGraphDef (.meta), SavedModel, .pbtxt;"
+            " adds op types and shapes"
+        ),
     )
 
 
@@ -49,21 +58,33 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     """How much to print, grouped by what, and in which form."""
     group = parser.add_argument_group("tables")
     add_top(group)
-    group.add_argument("--by", choices=("layer", "kind", "scope", "op", "node", "phase", "device"), help="group the table by this (default layer)")
-    group.add_argument("--all", action="store_true", help="show every failure and every allocator, not only the one that matters most")
+    group.add_argument(
+        "--by",
+        choices=("layer", "kind", "scope", "op", "node", "phase", "device"),
+        help="group the table by this (default layer)",
+    )
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="show every failure and every allocator, not only the one that matters most",
+    )
     add_form(parser)
 
 
 def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
     """How many rows a table has."""
-    group.add_argument("--top", type=count, default=default, metavar="N", help=f"rows per table (default {default})")
+    group.add_argument(
+        "--top", type=count, default=default, metavar="N", help=f"rows per table (default {default})"
+    )
 
 
 def add_form(parser: argparse.ArgumentParser) -> None:
     """As what to print the report."""
     group = parser.add_argument_group("output")
     form = group.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)")
+    form.add_argument(
+        "--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)"
+    )
     form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")
 
 
@@ -104,16 +125,24 @@ def _render(report: Report, args: argparse.Namespace) -> str:
 
 
 def view(args: argparse.Namespace) -> View:
-    """Colour only on a terminal and never against NO_COLOR; drawing letters only where the encoding has them."""
+    """Colour only on a terminal and never against NO_COLOR; drawing letters only where the encoding has
+    them.
+    """
     tty = sys.stdout.isatty()
-    color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get("FORCE_COLOR", "") not in ("", "0")
+    color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get(
+        "FORCE_COLOR", ""
+    ) not in ("", "0")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120) if tty else 80
     return replace(_asked(args), width=width, color=color, unicode=_can_draw())
 
 
 def _asked(args: argparse.Namespace) -> View:
     """What the command lets the user choose; a view's own defaults for the rest."""
-    chosen = {field: getattr(args, option) for option, field in (("top", "top"), ("by", "by"), ("all", "all_moments")) if hasattr(args, option)}
+    chosen = {
+        field: getattr(args, option)
+        for option, field in (("top", "top"), ("by", "by"), ("all", "all_moments"))
+        if hasattr(args, option)
+    }
     return View(**chosen)
 
 

@@ -20,7 +20,9 @@ def writing(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "check the folder and its permissions") from None
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror or error}", "check the folder and its permissions"
+        ) from None
 
 
 def write(text: str, path: str) -> None:

@@ -1,4 +1,6 @@
-"""Say what a convolution takes: output, patches, forward, gradients, in this TensorFlow, and what would take less."""
+"""Say what a convolution takes: output, patches, forward, gradients, in this TensorFlow, and what would take
+less.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,41 @@ exit status: 0 shown, 2 usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--input", required=True, metavar="NxHxWxC", help="shape of the input, channels last; NxDxHxWxC in 3-D")
-    parser.add_argument("--kernel", required=True, metavar="KHxKWxF", help="kernel and filters; KHxKWxCxF with its channels; depthwise: F is the multiplier")
-    parser.add_argument("--kind", metavar="KIND", help="conv, depthwise, transposed or conv3d (default: by the input's rank)")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="NxHxWxC",
+        help="shape of the input, channels last; NxDxHxWxC in 3-D",
+    )
+    parser.add_argument(
+        "--kernel",
+        required=True,
+        metavar="KHxKWxF",
+        help="kernel and filters; KHxKWxCxF with its channels; depthwise: F is the multiplier",
+    )
+    parser.add_argument(
+        "--kind", metavar="KIND", help="conv, depthwise, transposed or conv3d (default: by the input's rank)"
+    )
     parser.add_argument("--padding", default="same", metavar="same|valid", help="(default same)")
     parser.add_argument("--strides", default="1", metavar="2x2", help="(default 1)")
     parser.add_argument("--dilations", default="1", metavar="2x2", help="(default 1)")
-    parser.add_argument("--dtype", default="float32", metavar="TYPE", help="float16, bfloat16, float32 (default) or float64")
+    parser.add_argument(
+        "--dtype", default="float32", metavar="TYPE", help="float16, bfloat16, float32 (default) or float64"
+    )
     group = parser.add_argument_group("where it runs")
     group.add_argument("--tf", default="2.21", metavar="VERSION", help="TensorFlow's version (default 2.21)")
     group.add_argument("--threads", metavar="N", help="intra-op threads (default: this machine's processors)")
     group.add_argument("--device", default="cpu", metavar="cpu|gpu", help="(default cpu)")
-    group.add_argument("--onednn", action=argparse.BooleanOptionalAction, help="whether oneDNN computes on the CPU (default: from 2.9 on)")
-    group.add_argument("--l3", metavar="32MiB", help="the processor's L3 cache, which Conv3D's gradients fill (`getconf LEVEL3_CACHE_SIZE`)")
+    group.add_argument(
+        "--onednn",
+        action=argparse.BooleanOptionalAction,
+        help="whether oneDNN computes on the CPU (default: from 2.9 on)",
+    )
+    group.add_argument(
+        "--l3",
+        metavar="32MiB",
+        help="the processor's L3 cache, which Conv3D's gradients fill (`getconf LEVEL3_CACHE_SIZE`)",
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.convolution/1)")
     output.add_argument("--plot", metavar="FILE", help="draw bytes against kernel size: .png, .svg or .pdf")

@@ -24,13 +24,21 @@ exit status: 0 compared, 1 grew by more than --fail-above, 2 unreadable or usage
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", help="a traced step, a log, a dump")
     parser.add_argument("after", help="another one of the same model")
-    parser.add_argument("--fail-above", metavar="5%|64MiB", help="exit with status 1 when the total grows by more than this share or size")
-    parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this")
+    parser.add_argument(
+        "--fail-above",
+        metavar="5%|64MiB",
+        help="exit with status 1 when the total grows by more than this share or size",
+    )
+    parser.add_argument(
+        "--device", metavar="NAME", help="of traced steps only devices whose name contains this"
+    )
     _options.add_top(parser, default=12)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
     form.add_argument("--html", action="store_true", help="write a page for a browser")
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"
+    )
     _options.add_hints(parser)
 
 
@@ -66,7 +74,9 @@ def _allowed(text: str | None) -> float | int | None:
     try:
         return parse_limit(text) if text.strip() != "0" else 0
     except ValueError:
-        raise UsageError(f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB") from None
+        raise UsageError(
+            f"{text!r} is neither a share nor a size", "write --fail-above 5% or --fail-above 64MiB"
+        ) from None
 
 
 def _exceeds(found: Difference, allowed: float | int | None) -> bool:

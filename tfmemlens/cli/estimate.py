@@ -26,8 +26,16 @@ exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit;
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a GraphDef or MetaGraph")
-    parser.add_argument("--batch", type=_options.count, default=32, metavar="N", help="batch size (default 32)")
+    parser.add_argument(
+        "model",
+        help=(
+            "a .keras file, an architecture JSON, an H5 file, a SavedModel folder, module:function, or a"
+            " GraphDef or MetaGraph"
+        ),
+    )
+    parser.add_argument(
+        "--batch", type=_options.count, default=32, metavar="N", help="batch size (default 32)"
+    )
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -35,15 +43,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="224x224x3",
         help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
     )
-    parser.add_argument("--sequence", type=_options.count, metavar="N", help="length of the sequence, where the model leaves it open")
-    parser.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)")
-    parser.add_argument("--dtype", choices=DTYPES, help="dtype policy of all layers (default: the model's own)")
+    parser.add_argument(
+        "--sequence",
+        type=_options.count,
+        metavar="N",
+        help="length of the sequence, where the model leaves it open",
+    )
+    parser.add_argument(
+        "--optimizer",
+        metavar="NAME",
+        help=(
+            "sgd, momentum, adam, adamw, rmsprop, adagrad, adafactor, … (default: the model's own, else adam)"
+        ),
+    )
+    parser.add_argument(
+        "--dtype", choices=DTYPES, help="dtype policy of all layers (default: the model's own)"
+    )
     parser.add_argument("--mode", choices=MODES, default="training", help="what is run (default training)")
     parser.add_argument("--device", choices=DEVICES, default="cpu", help="where (default cpu)")
     parser.add_argument("--limit", metavar="8GiB", help="memory of the device")
-    parser.add_argument("--python", metavar="PATH", help="for module:function and --tensorflow: the Python that has TensorFlow (default: this one)")
-    parser.add_argument("--tensorflow", action="store_true", help="let TensorFlow make the training graph of a Keras model, and predict from its ops")
-    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        help="for module:function and --tensorflow: the Python that has TensorFlow (default: this one)",
+    )
+    parser.add_argument(
+        "--tensorflow",
+        action="store_true",
+        help="let TensorFlow make the training graph of a Keras model, and predict from its ops",
+    )
+    parser.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a graph: what the step computes, such as train_op; repeatable",
+    )
     _options.add_view(parser)
     parser.add_argument("--csv", action="store_true", help="print the table of layers as CSV")
 
@@ -58,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _options.show(report, args)
     limit = captured.hints.limit_bytes
-    return 1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0
+    return (
+        1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0
+    )
 
 
 def _captured(args: argparse.Namespace) -> Capture:
@@ -71,7 +108,9 @@ def _captured(args: argparse.Namespace) -> Capture:
         return pipeline.estimate_graph(args.model, settings, args.fetch)
     try:
         found = pipeline.estimate(args.model, settings, args.python)
-        return _of_signatures(args.model, settings, found) if found.source.formats == ("variables",) else found
+        return (
+            _of_signatures(args.model, settings, found) if found.source.formats == ("variables",) else found
+        )
     except UnreadableInput:
         if ":" in args.model or not os.path.exists(args.model):
             raise
@@ -96,7 +135,16 @@ def _settings(args: argparse.Namespace) -> StepSettings:
         limit = parse_limit(args.limit) if args.limit else None
     except ValueError as problem:
         raise UsageError(str(problem), "shapes look like 224x224x3, sizes like 8GiB") from None
-    return StepSettings(args.batch, args.optimizer, args.dtype, args.mode == "training", args.device, limit, inputs, sequence=args.sequence)
+    return StepSettings(
+        args.batch,
+        args.optimizer,
+        args.dtype,
+        args.mode == "training",
+        args.device,
+        limit,
+        inputs,
+        sequence=args.sequence,
+    )
 
 
 def _sizes(text: str) -> tuple[str, tuple[int | None, ...]]:

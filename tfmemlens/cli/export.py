@@ -17,7 +17,9 @@ exit status: 0 written, 2 unreadable or usage"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="a traced step, or for speedscope also a log")
     parser.add_argument("--format", choices=("chrome-trace", "speedscope"), required=True)
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"
+    )
     _options.add_choice(parser)
     _options.add_hints(parser)
 
@@ -26,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if args.format == "chrome-trace" and not captured.timelines:
         raise UnreadableInput(
-            "chrome-trace needs a time axis, and this input has none", "give a RunMetadata, XSpace or tfevents file, or use --format speedscope"
+            "chrome-trace needs a time axis, and this input has none",
+            "give a RunMetadata, XSpace or tfevents file, or use --format speedscope",
         )
     _output.write(pipeline.export(captured, args.format), args.output)
     return 0

@@ -20,15 +20,37 @@ exit status: 0 shown, 2 unreadable or usage"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input", nargs="+", help="a traced step (RunMetadata, XSpace, tfevents), more of them to check with, a log with an OOM report, a model or a graph"
+        "input",
+        nargs="+",
+        help=(
+            "a traced step (RunMetadata, XSpace, tfevents), more of them to check with, a log with an OOM"
+            " report, a model or a graph"
+        ),
     )
-    parser.add_argument("--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1")
+    parser.add_argument(
+        "--device", metavar="NAME", help="only devices whose name contains this, such as GPU:1"
+    )
     parser.add_argument("--tag", help="of several traced steps in an event file, the one with this tag")
     parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
-    parser.add_argument("--fetch", action="append", default=[], metavar="NAME", help="of a graph: what the step computes, such as train_op; repeatable")
-    parser.add_argument("--optimizer", metavar="NAME", help="of a model: the optimizer it is trained with (default: the model's own, else adam)")
     parser.add_argument(
-        "--l3", metavar="32MiB", help="L3 cache of the machine that is asked about, which the buffers of Conv3D follow (`getconf LEVEL3_CACHE_SIZE`)"
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a graph: what the step computes, such as train_op; repeatable",
+    )
+    parser.add_argument(
+        "--optimizer",
+        metavar="NAME",
+        help="of a model: the optimizer it is trained with (default: the model's own, else adam)",
+    )
+    parser.add_argument(
+        "--l3",
+        metavar="32MiB",
+        help=(
+            "L3 cache of the machine that is asked about, which the buffers of Conv3D follow (`getconf"
+            " LEVEL3_CACHE_SIZE`)"
+        ),
     )
     _options.add_hints(parser)
     _options.add_form(parser)

@@ -1,4 +1,6 @@
-"""Say which op forces each copy that Grappler's layout pass makes, what the copies cost, and which edit ends them."""
+"""Say which op forces each copy that Grappler's layout pass makes, what the copies cost, and which edit ends
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,61 @@ exit status: 0 shown, 1 no copies, 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("graph", nargs="?", help="GraphDef, MetaGraphDef, SavedModel (binary, text, .gz or folder), or a RunMetadata with partition graphs")
+    parser.add_argument(
+        "graph",
+        nargs="?",
+        help=(
+            "GraphDef, MetaGraphDef, SavedModel (binary, text, .gz or folder), or a RunMetadata with"
+            " partition graphs"
+        ),
+    )
     group = parser.add_argument_group("running the pass (needs a Python with TensorFlow 1.5 or newer)")
-    group.add_argument("--gpu", default="sm_61", metavar="NAME", help="the GPU to run it for: sm_61, 7.0, P100, T4, V100, A100, H100 (default sm_61)")
-    group.add_argument("--fetch", action="append", default=[], metavar="NODE", help="what is fetched; default: the training op")
-    group.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has TensorFlow; default: this one")
-    group.add_argument("--try", action="append", default=[], dest="tries", metavar="REMEDY", help="edit the graph, run the pass again, compare: see below")
-    group.add_argument("--passes", choices=("default", "layout"), default="default", help="all passes that a session runs (default), or the layout pass alone")
-    group.add_argument("--print-exporter", action="store_true", help="print a script that writes the graph of a training script, for old Pythons, too")
+    group.add_argument(
+        "--gpu",
+        default="sm_61",
+        metavar="NAME",
+        help="the GPU to run it for: sm_61, 7.0, P100, T4, V100, A100, H100 (default sm_61)",
+    )
+    group.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NODE",
+        help="what is fetched; default: the training op",
+    )
+    group.add_argument(
+        "--python",
+        default=sys.executable,
+        metavar="PATH",
+        help="the interpreter that has TensorFlow; default: this one",
+    )
+    group.add_argument(
+        "--try",
+        action="append",
+        default=[],
+        dest="tries",
+        metavar="REMEDY",
+        help="edit the graph, run the pass again, compare: see below",
+    )
+    group.add_argument(
+        "--passes",
+        choices=("default", "layout"),
+        default="default",
+        help="all passes that a session runs (default), or the layout pass alone",
+    )
+    group.add_argument(
+        "--print-exporter",
+        action="store_true",
+        help="print a script that writes the graph of a training script, for old Pythons, too",
+    )
     _options.add_hints(parser)
     _options.add_top(parser)
     _options.add_form(parser)
     from tfmemlens.recording.grappler import TRIES
 
-    parser.epilog = EXAMPLES + "\n\nremedies to try:\n" + "\n".join(f"  {slug:24}{text}" for slug, text in TRIES.items())
+    parser.epilog = (
+        EXAMPLES + "\n\nremedies to try:\n" + "\n".join(f"  {slug:24}{text}" for slug, text in TRIES.items())
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +87,11 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(Path(export_graph.__file__).read_text(encoding="utf-8"))
         return 0
     if args.graph is None:
-        raise UsageError("name a graph", "or get one: tfmemlens layout --print-exporter > export_graph.py; python export_graph.py train.py")
+        raise UsageError(
+            "name a graph",
+            "or get one: tfmemlens layout --print-exporter > export_graph.py; python export_graph.py"
+            " train.py",
+        )
     report = _report(args)
     _options.show(report, args)
     return 0 if report.case.layout and report.case.layout.copies else 1
@@ -61,8 +108,11 @@ def _report(args: argparse.Namespace) -> Report:
     if study and (study.copies or study.helpers):
         if args.tries:
             raise UsageError(
-                "--try edits a graph before the pass, and this one has been through it", "give the graph as your script builds it: --print-exporter"
+                "--try edits a graph before the pass, and this one has been through it",
+                "give the graph as your script builds it: --print-exporter",
             )
         return found
-    wish = grappler.LayoutPassOptions(args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes)
+    wish = grappler.LayoutPassOptions(
+        args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes
+    )
     return grappler.study(args.graph, wish, hints)

@@ -51,7 +51,9 @@ class _Parser(argparse.ArgumentParser):
         found = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         choices = re.findall(r"[\w-]+", found[3]) if found else []
         near = _near(found[2], choices) if found else []
-        raise UsageError(message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options")
+        raise UsageError(
+            message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options"
+        )
 
 
 def _near(word: str, known: Sequence[str]) -> list[str]:
@@ -69,11 +71,15 @@ def _check_command(word: str) -> None:
     if os.path.exists(word):
         raise UsageError(f"{word} is a file, not a command", f"tfmemlens explain {word}")
     near = _near(word, known)
-    raise UsageError(f"there is no command {word!r}", f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}")
+    raise UsageError(
+        f"there is no command {word!r}", f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+    )
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line, made of the commands that there are; for one command, just that one: the others take a while to import."""
+    """The whole command line, made of the commands that there are; for one command, just that one: the others
+    take a while to import.
+    """
     root = _Parser(
         "tfmemlens",
         description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?",

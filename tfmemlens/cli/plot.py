@@ -16,8 +16,12 @@ exit status: 0 drawn, 2 unreadable or usage"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="a traced step, as for `tfmemlens profile`")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to draw: .png, .svg or .pdf")
-    parser.add_argument("--by", choices=("kind", "layer"), default="kind", help="what the curve is stacked by (default kind)")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="where to draw: .png, .svg or .pdf"
+    )
+    parser.add_argument(
+        "--by", choices=("kind", "layer"), default="kind", help="what the curve is stacked by (default kind)"
+    )
     parser.add_argument("--at", metavar="TIME|NODE", help="mark this moment instead of the peak")
     _options.add_choice(parser)
     _options.add_hints(parser)
@@ -26,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if not captured.timelines:
-        raise UnreadableInput("there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE"))
+        raise UnreadableInput(
+            "there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE")
+        )
     _output.draw(pipeline.plot(captured, by=args.by, at=args.at), args.output)
     return 0

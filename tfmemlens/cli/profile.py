@@ -20,11 +20,21 @@ exit status: 0 shown, 1 no timeline found, 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", nargs="+", help="RunMetadata, StepStats, XSpace or tfevents files, or a folder with some")
-    parser.add_argument("--at", metavar="TIME|NODE", help="this moment instead of the peak: `12.5ms` after the first allocation, or when a node allocates")
-    parser.add_argument("--list", action="store_true", help="list the traced steps of the files and folders, and read none")
+    parser.add_argument(
+        "input", nargs="+", help="RunMetadata, StepStats, XSpace or tfevents files, or a folder with some"
+    )
+    parser.add_argument(
+        "--at",
+        metavar="TIME|NODE",
+        help="this moment instead of the peak: `12.5ms` after the first allocation, or when a node allocates",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the traced steps of the files and folders, and read none"
+    )
     parser.add_argument("--csv", metavar="FILE", help="write every allocation of the step as CSV")
-    parser.add_argument("--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)")
+    parser.add_argument(
+        "--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)"
+    )
     _options.add_choice(parser)
     _options.add_hints(parser)
     _options.add_view(parser)
@@ -60,4 +70,6 @@ def _write(captured: Capture, args: argparse.Namespace) -> None:
             with _output.writing(args.parquet):
                 frame.to_parquet(args.parquet, index=False)
     except ImportError:
-        raise UsageError("writing Parquet needs a package that is not installed", "pip install pyarrow, or use --csv") from None
+        raise UsageError(
+            "writing Parquet needs a package that is not installed", "pip install pyarrow, or use --csv"
+        ) from None

@@ -1,4 +1,6 @@
-"""Write one HTML page that anybody can open: what happened, where every byte is, when, and what would help."""
+"""Write one HTML page that anybody can open: what happened, where every byte is, when, and what would
+help.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,22 @@ exit status: 0 written, 1 written and no memory figures found, 2 unreadable or u
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input", nargs="+", help="logs, dumps, traces, saved Keras models (predicted), directories or globs; each becomes a tab; - reads standard input"
+        "input",
+        nargs="+",
+        help=(
+            "logs, dumps, traces, saved Keras models (predicted), directories or globs; each becomes a tab; -"
+            " reads standard input"
+        ),
     )
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the page; - is standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="where to write the page; - is standard output"
+    )
     parser.add_argument("--together", action="store_true", help="read all inputs as one run, in one tab")
-    parser.add_argument("--device", metavar="NAME", help="of traced steps only devices whose name contains this, such as GPU:1")
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="of traced steps only devices whose name contains this, such as GPU:1",
+    )
     _options.add_hints(parser)
 
 
@@ -33,5 +46,8 @@ def run(args: argparse.Namespace) -> int:
     _output.write(pipeline.html(page), args.output)
     if any(tab.report.case.moments or tab.report.findings for tab in page.tabs):
         return 0
-    print(f"tfmemlens: no memory figures were found in {', '.join(args.input)}; the page says so", file=sys.stderr)
+    print(
+        f"tfmemlens: no memory figures were found in {', '.join(args.input)}; the page says so",
+        file=sys.stderr,
+    )
     return 1

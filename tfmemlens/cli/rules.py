@@ -29,6 +29,9 @@ def run(args: argparse.Namespace) -> int:
     slug = args.name.strip().lower().replace("_", "-")
     if slug not in rules:
         near = difflib.get_close_matches(slug, rules, 1)
-        raise UsageError(f"there is no rule {args.name!r}", f"did you mean {near[0]}?" if near else "`tfmemlens rules` lists them all")
+        raise UsageError(
+            f"there is no rule {args.name!r}",
+            f"did you mean {near[0]}?" if near else "`tfmemlens rules` lists them all",
+        )
     print(f"{slug}\n\n{inspect.cleandoc(rules[slug].__doc__ or '')}")
     return 0

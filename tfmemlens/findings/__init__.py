@@ -1,4 +1,6 @@
-"""Why does it matter, what helps? One rule a module; this runs them all, ranks what they find, and states the verdict."""
+"""Why does it matter, what helps? One rule a module; this runs them all, ranks what they find, and states the
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,17 @@ def examine(case: Case) -> Report:
     found: list[Finding] = []
     for slug, rule in rules().items():
         found += [replace(finding, rule=slug) for finding in rule.check(case)]
-    ranked = tuple(sorted(found, key=lambda finding: (finding.moment, _ORDER[finding.severity], -finding.weight, -(finding.bytes or 0))))
+    ranked = tuple(
+        sorted(
+            found,
+            key=lambda finding: (
+                finding.moment,
+                _ORDER[finding.severity],
+                -finding.weight,
+                -(finding.bytes or 0),
+            ),
+        )
+    )
     return Report(case, ranked, verdict.state(case, ranked))
 
 

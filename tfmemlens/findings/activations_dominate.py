@@ -1,8 +1,8 @@
 """Most of the memory is activations: outputs of the forward pass that wait for the backward pass.
 
-What it means: training keeps the output of nearly every op until its gradient has been computed. These bytes grow with the batch
-and with the image or sequence, not with the number of weights. Nothing is wrong by itself; it is the price of the batch. Without a backward pass only what later ops
-still read is alive.
+What it means: training keeps the output of nearly every op until its gradient has been computed. These bytes
+grow with the batch and with the image or sequence, not with the number of weights. Nothing is wrong by
+itself; it is the price of the batch. Without a backward pass only what later ops still read is alive.
 When it fires: at least half of the attributed bytes are activations.
 What to do: a smaller batch (with gradient accumulation), half precision, recomputation, a smaller input.
 """
@@ -32,8 +32,14 @@ def check(case: Case) -> Iterator[Finding]:
         layers = [group for group in moment.attribution.by("layer") if group.name][:3]
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose}, most in {layers[0].name if layers else 'unnamed layers'}",
-            because=f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward activations, most in {', '.join(str(group.name) for group in layers)}",
+            headline=(
+                f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose},"
+                f" most in {layers[0].name if layers else 'unnamed layers'}"
+            ),
+            because=(
+                f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward"
+                f" activations, most in {', '.join(str(group.name) for group in layers)}"
+            ),
             bytes=total(kept),
             weight=0.3 * share,
             evidence=tuple(quote(row) for row in kept[:3]),

@@ -1,8 +1,10 @@
 """Lines near the failure look like its cause and are not.
 
-What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a garbage collection of free regions are printed seconds before
-many an OOM. They are warnings of their own; people search for them in vain.
-When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free system memory` is all there is.
+What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a garbage collection of free
+regions are printed seconds before many an OOM. They are warnings of their own; people search for them in
+vain.
+When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free
+system memory` is all there is.
 What to do: ignore them.
 """
 
@@ -19,7 +21,9 @@ def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         for what, count, line in case.capture.surroundings.harmless:
             yield Finding(
-                severity=Severity.NOTE, headline=f"not the cause: {what}{f' ({count} lines)' if count > 1 else ''}", evidence=(Evidence("the line", line),)
+                severity=Severity.NOTE,
+                headline=f"not the cause: {what}{f' ({count} lines)' if count > 1 else ''}",
+                evidence=(Evidence("the line", line),),
             )
         return
     large = case.capture.surroundings.large_host_requests
@@ -28,6 +32,9 @@ def check(case: Case) -> Iterator[Finding]:
         times = f" (the largest of {len(large)})" if len(large) > 1 else ""
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no failure: TensorFlow warned that it asked the host for {human_size(size)} at once{times}, and got it",
+            headline=(
+                f"no failure: TensorFlow warned that it asked the host for {human_size(size)} at once{times},"
+                " and got it"
+            ),
             evidence=(Evidence("the warning", line),),
         )

@@ -1,9 +1,11 @@
 """The allocator's state at a failure, without the request that failed.
 
-What it means: a `MemoryDump` file or a dump whose head is missing shows every chunk, but not what was asked for. Whether memory was short or
-scattered then depends on the size of the request: anything larger than the largest free chunk needs the pool to grow.
+What it means: a `MemoryDump` file or a dump whose head is missing shows every chunk, but not what was asked
+for. Whether memory was short or scattered then depends on the size of the request: anything larger than the
+largest free chunk needs the pool to grow.
 When it fires: a dump, and no size of any request.
-What to do: read it together with the log of the same run, which names the request: `tfmemlens explain train.log dump_GPU_0_bfc.…`.
+What to do: read it together with the log of the same run, which names the request: `tfmemlens explain
+train.log dump_GPU_0_bfc.…`.
 """
 
 from __future__ import annotations
@@ -19,20 +21,48 @@ from tfmemlens.units import human_size
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         books, state = moment.balance, moment.incident.state if moment.incident else None
-        if request.needed_bytes is not None or state is None or books.in_use is None or books.pool is None or books.largest_free_chunk is None:
+        if (
+            request.needed_bytes is not None
+            or state is None
+            or books.in_use is None
+            or books.pool is None
+            or books.largest_free_chunk is None
+        ):
             continue
-        scattered = bool(books.free and books.free.bytes >= 0.2 * books.pool.bytes and books.largest_free_chunk.bytes <= 0.5 * books.free.bytes)
+        scattered = bool(
+            books.free
+            and books.free.bytes >= 0.2 * books.pool.bytes
+            and books.largest_free_chunk.bytes <= 0.5 * books.free.bytes
+        )
         pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""
-        shape = f"{human_size(books.free)} of it free{pieces}, the largest {human_size(books.largest_free_chunk)}" if books.free else "none of it free"
-        remedies = [Remedy("read it together with the run's log, which names what was asked for", "tfmemlens explain train.log memory_dump_file")]
+        shape = (
+            f"{human_size(books.free)} of it free{pieces}, the largest {human_size(books.largest_free_chunk)}"
+            if books.free
+            else "none of it free"
+        )
+        remedies = [
+            Remedy(
+                "read it together with the run's log, which names what was asked for",
+                "tfmemlens explain train.log memory_dump_file",
+            )
+        ]
         if scattered:
-            remedies.append(Remedy("keep shapes constant from step to step (pad or bucket), so that freed chunks fit again"))
+            remedies.append(
+                Remedy(
+                    "keep shapes constant from step to step (pad or bucket), so that freed chunks fit again"
+                )
+            )
         yield Finding(
             severity=Severity.CAUSE if scattered else Severity.FACTOR,
-            headline=f"the pool has {human_size(books.pool)}, {shape}: a larger request fails unless the pool can still grow",
-            because=f"the pool of {human_size(books.pool)} is scattered, {shape}"
-            if scattered
-            else f"{human_size(books.in_use)} of the pool's {human_size(books.pool)} are in use, {shape}",
+            headline=(
+                f"the pool has {human_size(books.pool)}, {shape}: a larger request fails unless the pool can"
+                " still grow"
+            ),
+            because=(
+                f"the pool of {human_size(books.pool)} is scattered, {shape}"
+                if scattered
+                else f"{human_size(books.in_use)} of the pool's {human_size(books.pool)} are in use, {shape}"
+            ),
             bytes=books.in_use.bytes,
             weight=0.5,
             evidence=(Evidence(f"in use: {human_size(books.in_use)}", state.line_of("in_use")),),

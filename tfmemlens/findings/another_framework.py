@@ -1,7 +1,8 @@
 """Memory ran out in another framework, or what ran out or crashed was no memory of TensorFlow's.
 
-What it means: PyTorch, CuPy and others have allocators of their own, whose messages hold other figures. A segmentation fault is a crash:
-TensorFlow reports a lack of memory as an error. `Resource exhausted` is also what TensorFlow says of a full disk or a message that is too large.
+What it means: PyTorch, CuPy and others have allocators of their own, whose messages hold other figures. A
+segmentation fault is a crash: TensorFlow reports a lack of memory as an error. `Resource exhausted` is also
+what TensorFlow says of a full disk or a message that is too large.
 When it fires: the log has such a line, and no failure of TensorFlow, JAX or XLA.
 What to do: look with that framework's own tools.
 """
@@ -13,7 +14,9 @@ from collections.abc import Iterator
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 
-_TOOLS = {"PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"}
+_TOOLS = {
+    "PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"
+}
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -22,16 +25,31 @@ def check(case: Case) -> Iterator[Finding]:
     for name, line in case.capture.surroundings.foreign:
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no failure of TensorFlow, JAX or XLA: this out-of-memory message is {name}'s, whose allocator tfmemlens does not read",
+            headline=(
+                f"no failure of TensorFlow, JAX or XLA: this out-of-memory message is {name}'s, whose"
+                " allocator tfmemlens does not read"
+            ),
             evidence=(Evidence("the message", line),),
             remedies=(Remedy(f"ask {name} itself", _TOOLS[name]),) if name in _TOOLS else (),
         )
     for what, line in case.capture.surroundings.elsewhere:
-        yield Finding(severity=Severity.NOTE, headline=f"no lack of memory: {what}", evidence=(Evidence("the message", line),))
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=f"no lack of memory: {what}",
+            evidence=(Evidence("the message", line),),
+        )
     if case.capture.surroundings.crash:
         yield Finding(
             severity=Severity.NOTE,
-            headline="no sign that memory ran out: the process crashed, which TensorFlow does not do for lack of memory",
+            headline=(
+                "no sign that memory ran out: the process crashed, which TensorFlow does not do for lack of"
+                " memory"
+            ),
             evidence=(Evidence("the crash", case.capture.surroundings.crash),),
-            remedies=(Remedy("find where it crashed; a library that does not match TensorFlow is the usual suspect", "python -X faulthandler train.py"),),
+            remedies=(
+                Remedy(
+                    "find where it crashed; a library that does not match TensorFlow is the usual suspect",
+                    "python -X faulthandler train.py",
+                ),
+            ),
         )

@@ -1,9 +1,11 @@
 """Attention scores grow with the square of the sequence length.
 
-What it means: each head holds a matrix of length x length for every sample: the scores, their softmax and, in training, a dropout
-mask, each [batch, heads, length, length]. Twice the length is four times the memory.
-When it fires: the failing tensor, or one that is held, has two equal long last dimensions in an op of attention.
-What to do: shorter sequences (bucket or truncate), a smaller batch, attention in blocks or with a local window.
+What it means: each head holds a matrix of length x length for every sample: the scores, their softmax and, in
+training, a dropout mask, each [batch, heads, length, length]. Twice the length is four times the memory.
+When it fires: the failing tensor, or one that is held, has two equal long last dimensions in an op of
+attention.
+What to do: shorter sequences (bucket or truncate), a smaller batch, attention in blocks or with a local
+window.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import human
 
-_WORDS = re.compile(r"att(?:entio)?n|self|softmax|transformer|bert|scores|einsum|query|heads?|MatMul|matmul|dropout|dot_general", re.IGNORECASE)
-_OPS = frozenset("BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum Softmax MatMul Softmax_grad dot_general".split())
+_WORDS = re.compile(
+    r"att(?:entio)?n|self|softmax|transformer|bert|scores|einsum|query|heads?|MatMul|matmul|dropout|dot_general",
+    re.IGNORECASE,
+)
+_OPS = frozenset(
+    "BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum Softmax MatMul Softmax_grad dot_general".split()
+)
 _SHORTEST = 64
 
 
@@ -35,22 +42,41 @@ def check(case: Case) -> Iterator[Finding]:
         alive = _held_scores(moment)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"attention scores {format_shape(shape)} at {place(moment)}: length {queries} squared is {queries * keys:,} per head and sample",
-            because=f"attention scores grow with the square of the sequence length, here {queries} x {keys} for each of {math.prod(outer):,} heads and samples",
+            headline=(
+                f"attention scores {format_shape(shape)} at {place(moment)}: length {queries} squared is"
+                f" {queries * keys:,} per head and sample"
+            ),
+            because=(
+                f"attention scores grow with the square of the sequence length, here {queries} x {keys} for"
+                f" each of {math.prod(outer):,} heads and samples"
+            ),
             bytes=need,
             weight=0.8,
             evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
                 Remedy(
-                    f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter",
+                    f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes"
+                    " a quarter",
                     saves_bytes=need * 3 // 4 if need else None,
                     certainty=Certainty.EXACT if need else None,
                 ),
-                Remedy("halve the batch: each of them becomes half", saves_bytes=need // 2 if need else None, certainty=Certainty.EXACT if need else None),
-                Remedy("compute attention in blocks of queries, or within a window, so that length x length is never held whole"),
-                Remedy("sort sequences into buckets of similar length: one long outlier pads the whole batch"),
+                Remedy(
+                    "halve the batch: each of them becomes half",
+                    saves_bytes=need // 2 if need else None,
+                    certainty=Certainty.EXACT if need else None,
+                ),
+                Remedy(
+                    "compute attention in blocks of queries, or within a window, so that length x length is"
+                    " never held whole"
+                ),
+                Remedy(
+                    "sort sequences into buckets of similar length: one long outlier pads the whole batch"
+                ),
             ),
-            detail="Scores, softmax and, in training, the dropout mask are each this large, in every layer, and all of them wait for the backward pass.",
+            detail=(
+                "Scores, softmax and, in training, the dropout mask are each this large, in every layer, and"
+                " all of them wait for the backward pass."
+            ),
             moment=index,
         )
 
@@ -64,5 +90,13 @@ def _scores(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
 
 def _held_scores(moment: Moment) -> list[Evidence]:
     """Rows whose names speak of attention."""
-    named = rows(moment, lambda row: bool(re.search(r"atte?n|softmax|scores", row.allocation.node or "", re.IGNORECASE)))
-    return [Evidence(f"also held: {row.allocation.node} with {human(row.allocation.total_bytes)}", row.allocation.line) for row in named]
+    named = rows(
+        moment,
+        lambda row: bool(re.search(r"atte?n|softmax|scores", row.allocation.node or "", re.IGNORECASE)),
+    )
+    return [
+        Evidence(
+            f"also held: {row.allocation.node} with {human(row.allocation.total_bytes)}", row.allocation.line
+        )
+        for row in named
+    ]

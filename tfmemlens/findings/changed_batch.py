@@ -1,8 +1,10 @@
 """Two failures, or a failure and the stated batch, disagree about the first dimension.
 
-What it means: not every batch is equal. The last batch of an epoch, an evaluation with its own batch size, or sequences of another
-length need another amount of memory, and cuDNN chooses its workspace anew for each new shape.
-When it fires: failing tensors of one op differ between failures, or the first dimension is not the batch size that the log states.
+What it means: not every batch is equal. The last batch of an epoch, an evaluation with its own batch size, or
+sequences of another length need another amount of memory, and cuDNN chooses its workspace anew for each new
+shape.
+When it fires: failing tensors of one op differ between failures, or the first dimension is not the batch size
+that the log states.
 What to do: pad or drop the odd batch; use the training batch size for evaluation; bucket sequences.
 """
 
@@ -34,7 +36,10 @@ def _between_failures(case: Case) -> Iterator[Finding]:
         lines = [request.failed.line for _, _, request in requests(case) if request.failed.node == node]
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"{node} failed with different shapes, {' and '.join(format_shape(shape) for shape in shapes[:3])}: batches or lengths vary",
+            headline=(
+                f"{node} failed with different shapes,"
+                f" {' and '.join(format_shape(shape) for shape in shapes[:3])}: batches or lengths vary"
+            ),
             weight=0.4,
             evidence=tuple(Evidence("one of the failures", line) for line in lines[:2]),
             remedies=(
@@ -57,8 +62,19 @@ def _against_stated(case: Case) -> Iterator[Finding]:
         if stated and first and stated > 1 and first > 1 and first % stated and stated % first:
             yield Finding(
                 severity=Severity.NOTE,
-                headline=f"the failing tensor's first dimension is {first}, the stated batch size {stated}: this is another batch than you think",
-                evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line), Evidence(f"batch size {stated}", line)),
-                remedies=(Remedy("look for the evaluation, prediction or last batch that feeds this many samples at once"),),
+                headline=(
+                    f"the failing tensor's first dimension is {first}, the stated batch size {stated}: this"
+                    " is another batch than you think"
+                ),
+                evidence=(
+                    Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
+                    Evidence(f"batch size {stated}", line),
+                ),
+                remedies=(
+                    Remedy(
+                        "look for the evaluation, prediction or last batch that feeds this many samples at"
+                        " once"
+                    ),
+                ),
                 moment=index,
             )

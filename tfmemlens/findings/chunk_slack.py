@@ -1,9 +1,10 @@
 """Chunks are larger than the tensors in them.
 
-What it means: BFC gives out a whole free chunk unless it is at least twice the request or 128 MiB larger; the rest of the chunk is lost
-until the tensor dies. Printed sizes are chunk sizes, so equal tensors can show unequal figures.
-When it fires: the dump's bins, or the tensors of a traced step, show at least 5 % of the in-use bytes beyond what was asked for, or a
-figure of the list is a known tensor and more.
+What it means: BFC gives out a whole free chunk unless it is at least twice the request or 128 MiB larger; the
+rest of the chunk is lost until the tensor dies. Printed sizes are chunk sizes, so equal tensors can show
+unequal figures.
+When it fires: the dump's bins, or the tensors of a traced step, show at least 5 % of the in-use bytes beyond
+what was asked for, or a figure of the list is a known tensor and more.
 What to do: usually nothing; it shrinks when shapes stay the same from step to step.
 """
 
@@ -20,40 +21,71 @@ from tfmemlens.units import human, human_size, percent
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         books = moment.balance
-        if books.waste and books.in_use and books.in_use.bytes and books.waste.bytes >= 0.05 * books.in_use.bytes:
+        if (
+            books.waste
+            and books.in_use
+            and books.in_use.bytes
+            and books.waste.bytes >= 0.05 * books.in_use.bytes
+        ):
             share = books.waste.bytes / books.in_use.bytes
             yield Finding(
                 severity=Severity.FACTOR if share >= 0.15 else Severity.NOTE,
-                headline=f"{human_size(books.waste)}, {percent(books.waste.bytes, books.in_use.bytes)} of what is in use, lies inside chunks beyond what was asked for",
+                headline=(
+                    f"{human_size(books.waste)}, {percent(books.waste.bytes, books.in_use.bytes)} of what is"
+                    " in use, lies inside chunks beyond what was asked for"
+                ),
                 bytes=books.waste.bytes,
                 weight=share,
                 evidence=tuple(_largest_waste(rows(moment))),
-                remedies=(Remedy("keep shapes constant from step to step, so that each tensor finds a chunk of its own size"),),
+                remedies=(
+                    Remedy(
+                        "keep shapes constant from step to step, so that each tensor finds a chunk of its own"
+                        " size"
+                    ),
+                ),
                 moment=index,
             )
             continue
-        slack = [] if moment.incident is None else [row for row in rows(moment) if row.naming and row.naming.best.slack_bytes >= 4096]
+        slack = (
+            []
+            if moment.incident is None
+            else [row for row in rows(moment) if row.naming and row.naming.best.slack_bytes >= 4096]
+        )
         if slack:
             lost = sum(row.naming.best.slack_bytes * row.allocation.count for row in slack if row.naming)
             first = slack[0]
             assert first.naming
             yield Finding(
                 severity=Severity.NOTE,
-                headline=f"figures that differ slightly are the same tensor in larger chunks: {human(lost)} of slack in {len(slack)} lines",
+                headline=(
+                    f"figures that differ slightly are the same tensor in larger chunks: {human(lost)} of"
+                    f" slack in {len(slack)} lines"
+                ),
                 bytes=lost,
                 evidence=(
                     Evidence(
-                        f"{first.naming.best.tensor} = {human(first.naming.best.tensor.bytes or 0)} in a chunk {human(first.naming.best.slack_bytes)} larger",
+                        f"{first.naming.best.tensor} = {human(first.naming.best.tensor.bytes or 0)} in a"
+                        f" chunk {human(first.naming.best.slack_bytes)} larger",
                         first.allocation.line,
                     ),
                 ),
-                detail="BFC does not split a small rest off a free chunk: only when it is at least twice the request, or 128 MiB larger.",
+                detail=(
+                    "BFC does not split a small rest off a free chunk: only when it is at least twice the"
+                    " request, or 128 MiB larger."
+                ),
                 moment=index,
             )
 
 
 def _largest_waste(found: list[Row]) -> Iterator[Evidence]:
-    waste = [(row.allocation.size_bytes - row.allocation.requested_bytes, row) for row in found if row.allocation.requested_bytes]
+    waste = [
+        (row.allocation.size_bytes - row.allocation.requested_bytes, row)
+        for row in found
+        if row.allocation.requested_bytes
+    ]
     for extra, row in sorted(waste, key=lambda pair: -pair[0])[:2]:
         if extra > 0:
-            yield Evidence(f"{row_name(row)}: {human(row.allocation.requested_bytes or 0)} in a chunk of {human(row.allocation.size_bytes)}")
+            yield Evidence(
+                f"{row_name(row)}: {human(row.allocation.requested_bytes or 0)} in a chunk of"
+                f" {human(row.allocation.size_bytes)}"
+            )

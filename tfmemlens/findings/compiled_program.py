@@ -1,10 +1,12 @@
 """What a compiled XLA program needs, and what its temporaries are at the worst moment.
 
-What it means: XLA plans a program's memory before it runs: arguments (weights, slots, batch) that exist already, results, and one arena for
-all temporaries, in which values share places over time. The arena is asked for in one piece; its size is what an OOM names.
+What it means: XLA plans a program's memory before it runs: arguments (weights, slots, batch) that exist
+already, results, and one arena for all temporaries, in which values share places over time. The arena is
+asked for in one piece; its size is what an OOM names.
 When it fires: the input is a buffer assignment or a memory usage report of `--xla_dump_to`.
-What to do: a smaller arena comes from a smaller batch, recomputation, or from breaking up what is alive at the peak; arguments shrink with
-the model and its optimizer, or by donating buffers, so that results take their place.
+What to do: a smaller arena comes from a smaller batch, recomputation, or from breaking up what is alive at
+the peak; arguments shrink with the model and its optimizer, or by donating buffers, so that results take
+their place.
 """
 
 from __future__ import annotations
@@ -25,11 +27,21 @@ def check(case: Case) -> Iterator[Finding]:
         if incident is None or incident.compiler is None or incident.request.kind is not RequestKind.PROGRAM:
             continue
         compiler = incident.compiler
-        temporaries, arguments = compiler.section("preallocated temp") or NOTHING, compiler.section("parameter") or NOTHING
-        shares = f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
+        temporaries, arguments = (
+            compiler.section("preallocated temp") or NOTHING,
+            compiler.section("parameter") or NOTHING,
+        )
+        shares = (
+            f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
+        )
         remedies = [shared_remedies.smaller_batch(moment), shared_remedies.recompute(moment, case.api)]
         if arguments.bytes > temporaries.bytes:
-            remedies = [Remedy("most of it are arguments: weights, optimizer slots and the batch; shard them, or use a lighter optimizer")]
+            remedies = [
+                Remedy(
+                    "most of it are arguments: weights, optimizer slots and the batch; shard them, or use a"
+                    " lighter optimizer"
+                )
+            ]
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{shares}; the arena is asked for in one piece",
@@ -37,8 +49,20 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=temporaries.bytes,
             weight=0.5,
             evidence=(
-                *(Evidence(f"{name}: {human_size(size)}", line) for name, size, line in compiler.sections if name in ("preallocated temp", "parameter")),
-                *(quote(row) for row in rows(moment, lambda row: row.allocation.purpose == "preallocated temp" and row.allocation.node is not None)[:3]),
+                *(
+                    Evidence(f"{name}: {human_size(size)}", line)
+                    for name, size, line in compiler.sections
+                    if name in ("preallocated temp", "parameter")
+                ),
+                *(
+                    quote(row)
+                    for row in rows(
+                        moment,
+                        lambda row: (
+                            row.allocation.purpose == "preallocated temp" and row.allocation.node is not None
+                        ),
+                    )[:3]
+                ),
             ),
             remedies=tuple(remedy for remedy in remedies if remedy),
             moment=index,

@@ -1,8 +1,9 @@
 """cuDNN or cuBLAS could not get its own memory.
 
-What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred MiB) outside TensorFlow's pool.
-`No algorithm worked` and `Failed to get convolution algorithm` nearly always mean that none of the algorithms got its workspace; a handle
-that cannot be created, that the pool had taken the whole device.
+What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred
+MiB) outside TensorFlow's pool. `No algorithm worked` and `Failed to get convolution algorithm` nearly always
+mean that none of the algorithms got its workspace; a handle that cannot be created, that the pool had taken
+the whole device.
 When it fires: the failure is such a message.
 What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
 """
@@ -39,7 +40,9 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{likely}{library} found no memory for its {what}{where}: an OOM that does not say so",
-            because=f"{likely}the library found no memory for its {what}, which lies outside TensorFlow's pool",
+            because=(
+                f"{likely}the library found no memory for its {what}, which lies outside TensorFlow's pool"
+            ),
             weight=0.6,
             evidence=(Evidence("the message", failed.line), *_tried(case)),
             detail="" if handle else _limit(case),
@@ -49,13 +52,19 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
-    yield Remedy("leave room outside TensorFlow's pool: the libraries allocate their handles there", code_snippets.growth(case.api))
-    yield Remedy("see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi")
+    yield Remedy(
+        "leave room outside TensorFlow's pool: the libraries allocate their handles there",
+        code_snippets.growth(case.api),
+    )
+    yield Remedy(
+        "see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi"
+    )
     yield shared_remedies.smaller_batch(moment)
     if not handle:
         yield Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256")
     yield Remedy(
-        f"if it fails at the very first call of a small model on an empty device, suspect a {library} or driver version that does not match TensorFlow"
+        f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"
+        " driver version that does not match TensorFlow"
     )
 
 
@@ -64,13 +73,18 @@ def _tried(case: Case) -> Iterator[Evidence]:
     warnings = sorted(case.capture.surroundings.soft_warnings, key=lambda warning: -warning.size.bytes)
     if warnings:
         largest = warnings[0]
-        yield Evidence(f"before it an allocation of {human_size(largest.size)} failed without harm: most likely a faster algorithm's workspace", largest.line)
+        yield Evidence(
+            f"before it an allocation of {human_size(largest.size)} failed without harm: most likely a faster"
+            " algorithm's workspace",
+            largest.line,
+        )
 
 
 def _limit(case: Case) -> str:
     limits = sorted({default_limit_bytes(case.api.oldest), default_limit_bytes(case.api.newest)})
     text = " or ".join(human(limit) for limit in limits)
     return (
-        f"Autotune tries every algorithm when a shape is first seen, with workspaces of up to {text} each ({LIMIT_VARIABLE} sets another limit), "
-        "and keeps the fastest that got its own. Where none gets one, the op fails like this."
+        f"Autotune tries every algorithm when a shape is first seen, with workspaces of up to {text} each"
+        f" ({LIMIT_VARIABLE} sets another limit), and keeps the fastest that got its own. Where none gets"
+        " one, the op fails like this."
     )

@@ -1,9 +1,11 @@
 """The gradient of an embedding was made dense: as large as the whole table.
 
-What it means: only the looked-up rows have a gradient, and TensorFlow passes it on as IndexedSlices. Clipping by norm, adding
-to another gradient, a second use of the table, or some optimizers turn it into a dense tensor of [vocabulary, width] each step.
+What it means: only the looked-up rows have a gradient, and TensorFlow passes it on as IndexedSlices. Clipping
+by norm, adding to another gradient, a second use of the table, or some optimizers turn it into a dense tensor
+of [vocabulary, width] each step.
 When it fires: a gradient or update op of an embedding asks for (or holds) a tensor of at least 5,000 rows.
-What to do: keep it sparse: clip by value on the slices, use an optimizer with sparse updates, do not tie the table to the output layer.
+What to do: keep it sparse: clip by value on the slices, use an optimizer with sparse updates, do not tie the
+table to the output layer.
 """
 
 from __future__ import annotations
@@ -25,32 +27,56 @@ def check(case: Case) -> Iterator[Finding]:
         failed, owner = request.failed, request.owner
         shape = failed.shape
         name = f"{failed.node or ''} {failed.op or ''} {failed.forward_node or ''}"
-        if not shape or len(shape) != 2 or not all(shape) or (failed.tensor_bytes or 0) < MIB or not _NAMES.search(name):
+        if (
+            not shape
+            or len(shape) != 2
+            or not all(shape)
+            or (failed.tensor_bytes or 0) < MIB
+            or not _NAMES.search(name)
+        ):
             continue
         rows, width = (size or 1 for size in shape)
-        if rows < 5000 or rows <= width or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER) or "Initializer" in name:
+        if (
+            rows < 5000
+            or rows <= width
+            or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER)
+            or "Initializer" in name
+        ):
             continue
         need = failed.tensor_bytes or 0
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"the gradient of the embedding {place(moment)} is dense: {rows:,} x {width} = {human(need)} each step",
-            because=f"the gradient of the embedding is dense, {rows:,} x {width}, although a batch touches few rows",
+            headline=(
+                f"the gradient of the embedding {place(moment)} is dense: {rows:,} x {width} = {human(need)}"
+                " each step"
+            ),
+            because=(
+                f"the gradient of the embedding is dense, {rows:,} x {width}, although a batch touches few"
+                " rows"
+            ),
             bytes=need,
             weight=0.7,
             evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
             remedies=(
                 Remedy(
-                    "keep the gradient as IndexedSlices: clip by value or per slice instead of clip_by_norm over a converted tensor",
+                    "keep the gradient as IndexedSlices: clip by value or per slice instead of clip_by_norm"
+                    " over a converted tensor",
                     saves_bytes=need,
                     certainty=Certainty.BOUND,
                 ),
                 Remedy(
-                    "use an optimizer with sparse updates for the table (tf.contrib.opt.LazyAdamOptimizer, tfa.optimizers.LazyAdam, SGD, Adagrad)",
+                    "use an optimizer with sparse updates for the table (tf.contrib.opt.LazyAdamOptimizer,"
+                    " tfa.optimizers.LazyAdam, SGD, Adagrad)",
                     saves_bytes=need,
                     certainty=Certainty.BOUND,
                 ),
                 Remedy(
-                    "place the table on the CPU", "with tf.device('/cpu:0'): table = tf.get_variable('embedding', [vocab, width])" if case.api.is_tf1 else None
+                    "place the table on the CPU",
+                    (
+                        "with tf.device('/cpu:0'): table = tf.get_variable('embedding', [vocab, width])"
+                        if case.api.is_tf1
+                        else None
+                    ),
                 ),
             ),
             moment=index,

@@ -1,10 +1,11 @@
 """A fully connected layer with a very large kernel.
 
-What it means: a Dense layer behind Flatten has height x width x channels x units weights. Its gradient is as large as the kernel,
-and Adam's two slots are, too: four times the kernel in all, whatever the batch.
-When it fires: the failing tensor is a matrix of at least 32 MiB whose rows are the inputs of a fully connected layer: a weight gradient, an
-update, or the kernel itself.
-What to do: pool or stride before Flatten (GlobalAveragePooling2D removes nearly all of it), or make the layer narrower.
+What it means: a Dense layer behind Flatten has height x width x channels x units weights. Its gradient is as
+large as the kernel, and Adam's two slots are, too: four times the kernel in all, whatever the batch.
+When it fires: the failing tensor is a matrix of at least 32 MiB whose rows are the inputs of a fully
+connected layer: a weight gradient, an update, or the kernel itself.
+What to do: pool or stride before Flatten (GlobalAveragePooling2D removes nearly all of it), or make the layer
+narrower.
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.units import MIB, human
 
-_WEIGHT_GRADIENT = re.compile(r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN", re.IGNORECASE)
-_INITIALIZER = re.compile(r"(?:kernel|weights?|fc\d*/w|\bw\d*)(?:/|\Z)|truncated_normal|random_(?:uniform|normal)|Initializer", re.IGNORECASE)
-_LAYER = re.compile(r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Variable|kernel|logits|\bw\d*\b", re.IGNORECASE)
+_WEIGHT_GRADIENT = re.compile(
+    r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN",
+    re.IGNORECASE,
+)
+_INITIALIZER = re.compile(
+    r"(?:kernel|weights?|fc\d*/w|\bw\d*)(?:/|\Z)|truncated_normal|random_(?:uniform|normal)|Initializer",
+    re.IGNORECASE,
+)
+_LAYER = re.compile(
+    r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Variable|kernel|logits|\bw\d*\b", re.IGNORECASE
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -38,11 +47,20 @@ def _of_weights(request: Request) -> bool:
     """Whether the tensor is a weight, its gradient or its update."""
     failed, owner = request.failed, request.owner
     name = failed.node or failed.op or ""
-    if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _INITIALIZER.search(name):
+    if (
+        owner.phase is Phase.OPTIMIZER
+        or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+        or _INITIALIZER.search(name)
+    ):
         return True
     if owner.phase is Phase.GRADIENT and _WEIGHT_GRADIENT.search(name):
         return True
-    return failed.node is None and failed.op in ("RandomUniform", "TruncatedNormal", "RandomStandardNormal", "Fill")
+    return failed.node is None and failed.op in (
+        "RandomUniform",
+        "TruncatedNormal",
+        "RandomStandardNormal",
+        "Fill",
+    )
 
 
 def _fully_connected(failed: FailedRequest) -> bool:
@@ -51,13 +69,28 @@ def _fully_connected(failed: FailedRequest) -> bool:
     return bool(layer) and not re.search(r"embed|lookup", name, re.IGNORECASE)
 
 
-def _finding(index: int, moment: Moment, failed: FailedRequest, inputs: int, units: int, need: int) -> Finding:
-    sure = re.search(r"dense|fc|fully|linear", failed.node or failed.op or "", re.IGNORECASE) or inputs < 20 * units
-    what = "a fully connected kernel" if sure else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
+def _finding(
+    index: int, moment: Moment, failed: FailedRequest, inputs: int, units: int, need: int
+) -> Finding:
+    sure = (
+        re.search(r"dense|fc|fully|linear", failed.node or failed.op or "", re.IGNORECASE)
+        or inputs < 20 * units
+    )
+    what = (
+        "a fully connected kernel"
+        if sure
+        else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
+    )
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times that, {human(4 * need)}",
-        because=f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much again each",
+        headline=(
+            f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times"
+            f" that, {human(4 * need)}"
+        ),
+        because=(
+            f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as"
+            " much again each"
+        ),
         bytes=need,
         weight=0.7,
         evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
@@ -70,7 +103,8 @@ def _finding(index: int, moment: Moment, failed: FailedRequest, inputs: int, uni
                 Certainty.BOUND,
             ),
             Remedy(
-                f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient and slots",
+                f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient"
+                " and slots",
                 saves_bytes=2 * need,
                 certainty=Certainty.ESTIMATE,
             ),
@@ -84,5 +118,7 @@ def _image(inputs: int) -> str:
     for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
         side = round((inputs / channels) ** 0.5)
         if side > 1 and side * side * channels == inputs:
-            return f"{inputs:,} inputs are, for instance, a flattened {side}x{side} map of {channels} channels."
+            return (
+                f"{inputs:,} inputs are, for instance, a flattened {side}x{side} map of {channels} channels."
+            )
     return ""

@@ -1,10 +1,13 @@
 """Most of the device was not available to this process at all.
 
-What it means: another process (a forgotten notebook, a second training, the display, a second rank on the same GPU) or a setting
-holds the device, and TensorFlow's pool is only what was left. The model itself may well fit.
-When it fires: TensorFlow logged little free memory at start; or its limit is a small part of the device; or the driver refused
-allocations while the pool was nearly empty; or the pool holds almost nothing while a small request fails.
-What to do: look at `nvidia-smi`, end the other process, pin each rank to its own GPU, check `per_process_gpu_memory_fraction`.
+What it means: another process (a forgotten notebook, a second training, the display, a second rank on the
+same GPU) or a setting holds the device, and TensorFlow's pool is only what was left. The model itself may
+well fit.
+When it fires: TensorFlow logged little free memory at start; or its limit is a small part of the device; or
+the driver refused allocations while the pool was nearly empty; or the pool holds almost nothing while a small
+request fails.
+What to do: look at `nvidia-smi`, end the other process, pin each rank to its own GPU, check
+`per_process_gpu_memory_fraction`.
 """
 
 from __future__ import annotations
@@ -32,12 +35,22 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.85,
             evidence=tuple(proof),
             remedies=(
-                Remedy("see who holds the device, and end what you do not need (a notebook keeps its GPU memory until its kernel stops)", "nvidia-smi"),
                 Remedy(
-                    "with several processes, give each its own GPU before TensorFlow starts; inside, each calls its device GPU:0",
-                    "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(), OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID",
+                    "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
+                    " until its kernel stops)",
+                    "nvidia-smi",
                 ),
-                Remedy("let TensorFlow take memory as needed: this lowers no need, but leaves room for the other process", code_snippets.growth(case.api)),
+                Remedy(
+                    "with several processes, give each its own GPU before TensorFlow starts; inside, each"
+                    " calls its device GPU:0",
+                    "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(),"
+                    " OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID",
+                ),
+                Remedy(
+                    "let TensorFlow take memory as needed: this lowers no need, but leaves room for the other"
+                    " process",
+                    code_snippets.growth(case.api),
+                ),
             ),
             moment=index,
         )
@@ -47,20 +60,45 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
     for device in case.capture.surroundings.devices:
         if device.total and device.free and device.free.bytes < 0.6 * device.total.bytes:
-            yield Evidence(f"only {human_size(device.free)} of the device's {human_size(device.total)} were free when TensorFlow started", device.line)
-        elif device.total and device.limit and device.limit.bytes < 0.4 * device.total.bytes and "per_process_gpu_memory_fraction" not in settings:
-            yield Evidence(f"TensorFlow got {human_size(device.limit)} of the device's {human_size(device.total)}", device.line)
+            yield Evidence(
+                f"only {human_size(device.free)} of the device's {human_size(device.total)} were free when"
+                " TensorFlow started",
+                device.line,
+            )
+        elif (
+            device.total
+            and device.limit
+            and device.limit.bytes < 0.4 * device.total.bytes
+            and "per_process_gpu_memory_fraction" not in settings
+        ):
+            yield Evidence(
+                f"TensorFlow got {human_size(device.limit)} of the device's {human_size(device.total)}",
+                device.line,
+            )
     incident, books = moment.incident, moment.balance
     limit = device_limit(case, moment)
     need = moment.request.needed_bytes if moment.request else None
-    if incident and books.in_use and limit and books.in_use.bytes < 0.05 * limit.bytes and need is not None and need < 0.5 * limit.bytes:
+    if (
+        incident
+        and books.in_use
+        and limit
+        and books.in_use.bytes < 0.05 * limit.bytes
+        and need is not None
+        and need < 0.5 * limit.bytes
+    ):
         yield Evidence(
-            f"only {human_size(books.in_use)} ({percent(books.in_use.bytes, limit.bytes)}) of the {human_size(limit)} limit was in use: the device itself had no more to give",
+            f"only {human_size(books.in_use)} ({percent(books.in_use.bytes, limit.bytes)}) of the"
+            f" {human_size(limit)} limit was in use: the device itself had no more to give",
             incident.state.line_of("in_use"),
         )
-    elif books.limit and books.limit.bytes < GIB and (moment.request and "GPU" in (moment.request.failed.allocator or "")):
+    elif (
+        books.limit
+        and books.limit.bytes < GIB
+        and (moment.request and "GPU" in (moment.request.failed.allocator or ""))
+    ):
         yield Evidence(
-            f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: the rest was taken before it started",
+            f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: the rest was taken before it"
+            " started",
             incident.state.line_of("limit") if incident else None,
         )
     if incident and incident.driver_failures:
@@ -68,5 +106,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
         pool = books.pool or books.in_use
         if pool and limit and pool.bytes + size.bytes < 0.8 * limit.bytes:
             yield Evidence(
-                f"the driver refused {human_size(size)} although TensorFlow's pool held only {human_size(pool)} of its {human_size(limit)} limit", line
+                f"the driver refused {human_size(size)} although TensorFlow's pool held only"
+                f" {human_size(pool)} of its {human_size(limit)} limit",
+                line,
             )

@@ -1,9 +1,11 @@
 """Random numbers and masks of dropout take as much as the activations they drop.
 
-What it means: in TF 1 and Keras 2 dropout draws a float32 number for each element and keeps a float mask until the backward pass: up to two
-extra copies of the layer's output. Newer code keeps a mask of one byte per element.
+What it means: in TF 1 and Keras 2 dropout draws a float32 number for each element and keeps a float mask
+until the backward pass: up to two extra copies of the layer's output. Newer code keeps a mask of one byte per
+element.
 When it fires: dropout ops hold at least 5 % of the bytes, or the failing op draws dropout's random numbers.
-What to do: drop channels instead of elements (SpatialDropout, `noise_shape`), apply dropout where tensors are small.
+What to do: drop channels instead of elements (SpatialDropout, `noise_shape`), apply dropout where tensors are
+small.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human, percent
 
-_MASK = re.compile(r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv|stateless_random_uniform)", re.IGNORECASE)
+_MASK = re.compile(
+    r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv|stateless_random_uniform)",
+    re.IGNORECASE,
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -27,13 +32,20 @@ def check(case: Case) -> Iterator[Finding]:
         if not asking and total(masks) < 0.05 * max(held(moment), 1):
             continue
         size = total(masks) or failed.tensor_bytes or 0
-        what = f"dropout holds {human(size)}, {percent(size, held(moment))}" if masks else f"dropout at {place(moment)} asks for {tensor_text(moment)}"
+        what = (
+            f"dropout holds {human(size)}, {percent(size, held(moment))}"
+            if masks
+            else f"dropout at {place(moment)} asks for {tensor_text(moment)}"
+        )
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{what}: random numbers and masks as large as the activations",
             bytes=size,
             weight=size / max(held(moment), size, 1),
-            evidence=(*(quote(row) for row in masks[:2]), *((Evidence(f"asked for: {tensor_text(moment)}", failed.line),) if asking else ())),
+            evidence=(
+                *(quote(row) for row in masks[:2]),
+                *((Evidence(f"asked for: {tensor_text(moment)}", failed.line),) if asking else ()),
+            ),
             remedies=(
                 Remedy(
                     "drop whole channels: the mask is then one number per channel",

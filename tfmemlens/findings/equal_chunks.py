@@ -1,10 +1,13 @@
 """Many tensors as large as the failing one are alive: one for each iteration, step or layer.
 
-What it means: a dump has no names, but sizes tell: when most of the memory lies in chunks of exactly the failing tensor's size, the same
-tensor is kept again and again. In a while loop that is the state of each iteration, kept for the backward pass. After some steps that went
-well it is a result that each step leaves behind. Otherwise it may be as many layers of one shape.
-When it fires: at least four chunks of the request's size hold at least half of what is in use, and no report names their owners.
-What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers instead of tensors.
+What it means: a dump has no names, but sizes tell: when most of the memory lies in chunks of exactly the
+failing tensor's size, the same tensor is kept again and again. In a while loop that is the state of each
+iteration, kept for the backward pass. After some steps that went well it is a result that each step leaves
+behind. Otherwise it may be as many layers of one shape.
+When it fires: at least four chunks of the request's size hold at least half of what is in use, and no report
+names their owners.
+What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
+instead of tensors.
 """
 
 from __future__ import annotations
@@ -64,9 +67,18 @@ def _meaning(case: Case, moment: Moment) -> str:
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if moment.request and moment.request.owner.in_loop:
-        yield Remedy("cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations")
+        yield Remedy(
+            "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"
+            " iterations"
+        )
     elif _steps(case) >= 3:
-        yield Remedy("keep numbers, not tensors, between steps", "history.append(float(loss))   # not history.append(loss)")
+        yield Remedy(
+            "keep numbers, not tensors, between steps",
+            "history.append(float(loss))   # not history.append(loss)",
+        )
     else:
-        yield Remedy("look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python loop; add them up as you go")
+        yield Remedy(
+            "look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python"
+            " loop; add them up as you go"
+        )
     yield shared_remedies.smaller_batch(moment)

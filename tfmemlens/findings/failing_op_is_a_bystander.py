@@ -1,6 +1,7 @@
 """The op that failed asked for little; it only came when everything was taken.
 
-What it means: the error names the op that asked last, not the one that holds the memory. Changing that op changes nothing.
+What it means: the error names the op that asked last, not the one that holds the memory. Changing that op
+changes nothing.
 When it fires: the request is below 1 % of what is held (or of the limit).
 What to do: look at who holds the memory, not at the line of the error.
 """
@@ -27,8 +28,13 @@ def check(case: Case) -> Iterator[Finding]:
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
         yield Finding(
             severity=Severity.FACTOR if whole else Severity.CAUSE,
-            headline=f"{place(moment) or 'the failing op'} is a bystander: it asked for only {human(need)}{share}",
-            because=f"the failing op is a bystander that asked for only {human(need)}; the memory was already taken by others",
+            headline=(
+                f"{place(moment) or 'the failing op'} is a bystander: it asked for only {human(need)}{share}"
+            ),
+            because=(
+                f"the failing op is a bystander that asked for only {human(need)}; the memory was already"
+                " taken by others"
+            ),
             weight=0.3,
             evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
@@ -40,4 +46,8 @@ def _holders(moment: Moment) -> str:
     if not attributed(moment):
         return "Who holds the memory is not in this input."
     groups = [group for group in moment.attribution.by("layer") if group.name][:3]
-    return "The memory is held by " + ", ".join(f"{group.name} ({human(group.total_bytes)})" for group in groups) + "."
+    return (
+        "The memory is held by "
+        + ", ".join(f"{group.name} ({human(group.total_bytes)})" for group in groups)
+        + "."
+    )

@@ -1,7 +1,8 @@
 """The message does not say OOM, but it is one.
 
-What it means: a copy to a full GPU ends in `Dst tensor is not initialized`, a kernel launch in `Internal: out of memory`, the driver in
-CUDA_ERROR_OUT_OF_MEMORY, an elementwise kernel in `failed to allocate memory`, one of DirectML's in `OOM when allocating a buffer`. None of these carries the list of tensors.
+What it means: a copy to a full GPU ends in `Dst tensor is not initialized`, a kernel launch in `Internal: out
+of memory`, the driver in CUDA_ERROR_OUT_OF_MEMORY, an elementwise kernel in `failed to allocate memory`, one
+of DirectML's in `OOM when allocating a buffer`. None of these carries the list of tensors.
 When it fires: the failure is one of these.
 What to do: treat it as an OOM. Look at what else runs on the device, then at the batch.
 """
@@ -32,7 +33,13 @@ def check(case: Case) -> Iterator[Finding]:
         if meaning is None:
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
-        size = f" ({tensor_text(moment)})" if failed.shape is not None else f" ({human_size(failed.size)} asked)" if failed.size else ""
+        size = (
+            f" ({tensor_text(moment)})"
+            if failed.shape is not None
+            else f" ({human_size(failed.size)} asked)"
+            if failed.size
+            else ""
+        )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}",
@@ -47,11 +54,17 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _meaning(failed: FailedRequest) -> str | None:
-    """What the message means; None for one that says itself what it is. Two kernels' messages name neither tensor nor allocator."""
+    """What the message means; None for one that says itself what it is. Two kernels' messages name neither
+    tensor nor allocator.
+    """
     if _of_directml(failed):
         return "a kernel of DirectML got no memory for a buffer of its own"
     if failed.kind is RequestKind.TENSOR:
-        return "an elementwise kernel got no memory for its output" if failed.line and "failed to allocate memory" in failed.line.text else None
+        return (
+            "an elementwise kernel got no memory for its output"
+            if failed.line and "failed to allocate memory" in failed.line.text
+            else None
+        )
     return _MEANING.get(failed.kind)
 
 
@@ -63,8 +76,9 @@ def _of_pool(moment: Moment) -> str:
     times = moment.incident.occurrences if moment.incident else 1
     again = f", here {times} times," if times > 1 else ""
     return (
-        f"This is TensorFlow's pool asking the driver for a region, no tensor. It asks{again} for 90 % of the size after each refusal and goes on with what "
-        "it gets: by itself such a line ends no run. Who holds the rest of the device is the question."
+        f"This is TensorFlow's pool asking the driver for a region, no tensor. It asks{again} for 90 % of the"
+        " size after each refusal and goes on with what it gets: by itself such a line ends no run. Who"
+        " holds the rest of the device is the question."
     )
 
 
@@ -74,8 +88,15 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     yield Remedy("first see whether another process holds the device", None if of_directml else "nvidia-smi")
     of_model = moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
     if of_model and moment.request.failed.shape is not None:
-        yield Remedy("this is a constant or a weight's first value, which no smaller batch makes smaller: make the layer smaller, or the other layers")
+        yield Remedy(
+            "this is a constant or a weight's first value, which no smaller batch makes smaller: make the"
+            " layer smaller, or the other layers"
+        )
     elif not of_pool:
         yield shared_remedies.smaller_batch(moment)
     if not of_directml:
-        yield Remedy("let TensorFlow grow its pool instead of taking all at start, so that the driver and other libraries find memory", code_snippets.growth(case.api))
+        yield Remedy(
+            "let TensorFlow grow its pool instead of taking all at start, so that the driver and other"
+            " libraries find memory",
+            code_snippets.growth(case.api),
+        )

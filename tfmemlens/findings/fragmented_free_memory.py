@@ -1,10 +1,13 @@
 """Enough memory was free, but no single piece of it was large enough.
 
-What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a tensor.
-When it fires: the free bytes cover the failed request, and neither the largest free chunk nor what the pool may still grow by does. Where
-they cover it only just, the device is nearly full, and fragmentation is a factor rather than the cause.
-What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next request; allocate big,
-long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
+What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a
+tensor.
+When it fires: the free bytes cover the failed request, and neither the largest free chunk nor what the pool
+may still grow by does. Where they cover it only just, the device is nearly full, and fragmentation is a
+factor rather than the cause.
+What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next
+request; allocate big, long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map
+pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
 """
 
 from __future__ import annotations
@@ -26,19 +29,41 @@ def check(case: Case) -> Iterator[Finding]:
         state = moment.incident.state
         remedies = [Remedy("pad or bucket inputs to a few fixed shapes, so that freed chunks fit again")]
         if case.api.newest >= (2, 5):
-            remedies.append(Remedy("let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)", "export TF_GPU_ALLOCATOR=cuda_malloc_async"))
-        remedies.append(Remedy("create the biggest tensors (embeddings, feature buffers) before training starts, while memory is still in one piece"))
+            remedies.append(
+                Remedy(
+                    "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
+                    "export TF_GPU_ALLOCATOR=cuda_malloc_async",
+                )
+            )
+        remedies.append(
+            Remedy(
+                "create the biggest tensors (embeddings, feature buffers) before training starts, while"
+                " memory is still in one piece"
+            )
+        )
         pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""
         plenty = books.available.bytes >= 1.25 * books.requested
         yield Finding(
             severity=Severity.CAUSE if plenty else Severity.FACTOR,
-            headline=f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the largest free chunk has {human_size(books.largest_free_chunk)}",
-            because=f"{human_size(books.available)} was free{pieces}, but the largest piece has only {human_size(books.largest_free_chunk)}",
+            headline=(
+                f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
+                f" largest free chunk has {human_size(books.largest_free_chunk)}"
+            ),
+            because=(
+                f"{human_size(books.available)} was free{pieces}, but the largest piece has only"
+                f" {human_size(books.largest_free_chunk)}"
+            ),
             bytes=books.available.bytes,
             weight=_weight(case, moment) if plenty else 0.4,
             evidence=(
-                Evidence(f"largest free chunk: {human_size(books.largest_free_chunk)}", state.line_of("largest_free_chunk")),
-                Evidence(f"free in the pool: {human_size(books.free) if books.free else 'unknown'}{pieces}", state.line_of("pool")),
+                Evidence(
+                    f"largest free chunk: {human_size(books.largest_free_chunk)}",
+                    state.line_of("largest_free_chunk"),
+                ),
+                Evidence(
+                    f"free in the pool: {human_size(books.free) if books.free else 'unknown'}{pieces}",
+                    state.line_of("pool"),
+                ),
             ),
             remedies=tuple(remedies),
             moment=index,
@@ -57,4 +82,6 @@ def is_fragmented(books: Balance) -> bool:
     if books.requested is None or books.available is None or books.largest_free_chunk is None:
         return False
     growth = books.growable.bytes if books.growable else 0
-    return books.requested <= books.available.low and books.requested > max(books.largest_free_chunk.high, growth)
+    return books.requested <= books.available.low and books.requested > max(
+        books.largest_free_chunk.high, growth
+    )

@@ -1,9 +1,11 @@
 """Gradients are the largest part of what is held.
 
-What it means: gradients of activations are as large as the activations and live for a short time each; gradients of weights live until
-they are applied, and with clipping by global norm or aggregation over towers all of them live at once.
+What it means: gradients of activations are as large as the activations and live for a short time each;
+gradients of weights live until they are applied, and with clipping by global norm or aggregation over towers
+all of them live at once.
 When it fires: at least 40 % of the attributed bytes are gradients.
-What to do: the same levers as for activations; apply gradients without collecting them first where that is possible.
+What to do: the same levers as for activations; apply gradients without collecting them first where that is
+possible.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def check(case: Case) -> Iterator[Finding]:
                 shared_remedies.smaller_batch(moment),
                 *((half,) if half else ()),
                 Remedy(
-                    "weight gradients wait for each other under clip_by_global_norm and in tower averaging: clip by value or per variable, or average with fewer towers at once"
+                    "weight gradients wait for each other under clip_by_global_norm and in tower averaging:"
+                    " clip by value or per variable, or average with fewer towers at once"
                 ),
             ),
             moment=index,

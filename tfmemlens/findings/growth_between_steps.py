@@ -1,9 +1,10 @@
 """The run went well for a while and failed later.
 
-What it means: the first step fitted, so the model fits; something is larger later. Either a batch was bigger (longer sequences, the
-last odd batch, an evaluation), or memory grows from step to step: tensors kept in a Python list, ops added to the graph in
-the loop, a tf.function retraced for every new shape.
-When it fires: the log counts at least two steps or epochs before the failure, or shows the in-use figure rise from failure to failure.
+What it means: the first step fitted, so the model fits; something is larger later. Either a batch was bigger
+(longer sequences, the last odd batch, an evaluation), or memory grows from step to step: tensors kept in a
+Python list, ops added to the graph in the loop, a tf.function retraced for every new shape.
+When it fires: the log counts at least two steps or epochs before the failure, or shows the in-use figure rise
+from failure to failure.
 What to do: compare the failing shape with the usual ones; if it is usual, look for growth.
 """
 
@@ -24,15 +25,21 @@ def check(case: Case) -> Iterator[Finding]:
         before = [
             (step, line)
             for step, line in case.capture.surroundings.steps
-            if moment.request.failed.line is None or line.source != moment.request.failed.line.source or line.number < moment.request.failed.line.number
+            if moment.request.failed.line is None
+            or line.source != moment.request.failed.line.source
+            or line.number < moment.request.failed.line.number
         ]
         rising = _rising(case)
-        eager = rows(moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__")))
+        eager = rows(
+            moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__"))
+        )
         if rising is None and len({step for step, _ in before}) < 2:
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
         headline = (
-            f"the run failed after step or epoch {last}, not at the first" if before else f"memory in use rose from failure to failure, to {human(rising or 0)}"
+            f"the run failed after step or epoch {last}, not at the first"
+            if before
+            else f"memory in use rose from failure to failure, to {human(rising or 0)}"
         )
         yield Finding(
             severity=Severity.CAUSE if rising is not None else Severity.FACTOR,
@@ -42,7 +49,10 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.5,
             evidence=(
                 Evidence("steps before the failure" if before else "the failure", line),
-                *(Evidence(f"held by eager tensors: {human(held(moment))}", row.allocation.line) for row in eager[:1]),
+                *(
+                    Evidence(f"held by eager tensors: {human(held(moment))}", row.allocation.line)
+                    for row in eager[:1]
+                ),
             ),
             remedies=tuple(_remedies(case)),
             moment=index,
@@ -50,11 +60,21 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _remedies(case: Case) -> Iterator[Remedy]:
-    yield Remedy("compare the failing shape with the shapes of earlier batches; cap or bucket the lengths if it is longer")
+    yield Remedy(
+        "compare the failing shape with the shapes of earlier batches; cap or bucket the lengths if it is"
+        " longer"
+    )
     if case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION:
-        yield Remedy("make sure that the loop adds no ops: freeze the graph before it, and whoever adds one gets an error", "tf.get_default_graph().finalize()")
+        yield Remedy(
+            "make sure that the loop adds no ops: freeze the graph before it, and whoever adds one gets an"
+            " error",
+            "tf.get_default_graph().finalize()",
+        )
     else:
-        yield Remedy("keep numbers, not tensors, between steps", "losses.append(float(loss))   # not losses.append(loss)")
+        yield Remedy(
+            "keep numbers, not tensors, between steps",
+            "losses.append(float(loss))   # not losses.append(loss)",
+        )
         yield Remedy(
             "a tf.function is traced anew for every new shape or Python value; give it one signature",
             "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])",
@@ -63,8 +83,16 @@ def _remedies(case: Case) -> Iterator[Remedy]:
 
 def _rising(case: Case) -> int | None:
     """In-use figures of several failures of one log in its order, if they rise."""
-    told = [(moment.request.failed.line, moment.balance.in_use) for _, moment in failures(case) if moment.request]
+    told = [
+        (moment.request.failed.line, moment.balance.in_use) for _, moment in failures(case) if moment.request
+    ]
     first = next((line.source for line, _ in told if line), "")
-    figures = sorted((line.number, size.bytes) for line, size in told if line and size and line.source == first)
+    figures = sorted(
+        (line.number, size.bytes) for line, size in told if line and size and line.source == first
+    )
     sizes = [size for _, size in figures]
-    return sizes[-1] if len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes)) else None
+    return (
+        sizes[-1]
+        if len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes))
+        else None
+    )

@@ -1,9 +1,12 @@
 """Copies between devices hold memory: the same tensor twice.
 
-What it means: when an op on one device reads a tensor of another (CPU and GPU, or two GPUs), TensorFlow copies it over (`_Send`, `_Recv`,
-`edge_12_x`), and the copy lives until its last reader is done. Ops without a GPU kernel, variables pinned to the CPU and towers cause it.
-When it fires: copies hold at least a tenth of what is alive at the peak of a traced step, or of the rows of a report.
-What to do: see which op needs the tensor there; place it with the data, or move the op's work to the same device.
+What it means: when an op on one device reads a tensor of another (CPU and GPU, or two GPUs), TensorFlow
+copies it over (`_Send`, `_Recv`, `edge_12_x`), and the copy lives until its last reader is done. Ops without
+a GPU kernel, variables pinned to the CPU and towers cause it.
+When it fires: copies hold at least a tenth of what is alive at the peak of a traced step, or of the rows of a
+report.
+What to do: see which op needs the tensor there; place it with the data, or move the op's work to the same
+device.
 """
 
 from __future__ import annotations
@@ -25,15 +28,22 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"{human(size)}, {percent(size, whole)} of what is held, are copies of tensors that come from another device",
+            headline=(
+                f"{human(size)}, {percent(size, whole)} of what is held, are copies of tensors that come from"
+                " another device"
+            ),
             because=f"{percent(size, whole)} of it are copies from another device",
             bytes=size,
             weight=0.8 * size / whole,
             evidence=tuple(map(quote, copies[:3])),
             remedies=(
                 Remedy(
-                    "find the op that reads them here: log the placement, and put it on the device where its input lives",
-                    code="tf.debugging.set_log_device_placement(True)   # TF1: tf.ConfigProto(log_device_placement=True)",
+                    "find the op that reads them here: log the placement, and put it on the device where its"
+                    " input lives",
+                    code=(
+                        "tf.debugging.set_log_device_placement(True)   # TF1:"
+                        " tf.ConfigProto(log_device_placement=True)"
+                    ),
                     saves_bytes=size,
                     certainty=Certainty.BOUND,
                 ),

@@ -1,9 +1,12 @@
 """It is the machine's own memory that ran out, not the GPU's.
 
-What it means: the allocator `cpu` (or `mklcpu`) is RAM; `gpu_host_bfc` and `cuda_host_bfc` are pinned RAM for transfers. A GPU with more
-memory changes nothing; the input pipeline, a data set in memory, ops placed on the CPU or the process limit (ulimit, cgroup) do.
-When it fires: the failing device is a CPU, the allocator is a host allocator, or the message speaks of host or pinned memory.
-What to do: see which ops run on the CPU and why; shrink shuffle buffers and prefetching; check the container's memory limit.
+What it means: the allocator `cpu` (or `mklcpu`) is RAM; `gpu_host_bfc` and `cuda_host_bfc` are pinned RAM for
+transfers. A GPU with more memory changes nothing; the input pipeline, a data set in memory, ops placed on the
+CPU or the process limit (ulimit, cgroup) do.
+When it fires: the failing device is a CPU, the allocator is a host allocator, or the message speaks of host
+or pinned memory.
+What to do: see which ops run on the CPU and why; shrink shuffle buffers and prefetching; check the
+container's memory limit.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ _KILLED = re.compile(r"(?i:kill)|137|signal 9|memory limit|status -9|code -9")
 
 _SLABS = (
     Remedy(
-        "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs slabs that no report shows; size them",
+        "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs"
+        " slabs that no report shows; size them",
         "tfmemlens conv --input NxHxWxC --kernel KHxKWxFILTERS --tf 1.10 --threads 8",
     ),
 )
@@ -38,11 +42,16 @@ def check(case: Case) -> Iterator[Finding]:
         what = "pinned host memory (RAM that the GPU can copy from)" if pinned else "host memory (RAM)"
         because = f"this is {what}, not GPU memory"
         if _killed(moment):
-            because = "the process was killed from outside, most likely because the machine or its container had no host memory (RAM) left"
+            because = (
+                "the process was killed from outside, most likely because the machine or its container had no"
+                " host memory (RAM) left"
+            )
         elif "for the batch of component" in said:
             because = "the input pipeline found no host memory (RAM) for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
-            because = f"Python asked for an array {tensor_text(moment)} in host memory (RAM), not in GPU memory"
+            because = (
+                f"Python asked for an array {tensor_text(moment)} in host memory (RAM), not in GPU memory"
+            )
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST else Severity.NOTE,
@@ -58,7 +67,12 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _killed(moment: Moment) -> bool:
     failed = moment.request.failed if moment.request else None
-    return failed is not None and failed.kind is RequestKind.HOST and failed.line is not None and bool(_KILLED.search(failed.line.text))
+    return (
+        failed is not None
+        and failed.kind is RequestKind.HOST
+        and failed.line is not None
+        and bool(_KILLED.search(failed.line.text))
+    )
 
 
 def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
@@ -73,17 +87,30 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
     if failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said):
-        yield Remedy("do not hold the whole data set as one array: read it in batches, or map the file", "x = np.load('x.npy', mmap_mode='r')")
+        yield Remedy(
+            "do not hold the whole data set as one array: read it in batches, or map the file",
+            "x = np.load('x.npy', mmap_mode='r')",
+        )
         if failed.dtype == "float64" and failed.tensor_bytes:
-            yield Remedy("float32 takes half of float64", "x.astype(np.float32)", failed.tensor_bytes // 2, Certainty.EXACT)
+            yield Remedy(
+                "float32 takes half of float64",
+                "x.astype(np.float32)",
+                failed.tensor_bytes // 2,
+                Certainty.EXACT,
+            )
     elif not case.capture.surroundings.devices and not _killed(moment):
         yield Remedy(
             "if you expected a GPU: check that TensorFlow sees it",
             "tf.test.is_gpu_available()" if case.api.is_tf1 else "tf.config.list_physical_devices('GPU')",
         )
-    yield Remedy("shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes")
+    yield Remedy(
+        "shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes"
+    )
     yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
     if _killed(moment):
-        yield Remedy("make sure that it was memory: the kernel logs whom it kills", "dmesg -T | grep -i 'killed process'")
+        yield Remedy(
+            "make sure that it was memory: the kernel logs whom it kills",
+            "dmesg -T | grep -i 'killed process'",
+        )
     if case.api.oldest < (1, 14) and "bad_alloc" in said:
         yield from _SLABS

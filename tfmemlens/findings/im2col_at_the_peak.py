@@ -1,12 +1,14 @@
 """At the peak of a step a convolution's gradient holds an im2col buffer: patches of its input, copied out.
 
-What it means: without oneDNN, TensorFlow's CPU kernels for the gradients of a convolution copy every patch of some images into a matrix,
-[images, positions, kernel area * channels]. They take as many images as 30 MiB hold, and one at least, whatever the batch: a batch of one small
-image pays for several, and a large image's buffer does not shrink with the batch.
-When it fires: at a traced moment such a gradient (or the forward pass of a transposed convolution) holds scratch of at least a MiB and 5 %,
-and the trace or the graph tells the layer's kernel.
-What to do: fewer positions or channels at that layer, one gradient after the other, or oneDNN, which builds no such matrix.
-Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured to the byte in TensorFlow 1.10, 1.15 and 2.21.
+What it means: without oneDNN, TensorFlow's CPU kernels for the gradients of a convolution copy every patch of
+some images into a matrix, [images, positions, kernel area * channels]. They take as many images as 30 MiB
+hold, and one at least, whatever the batch: a batch of one small image pays for several, and a large image's
+buffer does not shrink with the batch.
+When it fires: at a traced moment such a gradient (or the forward pass of a transposed convolution) holds
+scratch of at least a MiB and 5 %, and the trace or the graph tells the layer's kernel.
+What to do: fewer positions or channels at that layer, one gradient after the other, or oneDNN, which builds
+no such matrix. Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured to the byte in
+TensorFlow 1.10, 1.15 and 2.21.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def _may_unroll(row: Row) -> bool:
 
 
 def _buffer(case: Case, row: Row) -> _Buffer | None:
-    """The buffer by its stated shape, else by the layer's sizes and TensorFlow's rule, if that is what was allocated."""
+    """The buffer by its stated shape, else by the layer's sizes and TensorFlow's rule, if that is what was
+    allocated.
+    """
     allocation = row.allocation
     item = ITEM_BYTES.get(allocation.dtype or "float32", 4)
     shape = allocation.shape
@@ -70,13 +74,17 @@ def _buffer(case: Case, row: Row) -> _Buffer | None:
         layer = known(case, allocation.node, row.owner, patch)
         if layer is None:
             return None
-        return _Buffer(images, layer if layer.positions == positions else layer._replace(grid=(positions,)), True, item)
+        return _Buffer(
+            images, layer if layer.positions == positions else layer._replace(grid=(positions,)), True, item
+        )
     layer = known(case, allocation.node, row.owner)
     if layer is None or layer.grid is None or layer.batch is None:
         return None
     for images in _counts(layer, row, item):
         buffer = _Buffer(images, layer, False, item)
-        if 0 < buffer.bytes <= allocation.size_bytes <= max(2 * buffer.bytes, buffer.bytes + 128 * MIB):  # BFC leaves up to 128 MiB in a chunk
+        if (
+            0 < buffer.bytes <= allocation.size_bytes <= max(2 * buffer.bytes, buffer.bytes + 128 * MIB)
+        ):  # BFC leaves up to 128 MiB in a chunk
             return buffer
     return None
 
@@ -94,23 +102,40 @@ def _convolution(layer: KnownConvolution, dtype: str) -> Convolution:
     kernel = layer.weights[:-2]
     kind = ConvolutionKind.CONV if len(kernel) == 2 else ConvolutionKind.CONV3D
     ones = (1,) * len(kernel)
-    return Convolution(kind, (layer.batch or 1, *(layer.grid or ones), layer.weights[-2]), kernel, layer.weights[-1], ones, ones, "same", dtype)
+    return Convolution(
+        kind,
+        (layer.batch or 1, *(layer.grid or ones), layer.weights[-2]),
+        kernel,
+        layer.weights[-1],
+        ones,
+        ones,
+        "same",
+        dtype,
+    )
 
 
 def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) -> Finding:
     where = row.owner.layer if row.owner.layer and not GRADIENT.search(row.owner.layer) else "a convolution"
     shape = (buffer.images, buffer.positions, buffer.layer.patch)
-    images = f"{buffer.images} {'volume' if len(buffer.layer.weights) == 5 else 'image'}{'s' if buffer.images > 1 else ''}"
+    images = (
+        f"{buffer.images}"
+        f" {'volume' if len(buffer.layer.weights) == 5 else 'image'}{'s' if buffer.images > 1 else ''}"
+    )
     size = row.allocation.size_bytes
     return Finding(
         severity=Severity.FACTOR,
-        headline=f"{human(size)}, {percent(size, held(moment))} of the peak, is the im2col buffer of {where}'s {_pass(row)}: "
-        f"{images} x ({buffer.layer.grid_text()}) x ({buffer.layer.kernel_text()})",
+        headline=(
+            f"{human(size)}, {percent(size, held(moment))} of the peak, is the im2col buffer of {where}'s"
+            f" {_pass(row)}: {images} x ({buffer.layer.grid_text()}) x ({buffer.layer.kernel_text()})"
+        ),
         bytes=size,
         weight=0.9 * size / held(moment),
         evidence=(
             Evidence(f"{row_name(row)}: {human(size)}{_inside(size, buffer.bytes)}"),
-            Evidence(f"{buffer.layer.source} has the weights {format_shape(buffer.layer.weights)}; so the buffer is {format_shape(shape)}{_how(size, buffer)}"),
+            Evidence(
+                f"{buffer.layer.source} has the weights {format_shape(buffer.layer.weights)}; so the buffer"
+                f" is {format_shape(shape)}{_how(size, buffer)}"
+            ),
         ),
         detail=_detail(buffer),
         remedies=tuple(_remedies(case, buffer, _is_forward(row))),
@@ -119,7 +144,9 @@ def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) 
 
 
 def _is_forward(row: Row) -> bool:
-    """A transposed convolution runs as an input gradient under a name of its own; an eager gradient has its op's name and no phase to trust."""
+    """A transposed convolution runs as an input gradient under a name of its own; an eager gradient has its
+    op's name and no phase to trust.
+    """
     return row.owner.phase is Phase.FORWARD and not GRADIENT.search(row.allocation.node or "")
 
 
@@ -137,7 +164,11 @@ def _inside(size: int, needed: int) -> str:
 def _how(size: int, buffer: _Buffer) -> str:
     if buffer.stated:
         return ", as the trace states"
-    return ", to the byte" if size == round_up(buffer.bytes) or size == buffer.bytes else ", by TensorFlow's rule"
+    return (
+        ", to the byte"
+        if size == round_up(buffer.bytes) or size == buffer.bytes
+        else ", by TensorFlow's rule"
+    )
 
 
 def _detail(buffer: _Buffer) -> str:
@@ -147,10 +178,19 @@ def _detail(buffer: _Buffer) -> str:
         return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}."
     image = human(buffer.bytes // buffer.images)
     if len(buffer.layer.weights) == 5:
-        return f"The kernel takes as many volumes at once as fill the processor's L3 cache, whatever the batch: {buffer.images} of {image} each."
-    text = f"The kernel takes as many images at once as its target of 30 MiB asks for, whatever the batch: {buffer.images} of {image} each."
+        return (
+            "The kernel takes as many volumes at once as fill the processor's L3 cache, whatever the batch:"
+            f" {buffer.images} of {image} each."
+        )
+    text = (
+        "The kernel takes as many images at once as its target of 30 MiB asks for, whatever the batch:"
+        f" {buffer.images} of {image} each."
+    )
     if batch and batch < buffer.images:
-        text += f" The batch has {batch}, so {percent(buffer.images - batch, buffer.images)} of the buffer is never used, and a smaller batch changes nothing."
+        text += (
+            f" The batch has {batch}, so {percent(buffer.images - batch, buffer.images)} of the buffer is"
+            " never used, and a smaller batch changes nothing."
+        )
     return text
 
 
@@ -158,7 +198,10 @@ def _remedies(case: Case, buffer: _Buffer, forward: bool) -> Iterator[Remedy]:
     axes, channels = len(buffer.layer.weights) - 2, buffer.layer.weights[-2]
     smaller = most_bytes(buffer.positions >> axes, buffer.layer.patch, buffer.item_bytes)
     if axes == 3:
-        yield Remedy("halve the sides of this layer's input, or split the volume into patches: an eighth of the positions")
+        yield Remedy(
+            "halve the sides of this layer's input, or split the volume into patches: an eighth of the"
+            " positions"
+        )
     elif buffer.bytes > smaller:
         text = "halve the sides of this layer's input: a quarter of the positions"
         yield Remedy(text, saves_bytes=buffer.bytes - smaller, certainty=Certainty.ESTIMATE)
@@ -167,8 +210,14 @@ def _remedies(case: Case, buffer: _Buffer, forward: bool) -> Iterator[Remedy]:
         text = f"reduce its {channels} input channels to {channels // 4} with a 1x1 convolution before it"
         yield Remedy(text, saves_bytes=buffer.bytes - narrow, certainty=Certainty.ESTIMATE)
     if forward and axes == 2:
-        text = "where it doubles the sides, compute it as a convolution to 4 times the channels and depth_to_space(2): its forward pass builds no such matrix"
+        text = (
+            "where it doubles the sides, compute it as a convolution to 4 times the channels and"
+            " depth_to_space(2): its forward pass builds no such matrix"
+        )
         yield Remedy(text, saves_bytes=buffer.bytes, certainty=Certainty.BOUND)
     if case.api.newest >= (2, 5):
-        text = "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)"
+        text = (
+            "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86"
+            " from TF 2.9)"
+        )
         yield Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", buffer.bytes, Certainty.BOUND)

@@ -1,13 +1,15 @@
-"""The failing tensor is no tensor of the model: it is the patch matrix of a convolution's gradient on the CPU.
+"""The failing tensor is no tensor of the model: it is the patch matrix of a convolution's gradient on the
+CPU.
 
-What it means: without oneDNN, TensorFlow's CPU kernels for Conv2DBackpropFilter and Conv2DBackpropInput copy every k x k patch of an image into
-one matrix, [images, out_height*out_width, k_height*k_width*in_channels], and multiply that. The forward pass of a transposed
-convolution is such a BackpropInput, too. One image at a time is unrolled once an image's matrix exceeds 30 MiB, so a smaller batch
-does not make the buffer smaller. Both gradients of a layer often run at the same time, each with its own buffer.
+What it means: without oneDNN, TensorFlow's CPU kernels for Conv2DBackpropFilter and Conv2DBackpropInput copy
+every k x k patch of an image into one matrix, [images, out_height*out_width, k_height*k_width*in_channels],
+and multiply that. The forward pass of a transposed convolution is such a BackpropInput, too. One image at a
+time is unrolled once an image's matrix exceeds 30 MiB, so a smaller batch does not make the buffer smaller.
+Both gradients of a layer often run at the same time, each with its own buffer.
 When it fires: a convolution gradient (or transposed convolution) asks for a tensor of that shape.
-What to do: fewer output positions (stride, smaller input), a smaller kernel, fewer input channels (1x1 bottleneck), or kernels
-without this matrix: oneDNN (TF_ENABLE_ONEDNN_OPTS=1), or a GPU.
-Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured in TensorFlow 1.10, 1.15 and 2.21.
+What to do: fewer output positions (stride, smaller input), a smaller kernel, fewer input channels (1x1
+bottleneck), or kernels without this matrix: oneDNN (TF_ENABLE_ONEDNN_OPTS=1), or a GPU. Source:
+conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured in TensorFlow 1.10, 1.15 and 2.21.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support.convolutions import KnownConvolution, known
 from tfmemlens.findings.support.rows import failures, place, tensor_text
-from tfmemlens.knowledge.convolution import ColBuffer, col_buffer_of, filters_of, most_bytes, volume_kernels_of
+from tfmemlens.knowledge.convolution import (
+    ColBuffer,
+    col_buffer_of,
+    filters_of,
+    most_bytes,
+    volume_kernels_of,
+)
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -55,9 +63,16 @@ class _Reading(NamedTuple):
         grid = self.exact.grid if self.exact else None
         if grid is None and not self.volume:
             grid = self.buffer.grids[0]
-        places = " x ".join(f"{side:,}" if self.volume else str(side) for side in grid) if grid else f"{self.buffer.positions:,}"
+        places = (
+            " x ".join(f"{side:,}" if self.volume else str(side) for side in grid)
+            if grid
+            else f"{self.buffer.positions:,}"
+        )
         where = "input" if self.forward else "output"
-        return f"{places} {where} positions x ({' x '.join(map(str, self.kernel))} kernel x {self.channels} {'output ' if self.forward else ''}channels)"
+        return (
+            f"{places} {where} positions x ({' x '.join(map(str, self.kernel))} kernel x {self.channels}"
+            f" {'output ' if self.forward else ''}channels)"
+        )
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -69,7 +84,10 @@ def check(case: Case) -> Iterator[Finding]:
         noun = "one volume" if reading.volume else "one image"
         if reading.buffer.images > 1:
             noun = f"{reading.buffer.images} {noun.split()[1]}s"
-        what, owner = reading.text(), "a transposed convolution" if reading.forward else "a convolution's gradient"
+        what, owner = (
+            reading.text(),
+            ("a transposed convolution" if reading.forward else "a convolution's gradient"),
+        )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"the failing {tensor_text(moment)} is the im2col buffer of {owner}: {what}",
@@ -77,7 +95,10 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=reading.bytes,
             weight=0.75,
             evidence=(
-                Evidence(f"asked for by {_op(moment)} of {place(moment) or 'an unnamed layer'}", moment.request.failed.line),
+                Evidence(
+                    f"asked for by {_op(moment)} of {place(moment) or 'an unnamed layer'}",
+                    moment.request.failed.line,
+                ),
                 *_certainty(reading),
             ),
             detail=_detail(reading),
@@ -102,10 +123,24 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
     if exact:
         kernel, channels = exact.weights[:-2], exact.weights[-2]
     elif volumes:
-        kernel, channels, others = (volumes[0][0],) * 3, volumes[0][1], tuple(f"{side} x {side} x {side} x {count}" for side, count in volumes[1:])
+        kernel, channels, others = (
+            (volumes[0][0],) * 3,
+            volumes[0][1],
+            tuple(f"{side} x {side} x {side} x {count}" for side, count in volumes[1:]),
+        )
     of_input = "Input" in _op(moment) or "transpose" in _op(moment).lower()
     forward = owner.phase is Phase.FORWARD and of_input
-    return _Reading(buffer, failed.tensor_bytes, ITEM_BYTES[failed.dtype or "float32"], kernel, channels, others, exact, forward, of_input)
+    return _Reading(
+        buffer,
+        failed.tensor_bytes,
+        ITEM_BYTES[failed.dtype or "float32"],
+        kernel,
+        channels,
+        others,
+        exact,
+        forward,
+        of_input,
+    )
 
 
 def _volume(moment: Moment) -> bool:
@@ -128,16 +163,34 @@ def _op(moment: Moment) -> str:
 def _certainty(reading: _Reading) -> Iterator[Evidence]:
     """What makes the kernel certain, or what else it could be."""
     if reading.exact:
-        yield Evidence(f"{reading.exact.source} has the weights of this layer: {format_shape(reading.exact.weights)}, so the kernel is certain")
+        yield Evidence(
+            f"{reading.exact.source} has the weights of this layer: {format_shape(reading.exact.weights)}, so"
+            " the kernel is certain"
+        )
         return
     if reading.others:
-        axes = "kernel depth x height x width x channels" if reading.volume else "kernel height x width x channels"
-        yield Evidence(f"{reading.buffer.patch:,} columns could also be {' or '.join(reading.others[:2])} ({axes})")
-    filters = None if reading.volume else filters_of(reading.buffer.images, reading.buffer.positions, reading.buffer.patch, reading.item_bytes)
+        axes = (
+            "kernel depth x height x width x channels"
+            if reading.volume
+            else "kernel height x width x channels"
+        )
+        yield Evidence(
+            f"{reading.buffer.patch:,} columns could also be {' or '.join(reading.others[:2])} ({axes})"
+        )
+    filters = (
+        None
+        if reading.volume
+        else filters_of(
+            reading.buffer.images, reading.buffer.positions, reading.buffer.patch, reading.item_bytes
+        )
+    )
     if filters and filters[1] <= 4 * filters[0]:
         low, high = filters
         count = f"{low}" if low == high else f"{low} to {high}"
-        yield Evidence(f"{reading.buffer.images} images at once: only a layer of {count} filters makes the kernel take so many")
+        yield Evidence(
+            f"{reading.buffer.images} images at once: only a layer of {count} filters makes the kernel take"
+            " so many"
+        )
 
 
 def _detail(reading: _Reading) -> str:
@@ -147,24 +200,41 @@ def _detail(reading: _Reading) -> str:
         other = (
             ""
             if reading.forward
-            else f" The other gradient of the same layer often runs at the same time and takes {'another' if image > _TARGET else 'at least'} {human(size)}."
+            else (
+                " The other gradient of the same layer often runs at the same time and takes"
+                f" {'another' if image > _TARGET else 'at least'} {human(size)}."
+            )
         )
         grows = "It grows with height x width x kernel area x channels."
-        back = " The weight gradient takes as much in the backward pass." if reading.forward and image > _TARGET else ""
-        return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}. {grows}{other}{back}"
+        back = (
+            " The weight gradient takes as much in the backward pass."
+            if reading.forward and image > _TARGET
+            else ""
+        )
+        return (
+            f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}."
+            f" {grows}{other}{back}"
+        )
     if reading.volume:
         return (
-            f"The kernel takes as many volumes at once as fill the processor's L3 cache ({reading.buffer.images} here, {human(image)} each), whatever the batch: "
-            "neither a batch of fewer volumes nor a smaller volume makes it smaller."
+            "The kernel takes as many volumes at once as fill the processor's L3 cache"
+            f" ({reading.buffer.images} here, {human(image)} each), whatever the batch: neither a batch of"
+            " fewer volumes nor a smaller volume makes it smaller."
         )
-    many = f"The kernel takes as many images at once as its target of 30 MiB allows ({reading.buffer.images} here, {human(image)} each), whatever the batch"
+    many = (
+        f"The kernel takes as many images at once as its target of 30 MiB allows ({reading.buffer.images}"
+        f" here, {human(image)} each), whatever the batch"
+    )
     return f"{many}: a batch of fewer images makes it no smaller."
 
 
 def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     size, patch = reading.bytes, reading.buffer.patch
     if reading.volume and set(reading.kernel) == {1} and not reading.forward:
-        text = "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer computes it without this buffer"
+        text = (
+            "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
+            " computes it without this buffer"
+        )
         yield Remedy(text, "x = tf.keras.layers.Dense(filters)(x)", size, Certainty.BOUND)
     if reading.volume and reading.buffer.images > 1:
         if case.api.newest >= (2, 5):
@@ -172,24 +242,37 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         yield Remedy("train where the processor's L3 cache is smaller: the buffer is as large as the cache")
         return
     if reading.volume:
-        yield Remedy("halve depth, height and width of this layer's input: an eighth of the positions", saves_bytes=size * 7 // 8, certainty=Certainty.BOUND)
+        yield Remedy(
+            "halve depth, height and width of this layer's input: an eighth of the positions",
+            saves_bytes=size * 7 // 8,
+            certainty=Certainty.BOUND,
+        )
         yield Remedy("split the volume into patches, with the overlap that the kernels need")
         return
     yield from _thinner(
-        reading, "halve height and width of this layer's input (stride or pooling before it): a quarter of the positions", reading.buffer.positions // 4, patch
+        reading,
+        "halve height and width of this layer's input (stride or pooling before it): a quarter of the"
+        " positions",
+        reading.buffer.positions // 4,
+        patch,
     )
     side = reading.kernel[0]
     if set(reading.kernel) == {side} and side > 3 and not reading.forward:
         text = f"replace the {side} x {side} kernel by {(side - 1) // 2} layers of 3 x 3, which see as far"
         yield from _thinner(reading, text, reading.buffer.positions, patch * 9 // side**2)
     if reading.channels >= 32 and not reading.forward:
-        text = f"reduce the {reading.channels} input channels to {reading.channels // 4} with a 1x1 convolution before it"
+        text = (
+            f"reduce the {reading.channels} input channels to {reading.channels // 4} with a 1x1 convolution"
+            " before it"
+        )
         yield from _thinner(reading, text, reading.buffer.positions, patch // 4)
     if reading.forward:
         move = "tf.nn.depth_to_space" if case.api.newest >= (1, 13) else "tf.depth_to_space"
         yield Remedy(
-            "where it doubles the sides, compute it as a convolution to 4 times the channels and depth_to_space(2): its forward pass builds no such matrix",
-            f"y = {move}(tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding='SAME'), 2)   # w: [k, k, c, {4 * reading.channels}]",
+            "where it doubles the sides, compute it as a convolution to 4 times the channels and"
+            " depth_to_space(2): its forward pass builds no such matrix",
+            f"y = {move}(tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding='SAME'), 2)   # w: [k, k, c,"
+            f" {4 * reading.channels}]",
             size,
             Certainty.BOUND,
         )
@@ -205,14 +288,25 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
 
 
 def _onednn(size: int) -> Remedy:
-    text = "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from TF 2.9)"
+    text = (
+        "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from"
+        " TF 2.9)"
+    )
     return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", size, Certainty.BOUND)
 
 
 def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterator[Remedy]:
-    """Fewer positions or columns: exact while one image stays one image, else as many images as 30 MiB take may come instead."""
+    """Fewer positions or columns: exact while one image stays one image, else as many images as 30 MiB take
+    may come instead.
+    """
     image = positions * patch * reading.item_bytes
-    stays_one = reading.buffer.images == 1 and (image >= _TARGET or (reading.of_input and image >= _TARGET // 2))
+    stays_one = reading.buffer.images == 1 and (
+        image >= _TARGET or (reading.of_input and image >= _TARGET // 2)
+    )
     then = image if stays_one else most_bytes(positions, patch, reading.item_bytes)
     if 0 < then < reading.bytes:
-        yield Remedy(text, saves_bytes=reading.bytes - then, certainty=Certainty.EXACT if stays_one else Certainty.ESTIMATE)
+        yield Remedy(
+            text,
+            saves_bytes=reading.bytes - then,
+            certainty=Certainty.EXACT if stays_one else Certainty.ESTIMATE,
+        )

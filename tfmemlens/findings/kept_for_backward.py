@@ -1,10 +1,13 @@
 """Tensors that wait: born in the forward pass, needed again only late in the backward pass.
 
-What it means: an activation that is alive at the peak is kept because some op still has to read it, usually the gradient of the op that
-made or consumed it. The longer the wait, the more it pays to compute the tensor again instead.
-When it fires: at the peak of a traced step there are forward tensors whose next reader is a gradient op that runs after the peak, and they hold
-at least a fifth of all that is in use. Readers are known only with partition graphs (`output_partition_graphs=True`).
-What to do: recompute these tensors in backward (gradient checkpointing), beginning with the largest that waits longest.
+What it means: an activation that is alive at the peak is kept because some op still has to read it, usually
+the gradient of the op that made or consumed it. The longer the wait, the more it pays to compute the tensor
+again instead.
+When it fires: at the peak of a traced step there are forward tensors whose next reader is a gradient op that
+runs after the peak, and they hold at least a fifth of all that is in use. Readers are known only with
+partition graphs (`output_partition_graphs=True`).
+What to do: recompute these tensors in backward (gradient checkpointing), beginning with the largest that
+waits longest.
 """
 
 from __future__ import annotations
@@ -25,19 +28,32 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         if moment.timeline is None or graph is None or moment.peak_micros is None:
             continue
-        waiting = [(row, reader) for row in of_kind(moment, Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE) if (reader := _late_reader(row, moment, graph))]
+        waiting = [
+            (row, reader)
+            for row in of_kind(moment, Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE)
+            if (reader := _late_reader(row, moment, graph))
+        ]
         size = total([row for row, _ in waiting])
         if size < 0.2 * held(moment):
             continue
         remedy = shared_remedies.recompute(moment, case.api)
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"{human(size)}, {percent(size, held(moment))} of the peak, waits for gradient ops that run later",
-            because=f"{percent(size, held(moment))} of it are forward tensors that wait for their gradient ops",
+            headline=(
+                f"{human(size)}, {percent(size, held(moment))} of the peak, waits for gradient ops that run"
+                " later"
+            ),
+            because=(
+                f"{percent(size, held(moment))} of it are forward tensors that wait for their gradient ops"
+            ),
             bytes=size,
             weight=size / max(held(moment), 1),
             evidence=tuple(
-                Evidence(f"{row.allocation.node}: {human(row.allocation.total_bytes)} kept{_span(row, moment)} for {reader}") for row, reader in waiting[:4]
+                Evidence(
+                    f"{row.allocation.node}: {human(row.allocation.total_bytes)} kept{_span(row, moment)} for"
+                    f" {reader}"
+                )
+                for row, reader in waiting[:4]
             ),
             remedies=(remedy,) if remedy else (),
             moment=index,

@@ -1,8 +1,10 @@
 """A loop keeps something for every iteration.
 
-What it means: the backward pass of a while loop (dynamic_rnn, Keras RNN layers, tf.scan) needs the values of every iteration, so each
-is kept on a stack. The bytes grow with the number of steps: a sequence ten times as long needs ten times as much.
-When it fires: nodes inside a loop are listed several times (one line per live iteration), or stacks and tensor arrays hold at least 10 %.
+What it means: the backward pass of a while loop (dynamic_rnn, Keras RNN layers, tf.scan) needs the values of
+every iteration, so each is kept on a stack. The bytes grow with the number of steps: a sequence ten times as
+long needs ten times as much.
+When it fires: nodes inside a loop are listed several times (one line per live iteration), or stacks and
+tensor arrays hold at least 10 %.
 What to do: shorter sequences, buckets, truncated back-propagation; on GPU in TF 1 `swap_memory=True`.
 """
 
@@ -28,15 +30,25 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(stacks) / max(held(moment), 1)
         yield Finding(
             severity=Severity.CAUSE if share >= 0.3 else Severity.FACTOR,
-            headline=f"{percent(total(stacks), held(moment))} of {human(held(moment))} are what a loop keeps of its iterations: {node} is alive {times} times, {human(per_step)} each",
-            because=f"a loop keeps every iteration for the backward pass: {node} is alive {times} times with {human(per_step)} each",
+            headline=(
+                f"{percent(total(stacks), held(moment))} of {human(held(moment))} are what a loop keeps of"
+                f" its iterations: {node} is alive {times} times, {human(per_step)} each"
+            ),
+            because=(
+                f"a loop keeps every iteration for the backward pass: {node} is alive {times} times with"
+                f" {human(per_step)} each"
+            ),
             bytes=total(stacks),
             weight=share,
             evidence=tuple(quote(row) for row in stacks[:3]),
-            detail="The report has one line per execution of a node, so a name that stands there k times ran k times; the lines are not k outputs of one run.",
+            detail=(
+                "The report has one line per execution of a node, so a name that stands there k times ran k"
+                " times; the lines are not k outputs of one run."
+            ),
             remedies=(
                 Remedy(
-                    "halve the sequence (truncated back-propagation, or cut and bucket the data): the stack halves",
+                    "halve the sequence (truncated back-propagation, or cut and bucket the data): the stack"
+                    " halves",
                     saves_bytes=total(stacks) // 2,
                     certainty=Certainty.ESTIMATE,
                 ),

@@ -1,7 +1,8 @@
 """The request is larger than everything that was still free.
 
-What it means: neither a free chunk nor what the pool may still take from the device covers the request. More memory has to
-become free; moving things around inside the allocator cannot help, and neither can `allow_growth`.
+What it means: neither a free chunk nor what the pool may still take from the device covers the request. More
+memory has to become free; moving things around inside the allocator cannot help, and neither can
+`allow_growth`.
 When it fires: the dump or its statistics show free memory, and the request exceeds all of it.
 What to do: hold less at this moment. The breakdown by layer and kind says where the bytes are.
 """
@@ -27,22 +28,45 @@ def check(case: Case) -> Iterator[Finding]:
         if limit and books.requested > limit.high:
             continue
         state = moment.incident.state if moment.incident else None
-        in_use = f", {human_size(books.in_use)} of {human_size(limit)} in use" if books.in_use and limit else ""
+        in_use = (
+            f", {human_size(books.in_use)} of {human_size(limit)} in use" if books.in_use and limit else ""
+        )
         line = state.line_of("in_use") or state.line_of("limit") if state else None
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{human(books.missing)} short: {human(books.requested)} was asked for, {human_size(books.available)} was free{in_use}",
-            because=f"{human(books.missing)} more than the {human_size(books.available).removeprefix('about ')} that was still free{in_use}",
+            headline=(
+                f"{human(books.missing)} short: {human(books.requested)} was asked for,"
+                f" {human_size(books.available)} was free{in_use}"
+            ),
+            because=(
+                f"{human(books.missing)} more than the {human_size(books.available).removeprefix('about ')}"
+                f" that was still free{in_use}"
+            ),
             bytes=books.missing,
             weight=0.05,
             evidence=(
                 Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
-                Evidence(f"in use: {human_size(books.in_use)}" if books.in_use else "the allocator's figures", line),
+                Evidence(
+                    f"in use: {human_size(books.in_use)}" if books.in_use else "the allocator's figures", line
+                ),
             ),
-            remedies=()
-            if attributed(moment)
-            else (Remedy("shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller batch makes it smaller"),)
-            if request.owner.phase is Phase.OPTIMIZER or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-            else (Remedy("free or shrink what is held; the biggest lever is usually the batch"), shared_remedies.smaller_batch(moment)),
+            remedies=(
+                ()
+                if attributed(moment)
+                else (
+                    (
+                        Remedy(
+                            "shrink the model or its optimizer: what was asked for is a weight or a slot, and"
+                            " no smaller batch makes it smaller"
+                        ),
+                    )
+                    if request.owner.phase is Phase.OPTIMIZER
+                    or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+                    else (
+                        Remedy("free or shrink what is held; the biggest lever is usually the batch"),
+                        shared_remedies.smaller_batch(moment),
+                    )
+                )
+            ),
             moment=index,
         )

@@ -1,6 +1,7 @@
 """One single tensor is a large part of all the memory.
 
-What it means: a handful of changes to one op decide the whole question; general advice about batch sizes may miss the point.
+What it means: a handful of changes to one op decide the whole question; general advice about batch sizes may
+miss the point.
 When it fires: the failing tensor, or one that is held, takes at least 30 % of the device or of what is held.
 What to do: look at the shape: the dimension that surprises you is the one to cut.
 """
@@ -28,7 +29,10 @@ def check(case: Case) -> Iterator[Finding]:
         if (
             need is not None
             and failed.kind is RequestKind.TENSOR
-            and ((limit and _SHARE * limit.bytes <= need <= limit.high) or (limit is None and 2 * GIB <= need <= 192 * GIB))
+            and (
+                (limit and _SHARE * limit.bytes <= need <= limit.high)
+                or (limit is None and 2 * GIB <= need <= 192 * GIB)
+            )
         ):
             share = f", {percent(need, limit.bytes)} of the device's {human_size(limit)}" if limit else ""
             yield Finding(
@@ -37,16 +41,29 @@ def check(case: Case) -> Iterator[Finding]:
                 because=f"this tensor alone takes {human(need)}{share}",
                 bytes=need,
                 weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
-                evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line),),
-                remedies=() if request.owner.kind is Kind.WORKSPACE else (shared_remedies.smaller_batch(moment),),
+                evidence=(
+                    Evidence(
+                        f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
+                    ),
+                ),
+                remedies=(
+                    () if request.owner.kind is Kind.WORKSPACE else (shared_remedies.smaller_batch(moment),)
+                ),
                 moment=index,
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]
-        if largest and largest[0].allocation.size_bytes >= _SHARE * held(moment) and len(moment.attribution.table) > 2:
+        if (
+            largest
+            and largest[0].allocation.size_bytes >= _SHARE * held(moment)
+            and len(moment.attribution.table) > 2
+        ):
             row = largest[0]
             yield Finding(
                 severity=Severity.FACTOR,
-                headline=f"{row.allocation.node} alone holds {human(row.allocation.size_bytes)}, {percent(row.allocation.size_bytes, held(moment))} of what is held",
+                headline=(
+                    f"{row.allocation.node} alone holds {human(row.allocation.size_bytes)},"
+                    f" {percent(row.allocation.size_bytes, held(moment))} of what is held"
+                ),
                 bytes=row.allocation.size_bytes,
                 weight=row.allocation.size_bytes / max(held(moment), 1),
                 evidence=(quote(row),),

@@ -1,11 +1,14 @@
 """Most of what is in use stands in no line of the report.
 
-What it means: the list of `report_tensor_allocations_upon_oom` covers what the ops of the failing step allocated and still hold. The
-allocator's own figure counts everything: weights and optimizer slots, constants, tensors kept from earlier steps, iterators, other graphs and
-sessions in the process, and ops that were running.
-When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are in no line.
-What to do: count the model (parameters x 4 bytes, times 3 with Adam). If the rest is larger than that, something is kept between steps:
-tensors in Python lists, graphs built again and again, a second model, a dataset held as a constant.
+What it means: the list of `report_tensor_allocations_upon_oom` covers what the ops of the failing step
+allocated and still hold. The allocator's own figure counts everything: weights and optimizer slots,
+constants, tensors kept from earlier steps, iterators, other graphs and sessions in the process, and ops that
+were running.
+When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are in no
+line.
+What to do: count the model (parameters x 4 bytes, times 3 with Adam). If the rest is larger than that,
+something is kept between steps: tensors in Python lists, graphs built again and again, a second model, a
+dataset held as a constant.
 """
 
 from __future__ import annotations
@@ -29,13 +32,23 @@ def check(case: Case) -> Iterator[Finding]:
         what = f"{percent(outside, in_use)} of the {human(in_use)} in use"
         yield Finding(
             severity=Severity.CAUSE if outside >= 0.6 * in_use else Severity.FACTOR,
-            headline=f"{what}, {human_size(books.outside_report)}, are in no line of the report: weights, optimizer slots, constants, buffers of ops that were running, or tensors kept from earlier steps",
-            because=f"{what} are in no line of the report: weights, slots, constants, buffers of running ops, or tensors kept from earlier steps",
+            headline=(
+                f"{what}, {human_size(books.outside_report)}, are in no line of the report: weights,"
+                " optimizer slots, constants, buffers of ops that were running, or tensors kept from earlier"
+                " steps"
+            ),
+            because=(
+                f"{what} are in no line of the report: weights, slots, constants, buffers of running ops, or"
+                " tensors kept from earlier steps"
+            ),
             bytes=outside,
             weight=0.3 * outside / in_use,
             evidence=(
                 Evidence(f"in use: {human_size(books.in_use)}", moment.incident.state.line_of("in_use")),
-                Evidence(f"in the report: {human_size(books.total)}", moment.incident.holders[0].header if moment.incident.holders else None),
+                Evidence(
+                    f"in the report: {human_size(books.total)}",
+                    moment.incident.holders[0].header if moment.incident.holders else None,
+                ),
             ),
             remedies=tuple(_remedies(case)),
             moment=index,
@@ -45,7 +58,16 @@ def check(case: Case) -> Iterator[Finding]:
 def _remedies(case: Case) -> Iterator[Remedy]:
     if parameters := case.capture.surroundings.parameters:
         size = 4 * parameters[0]
-        yield Remedy(f"the model has {parameters[0]:,} parameters, {human(size)} in float32, and {human(3 * size)} with Adam's two slots: compare")
+        yield Remedy(
+            f"the model has {parameters[0]:,} parameters, {human(size)} in float32, and {human(3 * size)}"
+            " with Adam's two slots: compare"
+        )
     else:
-        yield Remedy("count the model: parameters x 4 bytes, three times that with Adam; what is left is kept by something else")
-    yield Remedy("look for what lives between steps: results kept in lists without `.numpy()`, models built in a loop, a dataset held as a constant")
+        yield Remedy(
+            "count the model: parameters x 4 bytes, three times that with Adam; what is left is kept by"
+            " something else"
+        )
+    yield Remedy(
+        "look for what lives between steps: results kept in lists without `.numpy()`, models built in a loop,"
+        " a dataset held as a constant"
+    )

@@ -1,11 +1,12 @@
 """Broadcasting made every pair: `x[:, None] - x[None, :]` is as large as the product of both lengths.
 
-What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The inputs are small, the result grows with the square of
-the number of rows, and each further elementwise op makes another copy of it.
-When it fires: an elementwise op asks for a tensor whose first two dimensions are equal and at least 256 (or, outside the batch
-dimension, two equal neighbours of that size), of at least 64 MiB, and no attention is in sight.
-What to do: for distances use matrix products, |a-b|^2 = |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows
-in blocks, and reduce each block at once.
+What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The inputs are small, the result
+grows with the square of the number of rows, and each further elementwise op makes another copy of it.
+When it fires: an elementwise op asks for a tensor whose first two dimensions are equal and at least 256 (or,
+outside the batch dimension, two equal neighbours of that size), of at least 64 MiB, and no attention is in
+sight.
+What to do: for distances use matrix products, |a-b|^2 = |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d].
+Otherwise go through the rows in blocks, and reduce each block at once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.units import MIB, human
 
 _ELEMENTWISE = re.compile(
-    r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp|Neg|Tile|BroadcastTo)\Z", re.IGNORECASE
+    r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp|Neg|Tile|BroadcastTo)\Z",
+    re.IGNORECASE,
 )
 _DISTANCES = """squares = tf.reduce_sum(x * x, -1)
 distances = squares[:, None] + squares[None, :] - 2 * tf.matmul(x, x, transpose_b=True)"""
@@ -30,7 +32,12 @@ def check(case: Case) -> Iterator[Finding]:
         failed, need = request.failed, request.failed.tensor_bytes
         shape = [size or 0 for size in failed.shape or ()]
         op = failed.op or request.owner.op or ""
-        if need is None or need < 64 * MIB or not _ELEMENTWISE.match(op) or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE):
+        if (
+            need is None
+            or need < 64 * MIB
+            or not _ELEMENTWISE.match(op)
+            or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
+        ):
             continue
         if not 2 <= len(shape) <= 3 or shape[0] != shape[1] or shape[0] < 256:
             continue
@@ -38,14 +45,24 @@ def check(case: Case) -> Iterator[Finding]:
         rows = max(64 * MIB // rest, 1)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{op} over every pair of {shape[0]:,} rows: the result takes {human(need)}, one row of it {human(rest)}",
-            because=f"an elementwise {op} combines every pair of {shape[0]:,} rows, and the result grows with their square",
+            headline=(
+                f"{op} over every pair of {shape[0]:,} rows: the result takes {human(need)}, one row of it"
+                f" {human(rest)}"
+            ),
+            because=(
+                f"an elementwise {op} combines every pair of {shape[0]:,} rows, and the result grows with"
+                " their square"
+            ),
             bytes=need,
             weight=0.65,
             evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             remedies=(
                 *_product(shape, need),
-                Remedy(f"go through the rows in blocks of {rows}, and reduce each block at once", saves_bytes=need - rows * rest, certainty=Certainty.EXACT),
+                Remedy(
+                    f"go through the rows in blocks of {rows}, and reduce each block at once",
+                    saves_bytes=need - rows * rest,
+                    certainty=Certainty.EXACT,
+                ),
             ),
             moment=index,
         )
@@ -53,5 +70,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _product(shape: list[int], need: int) -> Iterator[Remedy]:
     if len(shape) == 3 and shape[2] > 1:
-        text = f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]} components"
+        text = (
+            f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]}"
+            " components"
+        )
         yield Remedy(text, _DISTANCES, need - need // shape[2], Certainty.EXACT)

@@ -1,9 +1,11 @@
 """Weights and what the optimizer keeps beside them are most of the memory.
 
-What it means: these bytes do not depend on the batch. Adam keeps two more numbers for each weight, momentum one, and each weight has
-a gradient while it is updated: four times the weights in all for Adam.
-When it fires: at least 40 % of the attributed bytes are parameters and optimizer slots; or the failing request comes from making them.
-What to do: a lighter optimizer, smaller or shared layers, weights split over devices. A smaller batch does not help here.
+What it means: these bytes do not depend on the batch. Adam keeps two more numbers for each weight, momentum
+one, and each weight has a gradient while it is updated: four times the weights in all for Adam.
+When it fires: at least 40 % of the attributed bytes are parameters and optimizer slots; or the failing
+request comes from making them.
+What to do: a lighter optimizer, smaller or shared layers, weights split over devices. A smaller batch does
+not help here.
 """
 
 from __future__ import annotations
@@ -11,7 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import cut_list, held, of_kind, place, quote, requests, tensor_text, total
+from tfmemlens.findings.support.rows import (
+    cut_list,
+    held,
+    of_kind,
+    place,
+    quote,
+    requests,
+    tensor_text,
+    total,
+)
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -29,14 +40,21 @@ def check(case: Case) -> Iterator[Finding]:
             slots = total(of_kind(moment, Kind.OPTIMIZER_SLOT))
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=f"{percent(total(model), held(moment))} of {human(held(moment))} are weights and optimizer slots",
-                because=f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and optimizer slots, which no smaller batch reduces",
+                headline=(
+                    f"{percent(total(model), held(moment))} of {human(held(moment))} are weights and"
+                    " optimizer slots"
+                ),
+                because=(
+                    f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and"
+                    " optimizer slots, which no smaller batch reduces"
+                ),
                 bytes=total(model),
                 weight=total(model) / max(held(moment), 1),
                 evidence=tuple(quote(row) for row in model[:3]),
                 remedies=(
                     Remedy(
-                        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy, Adafactor about 4 %",
+                        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy,"
+                        " Adafactor about 4 %",
                         saves_bytes=slots or None,
                         certainty=Certainty.BOUND if slots else None,
                     ),
@@ -56,19 +74,30 @@ def _while_making(case: Case) -> Iterator[Finding]:
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
         )
         doing = (
-            "updated the weights in" if owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT else "made the weights or optimizer slots of"
+            "updated the weights in"
+            if owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
+            else "made the weights or optimizer slots of"
         )
         if making and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=f"the run died while it {doing} {place(moment)}, not while it computed: {tensor_text(moment)}",
+                headline=(
+                    f"the run died while it {doing} {place(moment)}, not while it computed:"
+                    f" {tensor_text(moment)}"
+                ),
                 because=f"the run {doing} {place(moment)} just then, and the batch plays no part in these",
                 bytes=failed.tensor_bytes,
                 weight=0.7,
                 evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
                 remedies=(
-                    Remedy("count the parameters of this layer first: a Dense after Flatten has height x width x channels x units weights; pool before it"),
-                    Remedy("Adam keeps two slots as large as each weight, and a gradient joins them: count each weight four times"),
+                    Remedy(
+                        "count the parameters of this layer first: a Dense after Flatten has height x width x"
+                        " channels x units weights; pool before it"
+                    ),
+                    Remedy(
+                        "Adam keeps two slots as large as each weight, and a gradient joins them: count each"
+                        " weight four times"
+                    ),
                 ),
                 moment=index,
             )

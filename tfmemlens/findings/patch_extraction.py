@@ -1,11 +1,13 @@
 """Patches were extracted literally: every pixel is copied once for each patch that contains it.
 
-What it means: `tf.image.extract_patches` (ExtractImagePatches) writes [batch, rows, columns, k*k*channels]. With overlapping patches that is
-up to k*k times the image, and the gradient makes it again.
-When it fires: ExtractImagePatches, ExtractVolumePatches or an im2col written by hand asks for a tensor whose last dimension is
-kernel area x channels, or holds a tenth of all that is held. A graph beside it (`ksizes`) makes the kernel certain.
-What to do: a convolution does the same sums without the copies; or larger strides; or patches of a part of the batch at a time.
-Source: extract_image_patches_op.cc; measured to the byte in TensorFlow 1.10, 1.15 and 2.21.
+What it means: `tf.image.extract_patches` (ExtractImagePatches) writes [batch, rows, columns, k*k*channels].
+With overlapping patches that is up to k*k times the image, and the gradient makes it again.
+When it fires: ExtractImagePatches, ExtractVolumePatches or an im2col written by hand asks for a tensor whose
+last dimension is kernel area x channels, or holds a tenth of all that is held. A graph beside it (`ksizes`)
+makes the kernel certain.
+What to do: a convolution does the same sums without the copies; or larger strides; or patches of a part of
+the batch at a time. Source: extract_image_patches_op.cc; measured to the byte in TensorFlow 1.10, 1.15 and
+2.21.
 """
 
 from __future__ import annotations
@@ -20,12 +22,16 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent
 
-_NAME = re.compile(r"Extract(?:Image|Volume)Patches|extract_(?:image_|volume_)?patches|im2col|unfold", re.IGNORECASE)
+_NAME = re.compile(
+    r"Extract(?:Image|Volume)Patches|extract_(?:image_|volume_)?patches|im2col|unfold", re.IGNORECASE
+)
 _SHARE = 0.1
 
 
 class _Patches(NamedTuple):
-    """The tensor, the kernels that its last dimension can mean, likeliest first, and whether a graph says which."""
+    """The tensor, the kernels that its last dimension can mean, likeliest first, and whether a graph says
+    which.
+    """
 
     shape: tuple[int, ...]
     bytes: int
@@ -41,7 +47,10 @@ class _Patches(NamedTuple):
         return f"{height} x {width} pixels of {channels} channel{'s' if channels > 1 else ''}"
 
     def places(self) -> str:
-        return f"{' x '.join(map(str, self.shape[1:-1]))} patches of {self.text()} for each of {self.shape[0]} images"
+        return (
+            f"{' x '.join(map(str, self.shape[1:-1]))} patches of {self.text()} for each of {self.shape[0]}"
+            " images"
+        )
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -54,16 +63,27 @@ def check(case: Case) -> Iterator[Finding]:
 def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     assert moment.request
     failed = moment.request.failed
-    found = _patches(case, failed.node, f"{failed.op or ''} {moment.request.owner.op or ''}", failed.shape, failed.tensor_bytes)
+    found = _patches(
+        case,
+        failed.node,
+        f"{failed.op or ''} {moment.request.owner.op or ''}",
+        failed.shape,
+        failed.tensor_bytes,
+    )
     if found is None:
         return
     yield Finding(
         severity=Severity.CAUSE,
         headline=f"{tensor_text(moment)} holds every patch literally: {found.places()}",
-        because=f"patches of {found.text()} are copied out literally, up to {found.copies} copies of each pixel",
+        because=(
+            f"patches of {found.text()} are copied out literally, up to {found.copies} copies of each pixel"
+        ),
         bytes=found.bytes,
         weight=0.75,
-        evidence=(Evidence(f"asked for at {place(moment) or 'an unnamed op'}", failed.line), *_certainty(found)),
+        evidence=(
+            Evidence(f"asked for at {place(moment) or 'an unnamed op'}", failed.line),
+            *_certainty(found),
+        ),
         detail=f"At stride 1 the input that it copies takes about {human(found.bytes // found.copies)}.",
         remedies=_remedies(found),
         moment=index,
@@ -72,16 +92,23 @@ def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
 
 def _holding(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     """Patches that are alive at the peak of a step, or in the list of a failure."""
-    for row in rows(moment, lambda row: bool(_NAME.search(f"{row.allocation.node or ''} {row.allocation.op or ''}")))[:3]:
+    for row in rows(
+        moment, lambda row: bool(_NAME.search(f"{row.allocation.node or ''} {row.allocation.op or ''}"))
+    )[:3]:
         tensor = row.naming.best.tensor if row.naming and row.allocation.shape is None else None
-        shape, size = (tensor.shape, tensor.bytes) if tensor else (row.allocation.shape, row.allocation.size_bytes)
+        shape, size = (
+            (tensor.shape, tensor.bytes) if tensor else (row.allocation.shape, row.allocation.size_bytes)
+        )
         found = _patches(case, row.allocation.node, row.allocation.op or "", shape, size)
         if found is None or row.allocation.total_bytes < _SHARE * held(moment):
             continue
         share = percent(row.allocation.total_bytes, held(moment))
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{human(row.allocation.total_bytes)}, {share} of what is held, are patches written out literally: {found.places()}",
+            headline=(
+                f"{human(row.allocation.total_bytes)}, {share} of what is held, are patches written out"
+                f" literally: {found.places()}"
+            ),
             because=f"{share} of it are patches of {found.text()}, copied out literally",
             bytes=row.allocation.total_bytes,
             weight=0.9 * row.allocation.total_bytes / held(moment),
@@ -92,7 +119,9 @@ def _holding(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         )
 
 
-def _patches(case: Case, node: str | None, op: str, shape: tuple[int | None, ...] | None, size: int | None) -> _Patches | None:
+def _patches(
+    case: Case, node: str | None, op: str, shape: tuple[int | None, ...] | None, size: int | None
+) -> _Patches | None:
     sizes = tuple(each or 0 for each in shape or ())
     if len(sizes) not in (4, 5) or not size or 0 in sizes or not _NAME.search(f"{node or ''} {op}"):
         return None
@@ -121,14 +150,21 @@ def _certainty(found: _Patches) -> Iterator[Evidence]:
 
 def _remedies(found: _Patches) -> tuple[Remedy, ...]:
     size, images = found.bytes, max(found.shape[0], 1)
-    one = Remedy(f"extract from one image at a time (tf.map_fn): {human(size // images)} at once", saves_bytes=size - size // images, certainty=Certainty.EXACT)
+    one = Remedy(
+        f"extract from one image at a time (tf.map_fn): {human(size // images)} at once",
+        saves_bytes=size - size // images,
+        certainty=Certainty.EXACT,
+    )
     return (
         Remedy(
-            "use a convolution (or depthwise convolution) with the weights that the patches are multiplied by: no patch is ever stored",
+            "use a convolution (or depthwise convolution) with the weights that the patches are multiplied"
+            " by: no patch is ever stored",
             "y = tf.nn.conv2d(images, weights, strides=1, padding='SAME')",
             size - size // found.copies,
             Certainty.BOUND,
         ),
-        Remedy("stride the patches by 2: a quarter of them", saves_bytes=size * 3 // 4, certainty=Certainty.EXACT),
+        Remedy(
+            "stride the patches by 2: a quarter of them", saves_bytes=size * 3 // 4, certainty=Certainty.EXACT
+        ),
         *((one,) if images > 1 else ()),
     )

@@ -1,8 +1,11 @@
 """The list of live tensors was not printed; with it, tfmemlens could name the layers.
 
-What it means: TensorFlow can append all live allocations of the step to the error, but only when asked to, and only in graph mode.
-When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there is, and no traced step is beside it.
-What to do: switch it on where this TensorFlow can; in eager mode, tf.function and Keras 2.2+ record a profile instead.
+What it means: TensorFlow can append all live allocations of the step to the error, but only when asked to,
+and only in graph mode.
+When it fires: the failure carries TensorFlow's hint instead of a list, or a dump without names is all there
+is, and no traced step is beside it.
+What to do: switch it on where this TensorFlow can; in eager mode, tf.function and Keras 2.2+ record a profile
+instead.
 """
 
 from __future__ import annotations
@@ -37,10 +40,15 @@ def check(case: Case) -> Iterator[Finding]:
         if code:
             remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
         else:
-            why = "TensorFlow before 1.5 cannot" if case.api.newest < (1, 5) else "tf.function, eager mode and Keras cannot"
+            why = (
+                "TensorFlow before 1.5 cannot"
+                if case.api.newest < (1, 5)
+                else "tf.function, eager mode and Keras cannot"
+            )
             hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
             remedy = Remedy(
-                f"{why} print the list of live tensors{hinted}; record the memory of one good step at a smaller batch instead",
+                f"{why} print the list of live tensors{hinted}; record the memory of one good step at a"
+                " smaller batch instead",
                 code_snippets.profile_memory(case.api),
             )
         more = (
@@ -49,7 +57,12 @@ def check(case: Case) -> Iterator[Finding]:
             or (case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0))
             or "memory-dump" in case.capture.source.formats
             or not _by_bfc(moment)
-            else (Remedy("or let BFC write its state to a file at each failure, which tfmemlens reads", "export TF_BFC_MEMORY_DUMP=/tmp/bfc"),)
+            else (
+                Remedy(
+                    "or let BFC write its state to a file at each failure, which tfmemlens reads",
+                    "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
+                ),
+            )
         )
         yield Finding(
             severity=Severity.NOTE,

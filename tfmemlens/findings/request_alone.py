@@ -1,10 +1,12 @@
 """The message names the request that failed, and nothing says what held the memory.
 
-What it means: an exception in a notebook or a traceback holds one sentence of the story. TensorFlow logs the rest just before it,
-on standard error: the limit, what was in use and free, every chunk. The op that failed is where memory ended, seldom where it went.
+What it means: an exception in a notebook or a traceback holds one sentence of the story. TensorFlow logs the
+rest just before it, on standard error: the limit, what was in use and free, every chunk. The op that failed
+is where memory ended, seldom where it went.
 When it fires: a failed tensor stands alone: no list of live tensors, no allocator's figures.
-What to do: halve the batch, which nearly always helps; to know more, explain the process's own log. In Colab it is under Runtime >
-View runtime logs, in Jupyter in the terminal of the server, under Slurm in the job's error file.
+What to do: halve the batch, which nearly always helps; to know more, explain the process's own log. In Colab
+it is under Runtime > View runtime logs, in Jupyter in the terminal of the server, under Slurm in the job's
+error file.
 """
 
 from __future__ import annotations
@@ -22,13 +24,23 @@ from tfmemlens.model.incident import RequestKind
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
-        if request is None or request.failed.kind is not RequestKind.TENSOR or request.failed.shape is None or _more_is_known(moment):
+        if (
+            request is None
+            or request.failed.kind is not RequestKind.TENSOR
+            or request.failed.shape is None
+            or _more_is_known(moment)
+        ):
             continue
         yield Finding(
             severity=Severity.FACTOR,
             headline="the message names the request that failed, not what held the memory",
             because="the message tells what failed, not what held the memory",
-            detail="TensorFlow logs the limit, what was in use and every chunk on standard error, just before the exception." if _logs(moment) else "",
+            detail=(
+                "TensorFlow logs the limit, what was in use and every chunk on standard error, just before"
+                " the exception."
+                if _logs(moment)
+                else ""
+            ),
             evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),),
             remedies=tuple(_remedies(case, moment)),
             moment=index,
@@ -44,14 +56,18 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     assert moment.request
     owner = moment.request.owner
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
-        yield Remedy("shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller batch makes it smaller")
+        yield Remedy(
+            "shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller"
+            " batch makes it smaller"
+        )
     else:
         yield shared_remedies.smaller_batch(moment)
     if precision := shared_remedies.half_precision(moment, case.api):
         yield precision
     if _logs(moment):
         yield Remedy(
-            "explain the process's own log: in Colab under Runtime > View runtime logs, in Jupyter the terminal of the server, under Slurm the job's error file",
+            "explain the process's own log: in Colab under Runtime > View runtime logs, in Jupyter the"
+            " terminal of the server, under Slurm the job's error file",
             "python train.py 2> train.log; tfmemlens explain train.log",
         )
 

@@ -1,9 +1,11 @@
 """The request alone is larger than the device can ever hold.
 
-What it means: no batch of other changes helps while this one tensor is asked for; freeing everything else would not be enough.
-When it fires: the request exceeds the allocator's limit (or `--limit`, or the device's memory that TensorFlow logged); without any
-of these, when it exceeds 192 GiB, more than any single accelerator had.
-What to do: shrink this tensor. Its own dimensions say which knob turns it: the first is nearly always the batch.
+What it means: no batch of other changes helps while this one tensor is asked for; freeing everything else
+would not be enough.
+When it fires: the request exceeds the allocator's limit (or `--limit`, or the device's memory that TensorFlow
+logged); without any of these, when it exceeds 192 GiB, more than any single accelerator had.
+What to do: shrink this tensor. Its own dimensions say which knob turns it: the first is nearly always the
+batch.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ def check(case: Case) -> Iterator[Finding]:
             weight=1.0,
             evidence=(
                 Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
-                *((Evidence(f"limit: {human_size(known)}", state.line_of("limit") if state else None),) if known else ()),
+                *(
+                    (Evidence(f"limit: {human_size(known)}", state.line_of("limit") if state else None),)
+                    if known
+                    else ()
+                ),
             ),
             remedies=tuple(_dimension_remedies(moment, need, limit.bytes)),
             moment=index,
@@ -54,11 +60,19 @@ def _dimension_remedies(moment: Moment, need: int, limit: int) -> Iterator[Remed
     if sizes[0] >= 2:
         fits = max(sizes[0] // factor, 1)
         yield Remedy(
-            f"its first dimension is {sizes[0]}, usually the batch: with {fits} the tensor takes {human(need // sizes[0] * fits)}",
+            f"its first dimension is {sizes[0]}, usually the batch: with {fits} the tensor takes"
+            f" {human(need // sizes[0] * fits)}",
             saves_bytes=need - need // sizes[0] * fits,
             certainty=Certainty.EXACT,
         )
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
-        yield Remedy("halve height and width: every feature map becomes a quarter", saves_bytes=need * 3 // 4, certainty=Certainty.EXACT)
+        yield Remedy(
+            "halve height and width: every feature map becomes a quarter",
+            saves_bytes=need * 3 // 4,
+            certainty=Certainty.EXACT,
+        )
     if len(sizes) == 2 and min(sizes) > 1000:
-        yield Remedy(f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or by a one-hot of a large vocabulary")
+        yield Remedy(
+            f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
+            " by a one-hot of a large vocabulary"
+        )

@@ -1,6 +1,7 @@
 """Several processes tell of the same failure.
 
-What it means: in distributed runs every rank calls its device GPU:0; whether they share one physical GPU cannot be seen from the name.
+What it means: in distributed runs every rank calls its device GPU:0; whether they share one physical GPU
+cannot be seen from the name.
 When it fires: lines of the log carry ranks or host names, and more than one tells a failure.
 What to do: make sure that each rank sees only its own GPU.
 """
@@ -21,8 +22,16 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"{len(ranks)} processes tell of this failure; each calls its device GPU:0, so check that they do not share one",
+            headline=(
+                f"{len(ranks)} processes tell of this failure; each calls its device GPU:0, so check that"
+                " they do not share one"
+            ),
             evidence=(Evidence(f"ranks {', '.join(ranks[:8])}", request.failed.line),),
-            remedies=(Remedy("pin each rank to its GPU before TensorFlow starts", "os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank)"),),
+            remedies=(
+                Remedy(
+                    "pin each rank to its GPU before TensorFlow starts",
+                    "os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank)",
+                ),
+            ),
             moment=index,
         )

@@ -1,7 +1,8 @@
 """Several models live in one process: names carry high counters such as `training_10/Adam`.
 
-What it means: Keras numbers what it builds in one graph. `training_10` is the eleventh compiled model (or `fit` of one) in this process;
-the older ones keep their weights and optimizer slots until the session is cleared.
+What it means: Keras numbers what it builds in one graph. `training_10` is the eleventh compiled model (or
+`fit` of one) in this process; the older ones keep their weights and optimizer slots until the session is
+cleared.
 When it fires: a name in the failure begins with `training_N/` (N >= 2) or a model scope with a high counter.
 What to do: clear the session between models, or run each in a process of its own.
 """
@@ -28,12 +29,21 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.FACTOR if number < 4 else Severity.CAUSE,
-            headline=f"the name `{scope}_{number}` says that this is model or training function number {number + 1} of this process; the earlier ones may still hold memory",
-            because=f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and earlier ones still hold their weights",
+            headline=(
+                f"the name `{scope}_{number}` says that this is model or training function number"
+                f" {number + 1} of this process; the earlier ones may still hold memory"
+            ),
+            because=(
+                f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and"
+                " earlier ones still hold their weights"
+            ),
             weight=min(0.3 + 0.1 * number, 0.8),
             evidence=(proof,),
             remedies=(
-                Remedy("forget the old models before you build the next", "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras"),
+                Remedy(
+                    "forget the old models before you build the next",
+                    "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras",
+                ),
                 Remedy("run each fold or trial in its own process: when it ends, all its memory returns"),
             ),
             moment=index,
@@ -43,6 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
 def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
     assert moment.request
     failed = moment.request.failed
-    for name, line in [(failed.node, failed.line), *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60])]:
+    for name, line in [
+        (failed.node, failed.line),
+        *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60]),
+    ]:
         for found in _COUNTED.finditer(name or ""):
             yield int(found["number"]), found["scope"], Evidence(f"the node {name}", line)

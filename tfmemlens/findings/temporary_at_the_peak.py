@@ -1,10 +1,12 @@
 """The peak belongs to scratch memory that lives for one op only.
 
-What it means: while a kernel runs it may take a workspace (im2col buffer, cuDNN or oneDNN scratch) that is freed when the kernel returns. Where
-such a workspace is alive at the peak, the peak is as high as it is because of that one op, and not because of what the model keeps.
-When it fires: at the peak of a traced step, temporaries of running ops hold at least a quarter of all that is in use.
-What to do: make that op's scratch smaller (its resolution, kernel or channels; another algorithm), or keep two such ops from running at
-the same time.
+What it means: while a kernel runs it may take a workspace (im2col buffer, cuDNN or oneDNN scratch) that is
+freed when the kernel returns. Where such a workspace is alive at the peak, the peak is as high as it is
+because of that one op, and not because of what the model keeps.
+When it fires: at the peak of a traced step, temporaries of running ops hold at least a quarter of all that is
+in use.
+What to do: make that op's scratch smaller (its resolution, kernel or channels; another algorithm), or keep
+two such ops from running at the same time.
 """
 
 from __future__ import annotations
@@ -30,20 +32,34 @@ def check(case: Case) -> Iterator[Finding]:
         where = largest.owner.layer or row_name(largest)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{human(total(scratch))}, {percent(total(scratch), whole)} of the peak, is scratch memory of ops that run just then, most of it in {where}",
-            because=f"{percent(total(scratch), whole)} of it is scratch memory of ops that run just then, most in {where}",
+            headline=(
+                f"{human(total(scratch))}, {percent(total(scratch), whole)} of the peak, is scratch memory of"
+                f" ops that run just then, most of it in {where}"
+            ),
+            because=(
+                f"{percent(total(scratch), whole)} of it is scratch memory of ops that run just then, most in"
+                f" {where}"
+            ),
             bytes=total(scratch),
             weight=0.9 * total(scratch) / whole,
             evidence=tuple(
-                Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}") for row in scratch[:3] if row.allocation.total_bytes > 0.01 * total(scratch)
+                Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}")
+                for row in scratch[:3]
+                if row.allocation.total_bytes > 0.01 * total(scratch)
             ),
             remedies=(
                 Remedy(
-                    f"make the scratch of {row_name(largest)} smaller; with none at all, the step's next highest moment decides",
-                    saves_bytes=moment.timeline.peak_bytes - _peak_without(moment.timeline, largest.allocation),
+                    f"make the scratch of {row_name(largest)} smaller; with none at all, the step's next"
+                    " highest moment decides",
+                    saves_bytes=moment.timeline.peak_bytes
+                    - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
                 ),
-                *(_other_kernels(case, moment.timeline) if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}" else ()),
+                *(
+                    _other_kernels(case, moment.timeline)
+                    if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}"
+                    else ()
+                ),
             ),
             moment=index,
         )
@@ -54,9 +70,16 @@ def _other_kernels(case: Case, timeline: Timeline) -> Iterator[Remedy]:
     if "GPU" in timeline.device.upper():
         yield Remedy("cap what cuDNN may take as scratch", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512")
     elif case.api.newest >= (2, 5):
-        yield Remedy("let oneDNN compute convolutions, whose kernels build no patch matrix", "export TF_ENABLE_ONEDNN_OPTS=1")
+        yield Remedy(
+            "let oneDNN compute convolutions, whose kernels build no patch matrix",
+            "export TF_ENABLE_ONEDNN_OPTS=1",
+        )
 
 
 def _peak_without(timeline: Timeline, scratch: Allocation) -> int:
     table = timeline.table
-    return timeline.peak_without(lambda row: (table.start_micros[row], table.size_bytes[row]) == (scratch.start_micros, scratch.size_bytes))
+    return timeline.peak_without(
+        lambda row: (
+            (table.start_micros[row], table.size_bytes[row]) == (scratch.start_micros, scratch.size_bytes)
+        )
+    )

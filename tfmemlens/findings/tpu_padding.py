@@ -1,9 +1,10 @@
 """On a TPU, padding makes tensors several times larger than they are.
 
-What it means: a TPU stores the last two dimensions in tiles of 8 x 128 (16 x 128 for bfloat16). A last dimension of 4 is padded to 128: 32
-times the memory. The listing shows it as `Extra memory due to padding`.
+What it means: a TPU stores the last two dimensions in tiles of 8 x 128 (16 x 128 for bfloat16). A last
+dimension of 4 is padded to 128: 32 times the memory. The listing shows it as `Extra memory due to padding`.
 When it fires: the listed buffers lose at least 10 % to padding, or one of them expands at least twofold.
-What to do: put a large dimension last, make batch and features multiples of 8 and 128, merge small dimensions.
+What to do: put a large dimension last, make batch and features multiples of 8 and 128, merge small
+dimensions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from tfmemlens.units import human, human_size, percent
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         compiler = moment.incident.compiler if moment.incident else None
-        padded = sorted(compiler.padded, key=lambda buffer: buffer.unpadded.bytes - buffer.size.bytes) if compiler else []
+        padded = (
+            sorted(compiler.padded, key=lambda buffer: buffer.unpadded.bytes - buffer.size.bytes)
+            if compiler
+            else []
+        )
         lost = sum(buffer.size.bytes - buffer.unpadded.bytes for buffer in padded)
         whole = moment.attribution.table.total_bytes
         if not padded or (lost < 0.1 * whole and padded[0].size.bytes < 2 * padded[0].unpadded.bytes):
@@ -30,22 +35,37 @@ def check(case: Case) -> Iterator[Finding]:
         minor = worst.shape[-1] if worst.shape else None
         yield Finding(
             severity=Severity.CAUSE if lost >= 0.3 * whole else Severity.FACTOR,
-            headline=f"padding to TPU tiles costs about {human(lost)}, {percent(lost, whole)} of the listed buffers; {format_shape(worst.shape)} grows {factor:.1f} times",
-            because=f"padding to TPU tiles alone costs about {human(lost)}; {format_shape(worst.shape)} grows {factor:.1f} times",
+            headline=(
+                f"padding to TPU tiles costs about {human(lost)}, {percent(lost, whole)} of the listed"
+                f" buffers; {format_shape(worst.shape)} grows {factor:.1f} times"
+            ),
+            because=(
+                f"padding to TPU tiles alone costs about {human(lost)}; {format_shape(worst.shape)} grows"
+                f" {factor:.1f} times"
+            ),
             bytes=lost,
             weight=lost / max(whole, 1),
             evidence=tuple(
-                Evidence(f"{buffer.label}: {human_size(buffer.unpadded)} of data in {human_size(buffer.size)}", buffer.line) for buffer in padded[:3]
+                Evidence(
+                    f"{buffer.label}: {human_size(buffer.unpadded)} of data in {human_size(buffer.size)}",
+                    buffer.line,
+                )
+                for buffer in padded[:3]
             ),
             remedies=(
                 Remedy(
-                    f"put a large dimension last: {minor} is padded to {-(-(minor or 1) // 128) * 128}"
-                    if minor and minor % 128
-                    else "make the last two dimensions multiples of 8 and 128",
+                    (
+                        f"put a large dimension last: {minor} is padded to {-(-(minor or 1) // 128) * 128}"
+                        if minor and minor % 128
+                        else "make the last two dimensions multiples of 8 and 128"
+                    ),
                     saves_bytes=lost,
                     certainty=Certainty.BOUND,
                 ),
-                Remedy("merge small trailing dimensions with a reshape before the heavy ops, and make batch and features multiples of 8 and 128"),
+                Remedy(
+                    "merge small trailing dimensions with a reshape before the heavy ops, and make batch and"
+                    " features multiples of 8 and 128"
+                ),
             ),
             moment=index,
         )

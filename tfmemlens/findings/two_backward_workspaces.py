@@ -1,9 +1,11 @@
 """Two convolution gradients run at the same time, each with its own workspace.
 
-What it means: the gradients for the filter and for the input of one convolution do not depend on each other, so TensorFlow's executor runs
-them side by side on two threads. Both workspaces are alive at once.
-When it fires: at a moment where scratch memory of two or more convolution gradients is alive; or two of them fail in one log.
-What to do: run ops one after another (inter_op_parallelism_threads=1): the peak falls by the smaller of the two, and the step takes longer.
+What it means: the gradients for the filter and for the input of one convolution do not depend on each other,
+so TensorFlow's executor runs them side by side on two threads. Both workspaces are alive at once.
+When it fires: at a moment where scratch memory of two or more convolution gradients is alive; or two of them
+fail in one log.
+What to do: run ops one after another (inter_op_parallelism_threads=1): the peak falls by the smaller of the
+two, and the step takes longer.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from tfmemlens.model.line import Line
 from tfmemlens.units import MIB, human
 
 _GRADIENT = re.compile(r"Backprop(?:Filter|Input)")
-_ONE_AT_A_TIME = "config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1)   # TF2: tf.config.threading.set_inter_op_parallelism_threads(1)"
+_ONE_AT_A_TIME = (
+    "config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1)   # TF2:"
+    " tf.config.threading.set_inter_op_parallelism_threads(1)"
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -30,9 +35,15 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _alive(moment: Moment, index: int) -> Iterator[Finding]:
-    found = [row for row in of_kind(moment, Kind.WORKSPACE) if _GRADIENT.search(row.allocation.node or "") and row.allocation.total_bytes >= MIB]
+    found = [
+        row
+        for row in of_kind(moment, Kind.WORKSPACE)
+        if _GRADIENT.search(row.allocation.node or "") and row.allocation.total_bytes >= MIB
+    ]
     if len({row.allocation.node for row in found}) >= 2:
-        pairs: list[tuple[str, int, Line | None]] = [(row.allocation.node or "", row.allocation.total_bytes, None) for row in found]
+        pairs: list[tuple[str, int, Line | None]] = [
+            (row.allocation.node or "", row.allocation.total_bytes, None) for row in found
+        ]
         yield _finding(pairs, index, Certainty.BOUND)
 
 
@@ -41,7 +52,12 @@ def _failing(case: Case) -> Iterator[Finding]:
     pairs: dict[str, tuple[int, Line | None]] = {}
     for _, moment in failures(case):
         request = moment.request
-        if request and request.owner.kind is Kind.WORKSPACE and request.failed.node and _GRADIENT.search(request.failed.node):
+        if (
+            request
+            and request.owner.kind is Kind.WORKSPACE
+            and request.failed.node
+            and _GRADIENT.search(request.failed.node)
+        ):
             pairs.setdefault(request.failed.node, (request.failed.tensor_bytes or 0, request.failed.line))
     layers = {re.split(r"_grad/", node)[0] for node in pairs}
     if len(pairs) >= 2 and len(layers) < len(pairs):
@@ -53,16 +69,31 @@ def _finding(pairs: list[tuple[str, int, Line | None]], index: int, certainty: C
     smaller = sum(size for _, size, _ in pairs[1:])
     return Finding(
         severity=Severity.FACTOR,
-        headline=f"{len(pairs)} convolution gradients hold their workspaces at the same time: {_sizes([size for _, size, _ in pairs])}",
+        headline=(
+            f"{len(pairs)} convolution gradients hold their workspaces at the same time:"
+            f" {_sizes([size for _, size, _ in pairs])}"
+        ),
         bytes=sum(size for _, size, _ in pairs),
         weight=0.6,
         evidence=tuple(Evidence(f"{node}: {human(size)}", line) for node, size, line in pairs[:3]),
-        remedies=(Remedy("run ops one after another, so that only one workspace lives at a time (the step takes longer)", _ONE_AT_A_TIME, smaller, certainty),),
+        remedies=(
+            Remedy(
+                "run ops one after another, so that only one workspace lives at a time (the step takes"
+                " longer)",
+                _ONE_AT_A_TIME,
+                smaller,
+                certainty,
+            ),
+        ),
         moment=index,
     )
 
 
 def _sizes(sizes: list[int]) -> str:
     """`19.00 MiB, 12.56 MiB and 1.00 MiB`; of many the largest two and the rest together."""
-    told = [human(size) for size in sizes] if len(sizes) <= 3 else [*(human(size) for size in sizes[:2]), f"{human(sum(sizes[2:]))} in the others"]
+    told = (
+        [human(size) for size in sizes]
+        if len(sizes) <= 3
+        else [*(human(size) for size in sizes[:2]), f"{human(sum(sizes[2:]))} in the others"]
+    )
     return f"{', '.join(told[:-1])} and {told[-1]}"

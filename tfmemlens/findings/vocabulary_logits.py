@@ -1,10 +1,12 @@
 """Logits over a large vocabulary: one number for every word, position and sample.
 
-What it means: the last layer of a language model makes [batch x length, vocabulary] numbers; the softmax, its logarithm and the gradient
-are each as large again. With 30,000 words this is often the largest tensor of the model.
-When it fires: the failing tensor's last dimension is at least 5,000 and no image dimension, in an op of an output layer or a loss; or one-hot
-vectors of tokens are made to look up an embedding.
-What to do: a sampled softmax or shorter batches of positions, the sparse loss instead of one-hot labels, a smaller vocabulary.
+What it means: the last layer of a language model makes [batch x length, vocabulary] numbers; the softmax, its
+logarithm and the gradient are each as large again. With 30,000 words this is often the largest tensor of the
+model.
+When it fires: the failing tensor's last dimension is at least 5,000 and no image dimension, in an op of an
+output layer or a loss; or one-hot vectors of tokens are made to look up an embedding.
+What to do: a sampled softmax or shorter batches of positions, the sparse loss instead of one-hot labels, a
+smaller vocabulary.
 """
 
 from __future__ import annotations
@@ -36,28 +38,41 @@ def check(case: Case) -> Iterator[Finding]:
         positions = math.prod(outer)
         if words >= _WORDS and positions < 100 * words and _in_an_output_layer(request):
             of_tokens = request.owner.op == "OneHot" and "embedding" in (request.failed.node or "").lower()
-            yield (_looked_up if of_tokens else _finding)(index, moment, request.failed, positions, words, need)
+            yield (_looked_up if of_tokens else _finding)(
+                index, moment, request.failed, positions, words, need
+            )
 
 
 def _in_an_output_layer(request: Request) -> bool:
     failed = request.failed
     name = f"{failed.node or ''} {failed.op or ''} {failed.forward_node or ''}"
-    weights = request.owner.phase is Phase.GRADIENT and re.search(r"MatMul_1\Z|Backprop|UnsortedSegmentSum", failed.node or "")
+    weights = request.owner.phase is Phase.GRADIENT and re.search(
+        r"MatMul_1\Z|Backprop|UnsortedSegmentSum", failed.node or ""
+    )
     return bool(_NAMES.search(name)) and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
 
 
-def _finding(index: int, moment: Moment, failed: FailedRequest, positions: int, words: int, need: int) -> Finding:
+def _finding(
+    index: int, moment: Moment, failed: FailedRequest, positions: int, words: int, need: int
+) -> Finding:
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{positions:,} positions x {words:,} classes = {human(need)} for one copy of the logits at {place(moment)}",
-        because=f"{positions:,} positions x {words:,} classes make {human(need)} for one copy of the logits, and the loss needs several",
+        headline=(
+            f"{positions:,} positions x {words:,} classes = {human(need)} for one copy of the logits at"
+            f" {place(moment)}"
+        ),
+        because=(
+            f"{positions:,} positions x {words:,} classes make {human(need)} for one copy of the logits, and"
+            " the loss needs several"
+        ),
         bytes=need,
         weight=0.65,
         evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
                 "train with a sampled loss, which never makes all logits",
-                "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024, num_classes=vocab)",
+                "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024,"
+                " num_classes=vocab)",
             ),
             Remedy(
                 "use the sparse loss with integer labels: one-hot labels are as large as the logits",
@@ -65,25 +80,37 @@ def _finding(index: int, moment: Moment, failed: FailedRequest, positions: int, 
                 need,
                 Certainty.BOUND,
             ),
-            Remedy("compute the loss for part of the positions at a time", saves_bytes=need // 2, certainty=Certainty.ESTIMATE),
+            Remedy(
+                "compute the loss for part of the positions at a time",
+                saves_bytes=need // 2,
+                certainty=Certainty.ESTIMATE,
+            ),
             Remedy("cut the vocabulary, or use sub-words"),
         ),
         moment=index,
     )
 
 
-def _looked_up(index: int, moment: Moment, failed: FailedRequest, tokens: int, words: int, need: int) -> Finding:
+def _looked_up(
+    index: int, moment: Moment, failed: FailedRequest, tokens: int, words: int, need: int
+) -> Finding:
     """An embedding that is looked up by multiplying one-hot vectors, as TPUs like it."""
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"an embedding looked up with one-hot vectors: {tokens:,} tokens x {words:,} words = {human(need)} at {place(moment)}",
-        because=f"{tokens:,} tokens are looked up in the embedding as one-hot vectors of {words:,} numbers each",
+        headline=(
+            f"an embedding looked up with one-hot vectors: {tokens:,} tokens x {words:,} words ="
+            f" {human(need)} at {place(moment)}"
+        ),
+        because=(
+            f"{tokens:,} tokens are looked up in the embedding as one-hot vectors of {words:,} numbers each"
+        ),
         bytes=need,
         weight=0.7,
         evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
-                "look the embedding up by index: no one-hot vector is ever made (BERT: use_one_hot_embeddings=False, which is its setting off TPUs)",
+                "look the embedding up by index: no one-hot vector is ever made (BERT:"
+                " use_one_hot_embeddings=False, which is its setting off TPUs)",
                 "x = tf.gather(embedding_table, ids)",
                 need,
                 Certainty.EXACT,

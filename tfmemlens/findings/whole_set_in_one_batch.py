@@ -1,9 +1,9 @@
 """A whole data set went through the network at once.
 
-What it means: the first dimension of the failing tensor is thousands of samples: an accuracy or prediction is computed over the whole
-test set in one run, or a data set was turned into one tensor on the device.
-When it fires: the failing tensor has at least 2,000 samples in its first dimension and image-like or wide dimensions behind it; or a
-constant or a copy to the device carries a data set.
+What it means: the first dimension of the failing tensor is thousands of samples: an accuracy or prediction is
+computed over the whole test set in one run, or a data set was turned into one tensor on the device.
+When it fires: the failing tensor has at least 2,000 samples in its first dimension and image-like or wide
+dimensions behind it; or a constant or a copy to the device carries a data set.
 What to do: evaluate in batches; keep the data set on the host.
 """
 
@@ -25,7 +25,9 @@ _SAMPLES = 2000
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         need = request.failed.tensor_bytes or 0
-        copying = request.failed.op in ("_EagerConst", "_EagerConstant") or (request.failed.node or "").startswith("_EagerConst")
+        copying = request.failed.op in ("_EagerConst", "_EagerConstant") or (
+            request.failed.node or ""
+        ).startswith("_EagerConst")
         if _images(request) or (copying and (need >= 256 * MIB or not request.failed.shape)):
             yield _finding(case, index, moment, request.failed, copying)
 
@@ -37,11 +39,15 @@ def _images(request: Request) -> bool:
         return False
     if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):
         return False
-    return (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
+    return (
+        (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
+    )
 
 
 def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
-    """Whether these are the pieces that an atrous convolution deals its images out to: small maps in great numbers."""
+    """Whether these are the pieces that an atrous convolution deals its images out to: small maps in great
+    numbers.
+    """
     small = math.prod(sorted(size or 1 for size in shape[1:])[:2]) <= 32
     return small or "SpaceToBatch" in f"{request.failed.node} {request.failed.op}"
 
@@ -52,11 +58,19 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{many} at once{f' at {where}' if where else ''}: {tensor_text(moment)}",
-        because=f"{many} went through the network at once" if samples else f"{many} is copied to the device as one tensor",
+        because=(
+            f"{many} went through the network at once"
+            if samples
+            else f"{many} is copied to the device as one tensor"
+        ),
         bytes=failed.tensor_bytes,
         weight=0.75,
         evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
-        remedies=(_batches(case, samples, failed.tensor_bytes), _HOST) if copying else (_batches(case, samples, failed.tensor_bytes),),
+        remedies=(
+            (_batches(case, samples, failed.tensor_bytes), _HOST)
+            if copying
+            else (_batches(case, samples, failed.tensor_bytes),)
+        ),
         moment=index,
     )
 
@@ -76,4 +90,9 @@ def _batches(case: Case, samples: int | None, need: int | None) -> Remedy:
     if not samples or not need:
         return Remedy("go in batches instead of passing the whole array", code)
     hundred = need // samples * 100
-    return Remedy(f"go in batches: with 100 samples this tensor takes {human(hundred)}", code, need - hundred, Certainty.EXACT)
+    return Remedy(
+        f"go in batches: with 100 samples this tensor takes {human(hundred)}",
+        code,
+        need - hundred,
+        Certainty.EXACT,
+    )

@@ -1,8 +1,10 @@
 """An optimizer works on a whole embedding table although a batch touches few of its rows.
 
-What it means: the gradient of a lookup is sparse, and Adam has no sparse update: it decays both of its slots and the table as a whole, op by op, each time
-with temporaries as large as the table. SGD, Adagrad and lazy variants of Adam touch the rows of the batch only.
-When it fires: at the peak of a traced step, temporaries [rows, width] of one variable's update, not of a fused update op, hold at least a tenth.
+What it means: the gradient of a lookup is sparse, and Adam has no sparse update: it decays both of its slots
+and the table as a whole, op by op, each time with temporaries as large as the table. SGD, Adagrad and lazy
+variants of Adam touch the rows of the batch only.
+When it fires: at the peak of a traced step, temporaries [rows, width] of one variable's update, not of a
+fused update op, hold at least a tenth.
 What to do: an optimizer with sparse updates for this table.
 """
 
@@ -30,14 +32,21 @@ def check(case: Case) -> Iterator[Finding]:
                 continue
             yield Finding(
                 severity=Severity.CAUSE if total(found) > 0.3 * held(moment) else Severity.FACTOR,
-                headline=f"the update of {variable} works on all {size:,} rows at once: {human(total(found))} of temporaries, {percent(total(found), held(moment))} of the peak",
-                because=f"the optimizer updates the whole table {variable}, {size:,} x {width}, although a batch touches few rows",
+                headline=(
+                    f"the update of {variable} works on all {size:,} rows at once: {human(total(found))} of"
+                    f" temporaries, {percent(total(found), held(moment))} of the peak"
+                ),
+                because=(
+                    f"the optimizer updates the whole table {variable}, {size:,} x {width}, although a batch"
+                    " touches few rows"
+                ),
                 bytes=total(found),
                 weight=0.95 * total(found) / held(moment),
                 evidence=tuple(quote(row) for row in found[:3]),
                 remedies=(
                     Remedy(
-                        "use an optimizer with sparse updates for the table (SGD, Adagrad, tf.contrib.opt.LazyAdamOptimizer, tfa.optimizers.LazyAdam)",
+                        "use an optimizer with sparse updates for the table (SGD, Adagrad,"
+                        " tf.contrib.opt.LazyAdamOptimizer, tfa.optimizers.LazyAdam)",
                         saves_bytes=total(found),
                         certainty=Certainty.BOUND,
                     ),
@@ -52,8 +61,19 @@ def _updates(moment: Moment) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
     if moment.timeline is None:
         return found
-    for row in rows(moment, lambda row: row.owner.phase is Phase.OPTIMIZER and row.allocation.start_micros is not None):
+    for row in rows(
+        moment, lambda row: row.owner.phase is Phase.OPTIMIZER and row.allocation.start_micros is not None
+    ):
         shape = row.allocation.shape
-        if shape and len(shape) == 2 and (shape[0] or 0) >= _ROWS and (update := _UPDATE.search(row.allocation.node or "")):
+        if (
+            shape
+            and len(shape) == 2
+            and (shape[0] or 0) >= _ROWS
+            and (update := _UPDATE.search(row.allocation.node or ""))
+        ):
             found[update["variable"]].append(row)
-    return {variable: of_it for variable, of_it in found.items() if len({row.allocation.shape for row in of_it}) == 1}
+    return {
+        variable: of_it
+        for variable, of_it in found.items()
+        if len({row.allocation.shape for row in of_it}) == 1
+    }

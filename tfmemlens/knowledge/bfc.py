@@ -1,8 +1,10 @@
-"""The BFC allocator itself, without memory: which chunk a request gets, what that leaves free, and when nothing fits.
+"""The BFC allocator itself, without memory: which chunk a request gets, what that leaves free, and when
+nothing fits.
 
-After bfc_allocator.cc of TensorFlow 1.15 and 2.21: requests are rounded up to 256 bytes; the smallest free chunk that is large enough is taken,
-the lowest address among equals; it is split only when at least twice as large as the request or 128 MiB larger; freed chunks merge with free
-neighbours of their region; a pool that may grow takes regions from the device that double in size. So the sizes of chunks depend on the order of
+After bfc_allocator.cc of TensorFlow 1.15 and 2.21: requests are rounded up to 256 bytes; the smallest free
+chunk that is large enough is taken, the lowest address among equals; it is split only when at least twice as
+large as the request or 128 MiB larger; freed chunks merge with free neighbours of their region; a pool that
+may grow takes regions from the device that double in size. So the sizes of chunks depend on the order of
 events, and are reproduced by walking through them.
 """
 
@@ -32,9 +34,13 @@ class Chunk:
 
 
 class Pool:
-    """One allocator. `limit_bytes` None: without end. `grows`: regions are added on demand; otherwise the whole limit is one region from the start."""
+    """One allocator. `limit_bytes` None: without end. `grows`: regions are added on demand; otherwise the
+    whole limit is one region from the start.
+    """
 
-    def __init__(self, limit_bytes: int | None = None, grows: bool = True, first_region_bytes: int = FIRST_REGION_BYTES) -> None:
+    def __init__(
+        self, limit_bytes: int | None = None, grows: bool = True, first_region_bytes: int = FIRST_REGION_BYTES
+    ) -> None:
         self._limit = limit_bytes
         self._next_region = first_region_bytes if grows or limit_bytes is None else limit_bytes // 256 * 256
         self._free: list[tuple[int, int]] = []
@@ -45,7 +51,9 @@ class Pool:
         self.pool_bytes = 0
 
     def allocate(self, request_bytes: int) -> Chunk | None:
-        """The chunk for a request of so many bytes, None when it does not fit. A request of 0 bytes holds an empty chunk."""
+        """The chunk for a request of so many bytes, None when it does not fit. A request of 0 bytes holds an
+        empty chunk.
+        """
         rounded = round_up(request_bytes)
         if rounded == 0:
             return Chunk(-1, 0)
@@ -94,7 +102,9 @@ class Pool:
         self._keep(rest)
 
     def _extend(self, rounded: int) -> bool:
-        """BFCAllocator::Extend: the next region, doubled until the request fits, and no larger than what the limit leaves."""
+        """BFCAllocator::Extend: the next region, doubled until the request fits, and no larger than what the
+        limit leaves.
+        """
         left = (self._limit - self.pool_bytes) // 256 * 256 if self._limit is not None else None
         if left is not None and rounded > left:
             return False

@@ -1,6 +1,7 @@
 """The one central table: who held which bytes, when.
 
-An OOM report, a BFC dump, XLA's peak buffers, the timeline of a traced step and a prediction are all this table.
+An OOM report, a BFC dump, XLA's peak buffers, the timeline of a traced step and a prediction are all this
+table.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Shape = tuple["int | None", ...]
 OUTPUT, TEMPORARY, PERSISTENT = "output", "temp", "persist"
 """Values of `purpose`, in the words of TensorFlow's profiler (`region_type`)."""
 BEFORE = "in use before the step"
-"""`purpose` of a row that stood before the step, and of which no more is known than its size, its end or whose it was."""
+"""`purpose` of a row that stood before the step, and of which no more is known than its size, its end or
+whose it was.
+"""
 ELSEWHERE = "allocated elsewhere while the step ran"
 """`purpose` of a row that the allocator's total tells of and no record of the step."""
 
@@ -61,9 +64,9 @@ _COLUMNS = tuple(Allocation.__dataclass_fields__)
 class AllocationTable:
     """Columns of equal length, one entry an allocation; names are interned by whoever fills them.
 
-    `size_bytes` is what the allocator handed out (a chunk), `requested_bytes` what was asked for; times are microseconds
-    of one clock, `end_micros` None while alive at the end, both None in a point-in-time report. `error_bytes` bounds how
-    far a printed size may be from the truth (0 = exact).
+    `size_bytes` is what the allocator handed out (a chunk), `requested_bytes` what was asked for; times are
+    microseconds of one clock, `end_micros` None while alive at the end, both None in a point-in-time report.
+    `error_bytes` bounds how far a printed size may be from the truth (0 = exact).
     """
 
     node: Sequence[str | None] = ()
@@ -115,11 +118,20 @@ class AllocationTable:
         return "printed" if any(self.error_bytes) else "exact"
 
     def to_frame(self) -> pandas.DataFrame:
-        """The table as a pandas DataFrame: one row an allocation, bytes as int64, times in microseconds as float64 (NaN: unknown)."""
+        """The table as a pandas DataFrame: one row an allocation, bytes as int64, times in microseconds as
+        float64 (NaN: unknown).
+        """
         import pandas
 
         frame = pandas.DataFrame({name: getattr(self, name) for name in _COLUMNS if name != "line"})
         frame["line"] = [line.number if line else None for line in self.line]
         return frame.astype(
-            {"size_bytes": "int64", "count": "int64", "start_micros": "float64", "end_micros": "float64", "requested_bytes": "Int64", "line": "Int64"}
+            {
+                "size_bytes": "int64",
+                "count": "int64",
+                "start_micros": "float64",
+                "end_micros": "float64",
+                "requested_bytes": "Int64",
+                "line": "Int64",
+            }
         )

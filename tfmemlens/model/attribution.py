@@ -43,7 +43,9 @@ class Phase(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whom a node name belongs to. `layer` is a scope path of the user's own graph, None if the name betrays none."""
+    """Whom a node name belongs to. `layer` is a scope path of the user's own graph, None if the name betrays
+    none.
+    """
 
     layer: str | None
     kind: Kind
@@ -51,11 +53,15 @@ class Owner:
     op: str | None = None
     """The op type, as far as the name tells it."""
     forward: str | None = None
-    """The forward op behind the name: of a gradient the op it differentiates, of a copy the op that it was made for."""
+    """The forward op behind the name: of a gradient the op it differentiates, of a copy the op that it was
+    made for.
+    """
     replica: int | None = None
     in_loop: bool = False
     copy_of: str | None = None
-    """For a layout copy: `output` when it copies what the layer made, `input` when it copies what the layer reads."""
+    """For a layout copy: `output` when it copies what the layer made, `input` when it copies what the layer
+    reads.
+    """
 
 
 NOBODY = Owner(None, Kind.UNATTRIBUTED, Phase.NONE)
@@ -74,7 +80,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Attribution:
-    """An owner for each row of a table. It refuses to exist unless every row has one and the totals balance."""
+    """An owner for each row of a table. It refuses to exist unless every row has one and the totals
+    balance.
+    """
 
     table: AllocationTable
     owners: Sequence[Owner]
@@ -100,8 +108,12 @@ class Attribution:
         return found
 
     def by(self, key: str) -> tuple[Group, ...]:
-        """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or `node`, largest first."""
-        return group_rows(zip(self._keys(key), self.table.size_bytes, self.table.count, self.owners, strict=True))
+        """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or
+        `node`, largest first.
+        """
+        return group_rows(
+            zip(self._keys(key), self.table.size_bytes, self.table.count, self.owners, strict=True)
+        )
 
     def _keys(self, key: str) -> Iterable[str | None]:
         if key == "kind":
@@ -129,6 +141,12 @@ def group_rows(rows: Iterable[tuple[str | None, int, int, Owner]]) -> tuple[Grou
         tally[0] += 1
         tally[1] += count
     groups = [
-        Group(key, sum(split.values()), tuple(sorted(split.items(), key=lambda item: (-item[1], item[0].value))), *seen[key]) for key, split in kinds.items()
+        Group(
+            key,
+            sum(split.values()),
+            tuple(sorted(split.items(), key=lambda item: (-item[1], item[0].value))),
+            *seen[key],
+        )
+        for key, split in kinds.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-group.total_bytes, group.name or "~")))

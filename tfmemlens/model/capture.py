@@ -14,7 +14,9 @@ from tfmemlens.units import Size
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a capture came from: the path (`-` for standard input), the formats found, the framework that wrote it."""
+    """Where a capture came from: the path (`-` for standard input), the formats found, the framework that
+    wrote it.
+    """
 
     path: str
     formats: tuple[str, ...] = ()
@@ -23,7 +25,9 @@ class Source:
     version: tuple[str, str] | None = None
     """Oldest and newest version that writes this way; equal when stated."""
     by_bytes: bool = False
-    """Whether line numbers are byte positions instead: so in big files, where counting lines costs more than reading."""
+    """Whether line numbers are byte positions instead: so in big files, where counting lines costs more than
+    reading.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,9 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True)
 class SoftWarning:
-    """An allocation that failed without harm: the caller had a smaller plan (`The caller indicates that this is not a failure`)."""
+    """An allocation that failed without harm: the caller had a smaller plan (`The caller indicates that this
+    is not a failure`).
+    """
 
     size: Size
     allocator: str
@@ -70,9 +76,13 @@ class Surroundings:
     crash: Line | None = None
     """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
     elsewhere: tuple[tuple[str, Line], ...] = ()
-    """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was full`, line)."""
+    """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was
+    full`, line).
+    """
     large_host_requests: tuple[tuple[Size, Line], ...] = ()
-    """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system memory`)."""
+    """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system
+    memory`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +97,17 @@ class Hints:
     step: int | None = None
     """The same by the step's number."""
     types: bool = False
-    """Whether the shape of every node's output is wanted, not only of those that allocate: a fit needs them, a page does not."""
+    """Whether the shape of every node's output is wanted, not only of those that allocate: a fit needs them,
+    a page does not.
+    """
     graph: str | None = None
     """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
 
     @property
     def feed(self) -> tuple[int | None, ...]:
-        """The shape of what is fed, its first dimension alone where only the batch is known, empty where nothing is."""
+        """The shape of what is fed, its first dimension alone where only the batch is known, empty where
+        nothing is.
+        """
         return self.input_shape or ((self.batch,) if self.batch else ())
 
 
@@ -112,5 +126,7 @@ class Capture:
     """The model's own layers, where its description was read."""
 
     def reasons(self, otherwise: str = "") -> str:
-        """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where there is none."""
+        """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where
+        there is none.
+        """
         return "; ".join(list(dict.fromkeys(note.text for note in self.notes))[:2]) or otherwise

@@ -18,7 +18,9 @@ from tfmemlens.units import Size
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Where the device's memory is at one moment. None where the input does not say; the parts it does say add up."""
+    """Where the device's memory is at one moment. None where the input does not say; the parts it does say
+    add up.
+    """
 
     limit: Size | None = None
     pool: Size | None = None
@@ -40,7 +42,9 @@ class Balance:
     room: Size | None = None
     """All that the limit leaves, where only statistics are known and even that is too little."""
     missing: int | None = None
-    """By how much the request exceeds all that was free or could be taken; None when unknown, 0 when it would have fitted in sum."""
+    """By how much the request exceeds all that was free or could be taken; None when unknown, 0 when it would
+    have fitted in sum.
+    """
 
     @property
     def total(self) -> Size:
@@ -66,7 +70,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The tensors behind a row's figure, best first; more than one when the figure is ambiguous. `reason` says what decided."""
+    """The tensors behind a row's figure, best first; more than one when the figure is ambiguous. `reason`
+    says what decided.
+    """
 
     candidates: tuple[Candidate, ...]
     reason: str
@@ -84,7 +90,9 @@ class Request:
     failed: FailedRequest
     owner: Owner
     rounded_bytes: int | None
-    """What the allocator was asked for: stated by a dump, or shape x dtype rounded up to 256 for a BFC allocator."""
+    """What the allocator was asked for: stated by a dump, or shape x dtype rounded up to 256 for a BFC
+    allocator.
+    """
 
     @property
     def needed_bytes(self) -> int | None:
@@ -122,7 +130,9 @@ class Moment:
     ended: Mapping[str, float] = field(default_factory=dict)
     """When each node of a traced step ended last (microseconds)."""
     last_reader: Sequence[str | None] = ()
-    """For each row of a traced step the op that read it last before it was freed; None where nothing tells."""
+    """For each row of a traced step the op that read it last before it was freed; None where nothing
+    tells.
+    """
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""
 
@@ -179,7 +189,13 @@ class Api:
         low, high = (".".join(map(str, version)) for version in (self.oldest, self.newest))
         if self.newest >= (2, 99):
             return "TensorFlow" if self.oldest <= (0, 5) else f"TensorFlow {low} or newer"
-        return f"TensorFlow {low}" if low == high else f"TensorFlow {low} to {high}" if self.oldest > (0, 5) else f"TensorFlow {high} or older"
+        return (
+            f"TensorFlow {low}"
+            if low == high
+            else f"TensorFlow {low} to {high}"
+            if self.oldest > (0, 5)
+            else f"TensorFlow {high} or older"
+        )
 
 
 @dataclass(frozen=True, slots=True)

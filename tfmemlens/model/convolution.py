@@ -23,9 +23,11 @@ class ConvolutionKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """Sizes of one convolution, channels last: `input` is [batch, height, width, channels], or with a depth before the height in 3-D.
+    """Sizes of one convolution, channels last: `input` is [batch, height, width, channels], or with a depth
+    before the height in 3-D.
 
-    `kernel` holds the spatial sizes only. `filters` counts output channels; of a depthwise convolution it is the multiplier.
+    `kernel` holds the spatial sizes only. `filters` counts output channels; of a depthwise convolution it is
+    the multiplier.
     """
 
     kind: ConvolutionKind
@@ -61,7 +63,11 @@ class Convolution:
     @property
     def kernel_shape(self) -> tuple[int, ...]:
         """The shape of the weights, as TensorFlow lays them out for this kind."""
-        last = (self.filters, self.channels) if self.kind is ConvolutionKind.TRANSPOSED else (self.channels, self.filters)
+        last = (
+            (self.filters, self.channels)
+            if self.kind is ConvolutionKind.TRANSPOSED
+            else (self.channels, self.filters)
+        )
         return (*self.kernel, *last)
 
     @property
@@ -77,7 +83,9 @@ class Convolution:
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionSetting:
-    """Where a convolution runs: the TensorFlow version, threads of one op, the device, whether oneDNN computes it, the CPU's L3 cache."""
+    """Where a convolution runs: the TensorFlow version, threads of one op, the device, whether oneDNN
+    computes it, the CPU's L3 cache.
+    """
 
     version: tuple[int, int]
     threads: int

@@ -24,7 +24,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ComparedItem:
-    """A layer, kind or allocation on both sides: None where it is absent; names differ where only the numbering or a rewrite did."""
+    """A layer, kind or allocation on both sides: None where it is absent; names differ where only the
+    numbering or a rewrite did.
+    """
 
     before: str | None
     after: str | None
@@ -55,7 +57,9 @@ class ComparedItem:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two inputs side by side. Each of the three breakdowns adds up to the whole change; the largest changes come first."""
+    """Two inputs side by side. Each of the three breakdowns adds up to the whole change; the largest changes
+    come first.
+    """
 
     before: Side
     after: Side
@@ -71,7 +75,9 @@ class Difference:
 
     @property
     def change_share(self) -> float | None:
-        """The change as a share of what was before (0.05 = 5 % more); None when nothing was before and something is now."""
+        """The change as a share of what was before (0.05 = 5 % more); None when nothing was before and
+        something is now.
+        """
         if self.before.total_bytes:
             return self.change_bytes / self.before.total_bytes
         return None if self.change_bytes else 0.0

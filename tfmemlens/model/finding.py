@@ -9,7 +9,9 @@ from tfmemlens.model.line import Line
 
 
 class Severity(str, Enum):
-    """A cause explains the failure by itself; a factor made it worse; a note answers a question the input raises."""
+    """A cause explains the failure by itself; a factor made it worse; a note answers a question the input
+    raises.
+    """
 
     CAUSE = "cause"
     FACTOR = "factor"

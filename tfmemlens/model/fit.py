@@ -1,4 +1,6 @@
-"""How a step's memory grows with the batch: what was measured or predicted at one size, carried over to others."""
+"""How a step's memory grows with the batch: what was measured or predicted at one size, carried over to
+others.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Scale(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class BatchPrediction:
-    """The peak at one batch size; the truth is expected in [low, high]. `bytes` at a measured batch is the measured figure."""
+    """The peak at one batch size; the truth is expected in [low, high]. `bytes` at a measured batch is the
+    measured figure.
+    """
 
     batch: int
     bytes: int
@@ -48,7 +52,9 @@ class FitRemedy:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it buffers of fixed size may hold more."""
+    """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it
+    buffers of fixed size may hold more.
+    """
 
     batch: int
     batch_source: str
@@ -58,7 +64,9 @@ class Fit:
     reported_batch: int
     """The batch whose peak is taken apart: the largest that fits, else four times the measured one."""
     fixed_bytes: int
-    """What does not depend on the batch: weights, slots, constants, gradients of weights, buffers for one image."""
+    """What does not depend on the batch: weights, slots, constants, gradients of weights, buffers for one
+    image.
+    """
     per_sample_bytes: int
     limit_bytes: int | None = None
     largest_batch: int | None = None

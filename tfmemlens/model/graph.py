@@ -26,7 +26,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function's arguments by name, the references that are its results, and the nodes that it runs whether or not a result needs them."""
+    """A function's arguments by name, the references that are its results, and the nodes that it runs whether
+    or not a result needs them.
+    """
 
     arguments: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
@@ -52,7 +54,9 @@ class Graph:
 
     @cached_property
     def consumers(self) -> Mapping[str, tuple[tuple[str, int, int], ...]]:
-        """For each node the (consumer, its input index, our output port) that read it; control edges left out."""
+        """For each node the (consumer, its input index, our output port) that read it; control edges left
+        out.
+        """
         found: dict[str, list[tuple[str, int, int]]] = {}
         for node in self.nodes.values():
             for index, reference in enumerate(node.inputs):
@@ -74,7 +78,19 @@ class Graph:
 
 _SOURCES = frozenset(("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst"))
 _PASSING = frozenset(
-    ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "IdentityN", "Switch", "RefSwitch", "Merge", "OptionalGetValue", "OptionalFromValue")
+    (
+        "Identity",
+        "ReadVariableOp",
+        "Enter",
+        "RefEnter",
+        "Cast",
+        "IdentityN",
+        "Switch",
+        "RefSwitch",
+        "Merge",
+        "OptionalGetValue",
+        "OptionalFromValue",
+    )
 )
 
 
@@ -89,9 +105,15 @@ def source_of(name: str, graph: Graph | None) -> str:
 
 
 def variables_on(graph: Graph, devices: str) -> Iterator[Node]:
-    """The resource variables of these devices (`, ` between their names), slots among them: they are no op's output, but the graph has their shapes."""
+    """The resource variables of these devices (`, ` between their names), slots among them: they are no op's
+    output, but the graph has their shapes.
+    """
     places = devices.split(", ")
-    return (node for node in graph if node.op == "VarHandleOp" and (node.device in places or node.device.count(":") < 4))
+    return (
+        node
+        for node in graph
+        if node.op == "VarHandleOp" and (node.device in places or node.device.count(":") < 4)
+    )
 
 
 def split_reference(reference: str) -> tuple[str, int]:

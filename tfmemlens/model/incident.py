@@ -48,18 +48,24 @@ class FailedRequest:
     """The C++ source that asked, as OP_REQUIRES tells: `conv_grad_input_ops.h:694`."""
     inputs: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
-    """Attributes of the op, where the message carries the whole NodeDef (TF <= 1.12): `("data_format", '"NHWC"')`."""
+    """Attributes of the op, where the message carries the whole NodeDef (TF <= 1.12): `("data_format",
+    '"NHWC"')`.
+    """
     source: str | None = None
     """The user's line of code, `train.py:30`."""
     source_text: str | None = None
     forward_node: str | None = None
-    """The forward op whose gradient this is, where TensorFlow names it (`which was originally created as op`)."""
+    """The forward op whose gradient this is, where TensorFlow names it (`which was originally created as
+    op`).
+    """
     keras_layer: tuple[str, str] | None = None
     """Name and type of the Keras layer that was being called."""
     function: str | None = None
     """The tf.function that ran, `__inference_train_step_669`."""
     caller: str | None = None
-    """The outermost call that the failing op ran in, where the message names it: `reader/lstm_a/PartitionedCall`."""
+    """The outermost call that the failing op ran in, where the message names it:
+    `reader/lstm_a/PartitionedCall`.
+    """
     updating: bool = False
     """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
     executable: str | None = None
@@ -95,7 +101,9 @@ class AllocatorState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkMap:
-    """The chunks of an allocator in address order, as columns; equal length. `free_bytes_known` is False for a cut list."""
+    """The chunks of an allocator in address order, as columns; equal length. `free_bytes_known` is False for
+    a cut list.
+    """
 
     address: Sequence[int] = ()
     size_bytes: Sequence[int] = ()
@@ -132,7 +140,9 @@ class HolderBlock:
     header: Line | None = None
     tail: Line | None = None
     cut: bool = False
-    """Whether the end of the list is missing: neither a `Remaining` line nor 99 % of anything can be relied on."""
+    """Whether the end of the list is missing: neither a `Remaining` line nor 99 % of anything can be relied
+    on.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,9 @@ class CompilerMemory:
     reduced_line: Line | None = None
     padded: tuple[PaddedBuffer, ...] = ()
     excess: Size | None = None
-    """By how much the need exceeds the capacity, where the compiler says so: finer than the difference of two printed figures."""
+    """By how much the need exceeds the capacity, where the compiler says so: finer than the difference of two
+    printed figures.
+    """
     cut: bool = False
     """Whether the first, largest buffers of the list are missing from the input."""
     free: Size | None = None

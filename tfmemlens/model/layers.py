@@ -9,7 +9,9 @@ from tfmemlens.model.tensor import TensorType
 
 @dataclass(frozen=True, slots=True)
 class LayerPrediction:
-    """What a description of the model tells beyond a trace: sizes for the whole batch unless they say otherwise, in bytes."""
+    """What a description of the model tells beyond a trace: sizes for the whole batch unless they say
+    otherwise, in bytes.
+    """
 
     class_name: str
     calls: int

@@ -1,4 +1,6 @@
-"""What Grappler's layout pass put into a graph: each copy, the op that forces it, and what the copies cost together."""
+"""What Grappler's layout pass put into a graph: each copy, the op that forces it, and what the copies cost
+together.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tfmemlens.model.tensor import TensorType
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
-    """A cause in words: `because` completes «12 copies, because …», `remedy` is the slug of the edit that ends it."""
+    """A cause in words: `because` completes «12 copies, because …», `remedy` is the slug of the edit that
+    ends it.
+    """
 
     because: str
     remedy: str
@@ -20,22 +24,45 @@ class CauseText:
 
 CAUSES: Mapping[str, CauseText] = {
     "batch-norm-inference-mode": CauseText(
-        "batch normalisation runs in inference mode, and its gradient is converted in training mode only", "batch-norm-training"
+        "batch normalisation runs in inference mode, and its gradient is converted in training mode only",
+        "batch-norm-training",
     ),
-    "batch-norm-unfused": CauseText("batch normalisation is written out as single ops, whose gradients reshape and sum", "batch-norm-fused"),
-    "not-supported": CauseText("{ops} exists only for {source}, or the pass does not follow it", "replace-op"),
-    "gradient-not-supported": CauseText("{ops} is not converted, although the op that it differentiates is", "replace-op"),
+    "batch-norm-unfused": CauseText(
+        "batch normalisation is written out as single ops, whose gradients reshape and sum",
+        "batch-norm-fused",
+    ),
+    "not-supported": CauseText(
+        "{ops} exists only for {source}, or the pass does not follow it", "replace-op"
+    ),
+    "gradient-not-supported": CauseText(
+        "{ops} is not converted, although the op that it differentiates is", "replace-op"
+    ),
     "random-source": CauseText("a random mask is drawn by an op that has no layout", "data-format-nchw"),
-    "unknown-rank": CauseText("the rank of a tensor is not known before the run (a placeholder may be fed any shape)", "static-rank"),
-    "unsupported-shapes": CauseText("an op joins tensors of ranks that the pass does not handle", "static-rank"),
-    "reduction-axes": CauseText("a reduction's axes are not known before the run, or are not those that the pass handles", "static-rank"),
+    "unknown-rank": CauseText(
+        "the rank of a tensor is not known before the run (a placeholder may be fed any shape)", "static-rank"
+    ),
+    "unsupported-shapes": CauseText(
+        "an op joins tensors of ranks that the pass does not handle", "static-rank"
+    ),
+    "reduction-axes": CauseText(
+        "a reduction's axes are not known before the run, or are not those that the pass handles",
+        "static-rank",
+    ),
     "slice-drops-axes": CauseText("a slice adds or drops axes", "keep-axes"),
-    "reshape-boundary": CauseText("an op rearranges the axes (reshape, flatten, transpose, matrix product)", "data-format-nchw"),
-    "loss-boundary": CauseText("the image ends there: loss, global pooling or its gradient", "data-format-nchw"),
+    "reshape-boundary": CauseText(
+        "an op rearranges the axes (reshape, flatten, transpose, matrix product)", "data-format-nchw"
+    ),
+    "loss-boundary": CauseText(
+        "the image ends there: loss, global pooling or its gradient", "data-format-nchw"
+    ),
     "graph-input": CauseText("the data is fed in {source}", "data-format-nchw"),
     "constant": CauseText("a constant or a variable is stored in {source}", "data-format-nchw"),
-    "host-op": CauseText("an op runs on the CPU or on no device, outside what the pass rewrites", "place-on-gpu"),
-    "fetched": CauseText("a tensor is fetched, or nobody reads it, so the pass must leave it as it is", "apply-gradients"),
+    "host-op": CauseText(
+        "an op runs on the CPU or on no device, outside what the pass rewrites", "place-on-gpu"
+    ),
+    "fetched": CauseText(
+        "a tensor is fetched, or nobody reads it, so the pass must leave it as it is", "apply-gradients"
+    ),
     "not-in-this-graph": CauseText("the op behind it is not in this graph", "pass-off"),
 }
 """Every cause that can be named, the gravest first."""
@@ -116,7 +143,8 @@ class LayoutCause(_Copies):
 
 @dataclass(frozen=True, slots=True)
 class PeakWithout:
-    """A peak as it is and as it would be without copies: of all causes, and of each (bytes); how sure that is, and how it was found.
+    """A peak as it is and as it would be without copies: of all causes, and of each (bytes); how sure that
+    is, and how it was found.
 
     A copy that goes does not always lower the peak: what it was made from must then live as long as it did.
     """
@@ -155,18 +183,31 @@ class LayoutStudy(_Copies):
         groups: dict[str, list[LayoutCopy]] = {}
         for copy in self.copies:
             groups.setdefault(copy.cause, []).append(copy)
-        found = [LayoutCause(slug, self._because(slug, copies), tuple(copies)) for slug, copies in groups.items()]
+        found = [
+            LayoutCause(slug, self._because(slug, copies), tuple(copies)) for slug, copies in groups.items()
+        ]
         return tuple(sorted(found, key=lambda cause: (-cause.bytes, -len(cause.copies), cause.slug)))
 
     def _because(self, slug: str, copies: Sequence[LayoutCopy]) -> str:
         """The cause in words, with the op types where they tell more."""
-        named = list(dict.fromkeys((copy.forced_op or "").removesuffix("" if slug.startswith("gradient") else "Grad") for copy in copies if copy.forced_op))
+        named = list(
+            dict.fromkeys(
+                (copy.forced_op or "").removesuffix("" if slug.startswith("gradient") else "Grad")
+                for copy in copies
+                if copy.forced_op
+            )
+        )
         ops = ", ".join(named[:3]) + (" and others" if len(named) > 3 else "") if named else "an op"
         return CAUSES[slug].because.format(source=self.source_format, ops=ops)
 
     def left(self, causes: Collection[str]) -> LayoutStudy:
         """Only the copies that one of these causes needs."""
-        return replace(self, copies=tuple(copy for copy in self.copies if copy.causes & set(causes)), helpers=(), peak=None)
+        return replace(
+            self,
+            copies=tuple(copy for copy in self.copies if copy.causes & set(causes)),
+            helpers=(),
+            peak=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Every allocation of one moment's time axis with its owner, so that any instant can be looked up without asking again."""
+"""Every allocation of one moment's time axis with its owner, so that any instant can be looked up without
+asking again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from tfmemlens.model.tensor import TensorType
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Rows as columns of equal length. Row r is alive after event e when `birth[r] <= e < death[r]`; what stood before the step has birth -1.
+    """Rows as columns of equal length. Row r is alive after event e when `birth[r] <= e < death[r]`; what
+    stood before the step has birth -1.
 
     Without a time axis every birth is -1 and every death 0. The events are those of `Timeline.events`.
     """
@@ -30,4 +33,8 @@ class Ledger:
 
     def alive(self, index: int) -> list[int]:
         """The rows that are alive after the event with this index."""
-        return [row for row, (born, died) in enumerate(zip(self.birth, self.death, strict=True)) if born <= index < died]
+        return [
+            row
+            for row, (born, died) in enumerate(zip(self.birth, self.death, strict=True))
+            if born <= index < died
+        ]

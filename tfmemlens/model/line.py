@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """One line as the user has it: its number in the file (from 1), its text, and the file when there are several."""
+    """One line as the user has it: its number in the file (from 1), its text, and the file when there are
+    several.
+    """
 
     number: int
     text: str

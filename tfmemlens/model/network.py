@@ -1,6 +1,8 @@
-"""A model as its configuration describes it: layers, who reads whose tensors, weights. No TensorFlow, no weights' values.
+"""A model as its configuration describes it: layers, who reads whose tensors, weights. No TensorFlow, no
+weights' values.
 
-Readers fill in what a file says; `estimation` completes it with shapes and weights, so the fields that need them start empty.
+Readers fill in what a file says; `estimation` completes it with shapes and weights, so the fields that need
+them start empty.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class NetworkCall:
     inbound: tuple[TensorRef, ...] = ()
     """All tensors it reads, in the order of the arguments."""
     arguments: Mapping[str, object] = field(default_factory=dict)
-    """Further call arguments by name (positional ones as `0`, `1`, …); a TensorRef in them stands for a tensor."""
+    """Further call arguments by name (positional ones as `0`, `1`, …); a TensorRef in them stands for a
+    tensor.
+    """
     declared: tuple[TensorType, ...] = ()
     """Types of the inbound tensors where the file states them (Keras 3)."""
     inputs: tuple[TensorType, ...] = ()
@@ -69,10 +73,14 @@ class LayerSpec:
     formula: str = ""
     """Where the number of parameters comes from: `(5*5*1+1)*32`."""
     module: str | None = None
-    """The module of its class where the file states it: it tells `keras.layers` from `keras.ops` and from the user's own."""
+    """The module of its class where the file states it: it tells `keras.layers` from `keras.ops` and from the
+    user's own.
+    """
     trainable: bool = True
     inner: tuple[LayerSpec, ...] = ()
-    """What a wrapper wraps: the cell of an RNN, the two directions of Bidirectional, the layer of TimeDistributed. Their weights stand in `weights`."""
+    """What a wrapper wraps: the cell of an RNN, the two directions of Bidirectional, the layer of
+    TimeDistributed. Their weights stand in `weights`.
+    """
     network: Network | None = None
     """The nested model, when the layer is one. Its weights are not repeated in `weights`."""
     problem: str | None = None
@@ -128,7 +136,9 @@ class Network:
     optimizer: str | None = None
     """The optimizer it was compiled with, where the file states it, as its class's name."""
     loss: str | None = None
-    """The loss it was compiled with, where the file states it, in lower case without underscores: `sparsecategoricalcrossentropy`."""
+    """The loss it was compiled with, where the file states it, in lower case without underscores:
+    `sparsecategoricalcrossentropy`.
+    """
     path: str = ""
     """Where it was read."""
 
@@ -158,7 +168,9 @@ class Network:
         return sum(layer.frozen_parameters for layer in self.layers)
 
     def walk(self, prefix: str = "") -> Iterator[tuple[str, LayerSpec]]:
-        """Every layer with its path (`outer/inner`), nested models opened; the nesting layer itself is left out."""
+        """Every layer with its path (`outer/inner`), nested models opened; the nesting layer itself is left
+        out.
+        """
         for layer in self.layers:
             path = f"{prefix}{layer.name}"
             if layer.network is not None:

@@ -26,7 +26,8 @@ class Report:
     def to_frame(self) -> pandas.DataFrame:
         """The allocations of the moment that matters most, with layer, kind and phase, largest first.
 
-        Columns as in `AllocationTable.to_frame()` plus `layer`, `kind`, `phase` and `total_bytes`; sizes in bytes, times in microseconds.
+        Columns as in `AllocationTable.to_frame()` plus `layer`, `kind`, `phase` and `total_bytes`; sizes in
+        bytes, times in microseconds.
         """
         import pandas
 
@@ -35,6 +36,9 @@ class Report:
         attribution = self.case.moments[0].attribution
         frame = attribution.table.to_frame()
         for name in ("layer", "kind", "phase"):
-            frame[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in attribution.owners]
+            frame[name] = [
+                str(value) if (value := getattr(owner, name)) is not None else None
+                for owner in attribution.owners
+            ]
         frame["total_bytes"] = frame["size_bytes"] * frame["count"]
         return frame.sort_values("total_bytes", ascending=False, ignore_index=True)

@@ -11,7 +11,8 @@ from tfmemlens.model.finding import Certainty
 
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
 _OF_WEIGHTS = re.compile(
-    r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss", re.IGNORECASE
+    r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss",
+    re.IGNORECASE,
 )
 
 
@@ -40,8 +41,8 @@ class Lever:
 class Scaling:
     """For each row of a ledger how it answers to changes.
 
-    `grows` says whether it is proportional to the batch; `exponent` to which power of `axis` (`side`: height and width, `length`: a
-    sequence's length) it grows, 0 if not at all.
+    `grows` says whether it is proportional to the batch; `exponent` to which power of `axis` (`side`: height
+    and width, `length`: a sequence's length) it grows, 0 if not at all.
     """
 
     batch: int | None

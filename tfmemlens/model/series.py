@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StackedSeries:
-    """Bytes by group at evenly spaced moments; `bytes_by_group[name][column]` is the most it held in that column's instant of the highest total."""
+    """Bytes by group at evenly spaced moments; `bytes_by_group[name][column]` is the most it held in that
+    column's instant of the highest total.
+    """
 
     micros: Sequence[float]
     """Microseconds after the first allocation."""

@@ -16,7 +16,9 @@ MODES = ("training", "inference")
 
 @dataclass(frozen=True, slots=True)
 class StepSettings:
-    """The step that is asked for. `inputs`: sizes without the batch, by the input's name (`""`: every input)."""
+    """The step that is asked for. `inputs`: sizes without the batch, by the input's name (`""`: every
+    input).
+    """
 
     batch: int = 32
     optimizer: str | None = None
@@ -39,12 +41,20 @@ class StepSettings:
         if self.sequence is not None and self.sequence < 1:
             raise UsageError(f"a sequence of {self.sequence} is none", "give a sequence of 1 or more")
         if self.dtype is not None and self.dtype not in DTYPES:
-            raise UsageError(f"the dtype {self.dtype} is no policy that Keras has", f"one of {', '.join(DTYPES)}")
+            raise UsageError(
+                f"the dtype {self.dtype} is no policy that Keras has", f"one of {', '.join(DTYPES)}"
+            )
         if self.device not in DEVICES:
             raise UsageError(f"the device {self.device} is not known", f"one of {', '.join(DEVICES)}")
 
     @classmethod
     def of(cls, hints: Hints) -> StepSettings:
-        """The settings that the hints of other commands stand for: the first size of an input's shape is the batch."""
+        """The settings that the hints of other commands stand for: the first size of an input's shape is the
+        batch.
+        """
         batch, *sizes = hints.input_shape or (None,)
-        return cls(batch=hints.batch or batch or 32, limit_bytes=hints.limit_bytes, inputs={"": tuple(sizes)} if sizes else {})
+        return cls(
+            batch=hints.batch or batch or 32,
+            limit_bytes=hints.limit_bytes,
+            inputs={"": tuple(sizes)} if sizes else {},
+        )

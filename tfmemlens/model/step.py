@@ -15,6 +15,8 @@ class TracedStep:
     """The tag it was written with, or the file's or the run folder's name."""
     step: int | None = None
     time: float | None = None
-    """When it was written: seconds since 1970, from the file's content or the folder's name, else the file's own date."""
+    """When it was written: seconds since 1970, from the file's content or the folder's name, else the file's
+    own date.
+    """
     inside: bool = False
     """Whether its file holds several, so that the tag and the step choose among them."""

@@ -14,7 +14,9 @@ _BY_SIZE = {
     16: "complex128",
 }
 ITEM_BYTES: dict[str, int] = {name: size for size, names in _BY_SIZE.items() for name in names.split()}
-"""Bytes of one element, by NumPy's name; `string`, `resource` and `variant` are absent: their size is not shape x dtype."""
+"""Bytes of one element, by NumPy's name; `string`, `resource` and `variant` are absent: their size is not
+shape x dtype.
+"""
 
 _DIALECTS = {
     "float": "float32",
@@ -35,8 +37,10 @@ _DIALECTS = {
 
 DATA_TYPES: dict[int, str] = dict(
     enumerate(
-        "float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 quint16 "
-        "uint16 complex128 float16 resource variant uint32 uint64 float8_e5m2 float8_e4m3fn".split(),
+        """
+            float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16
+            qint16 quint16 uint16 complex128 float16 resource variant uint32 uint64 float8_e5m2 float8_e4m3fn
+        """.split(),
         start=1,
     )
 )
@@ -44,7 +48,9 @@ DATA_TYPES: dict[int, str] = dict(
 
 
 def numpy_dtype(name: str) -> str:
-    """NumPy's name of a dtype written the way of TensorFlow (`float`, `DT_HALF`), XLA (`bf16`, `s32`) or NumPy."""
+    """NumPy's name of a dtype written the way of TensorFlow (`float`, `DT_HALF`), XLA (`bf16`, `s32`) or
+    NumPy.
+    """
     plain = name.strip().lower().removeprefix("dt_").removeprefix("tf.").removesuffix("_ref")
     return _DIALECTS.get(plain, plain)
 
@@ -55,7 +61,9 @@ def numpy_dtype_of_enum(value: int) -> str | None:
 
 
 def enum_of(name: str) -> int:
-    """The DataType enum value of TensorFlow's name: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101, 0 for names we do not know."""
+    """The DataType enum value of TensorFlow's name: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101, 0 for names we do
+    not know.
+    """
     plain = numpy_dtype(name)
     number = next((number for number, known in DATA_TYPES.items() if known == plain), 0)
     return number + 100 if number and name.endswith("_REF") else number
@@ -87,7 +95,9 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class Constant(TensorType):
-    """The type of a constant, with its values where they are few whole numbers: an axis, a permutation, paddings."""
+    """The type of a constant, with its values where they are few whole numbers: an axis, a permutation,
+    paddings.
+    """
 
     values: tuple[int, ...] | None = None
 
@@ -98,7 +108,9 @@ def format_shape(shape: Sequence[int | None] | None) -> str:
 
 
 def parse_shape(text: str) -> tuple[int | None, ...]:
-    """A shape as people type it: `2x720x1280x9`, `2,720,1280,9` or `[2, 720, 1280, 9]`; `?` or `None` is unknown. Raises ValueError."""
+    """A shape as people type it: `2x720x1280x9`, `2,720,1280,9` or `[2, 720, 1280, 9]`; `?` or `None` is
+    unknown. Raises ValueError.
+    """
     bare = text.strip().strip("[]()").lower().replace("x", ",").replace("*", ",")
     parts = [part.strip() for part in bare.split(",") if part.strip()]
     if wrong := [part for part in parts if part not in ("?", "none") and not part.lstrip("-").isdecimal()]:

@@ -51,7 +51,9 @@ class CurveSource(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """The nodes that ran, as columns: when each began and ended (microseconds). They tell the phases of the step."""
+    """The nodes that ran, as columns: when each began and ended (microseconds). They tell the phases of the
+    step.
+    """
 
     node: Sequence[str] = ()
     start_micros: Sequence[float] = ()
@@ -71,7 +73,9 @@ class Timeline:
     standing: AllocationTable = field(default_factory=AllocationTable)
     """What was there before, as far as the step touched it: variables, slots, constants."""
     baseline_bytes: int = 0
-    """What stood before the step and outlives it; what the step freed of it is in the table, with the purpose BEFORE."""
+    """What stood before the step and outlives it; what the step freed of it is in the table, with the purpose
+    BEFORE.
+    """
     baseline_confidence: float | None = None
     """Share of the samples that agree on the baseline (1.0 = all), None where there are no samples."""
     baseline_source: BaselineSource = BaselineSource.UNKNOWN
@@ -82,13 +86,17 @@ class Timeline:
     ordinal: bool = False
     """Whether times are places in an order (line numbers of a log) instead of microseconds."""
     owners: Mapping[str, Owner] = field(default_factory=dict)
-    """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a prediction."""
+    """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a
+    prediction.
+    """
     error_share: float | None = None
     """Half the width of a prediction's error bar, as a share of the peak."""
 
     @property
     def precision(self) -> str:
-        """What the curve is worth: `exact`, a `lower bound`, or an `estimate` that may be a little too high as well."""
+        """What the curve is worth: `exact`, a `lower bound`, or an `estimate` that may be a little too high
+        as well.
+        """
         if self.predicted or self.curve_source is CurveSource.COUNTERS:
             return "estimate"
         if self.curve_source is CurveSource.LIVENESS:
@@ -97,7 +105,9 @@ class Timeline:
 
     @cached_property
     def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:
-        """All changes in order of time: time, change in bytes, row. At one instant allocations come before frees, so that no peak is missed."""
+        """All changes in order of time: time, change in bytes, row. At one instant allocations come before
+        frees, so that no peak is missed.
+        """
         table = self.table
         sizes = table.size_bytes
         rows = [row for row, start in enumerate(table.start_micros) if start is not None]
@@ -110,7 +120,9 @@ class Timeline:
 
     def standing_on(self, baseline_bytes: int, confidence: float | None, source: BaselineSource) -> Timeline:
         """The same allocations on another baseline; their order is not worked out again."""
-        found = replace(self, baseline_bytes=baseline_bytes, baseline_confidence=confidence, baseline_source=source)
+        found = replace(
+            self, baseline_bytes=baseline_bytes, baseline_confidence=confidence, baseline_source=source
+        )
         if "events" in self.__dict__:
             found.__dict__["events"] = self.events
         if "curve" in self.__dict__:
@@ -119,7 +131,9 @@ class Timeline:
         return found
 
     def owned(self, owners: Mapping[str, Owner]) -> Timeline:
-        """The same with the owners of nodes that something other than their names tells; what was worked out stays."""
+        """The same with the owners of nodes that something other than their names tells; what was worked out
+        stays.
+        """
         found = replace(self, owners={**owners, **self.owners})
         for name in ("events", "curve", "peak_index", "before_bytes", "freed_preexisting"):
             if name in self.__dict__:
@@ -138,10 +152,16 @@ class Timeline:
 
     @cached_property
     def freed_preexisting(self) -> list[int]:
-        """The rows that stood before the step and that it freed. They begin with the first of its own, so that few rows are looked at."""
+        """The rows that stood before the step and that it freed. They begin with the first of its own, so
+        that few rows are looked at.
+        """
         table = self.table
         first = min((start for start in table.start_micros if start is not None), default=None)
-        return [row for row, start in enumerate(table.start_micros) if start is not None and start == first and table.purpose[row] == BEFORE]
+        return [
+            row
+            for row, start in enumerate(table.start_micros)
+            if start is not None and start == first and table.purpose[row] == BEFORE
+        ]
 
     @property
     def peak_bytes(self) -> int:

@@ -26,9 +26,13 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
         except UnreadableInput as problem:
             if len(sources) == 1:
                 raise
-            captures.append(Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),)))
+            captures.append(
+                Capture(Source(source.path), notes=(ReadNote(f"{source.name}: {problem.sentence}"),))
+            )
     if not captures:
-        raise UnreadableInput("there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`")
+        raise UnreadableInput(
+            "there is nothing to read", "name a file, or pipe a log: `tfmemlens explain - < train.log`"
+        )
     found = replace(merge(traced_steps.told_apart(xla_dump.complete(captures))), hints=hints)
     if not hints.graph:
         return found
@@ -75,7 +79,9 @@ def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
 
 def _nothing_in(source: inputs.Input) -> UnreadableInput:
     if source.path != "-" and source.text is None and Path(source.path).stat().st_size:
-        return UnreadableInput(f"{source.path} is damaged: nothing of it can be unzipped", "copy the file again, in binary mode")
+        return UnreadableInput(
+            f"{source.path} is damaged: nothing of it can be unzipped", "copy the file again, in binary mode"
+        )
     name = "standard input" if source.path == "-" else source.path
     return UnreadableInput(f"{name} is empty", "was the log flushed before the process died?")
 
@@ -86,7 +92,9 @@ def _is_page(head: bytes) -> bool:
 
 
 def _control_share(head: bytes) -> float:
-    """How much of a text's first bytes no text has; a log with holes (a full disk leaves zeros) still is one."""
+    """How much of a text's first bytes no text has; a log with holes (a full disk leaves zeros) still is
+    one.
+    """
     if texts.encoding_of(head).startswith("utf-16"):
         return 0.0
     sample = head[:4096]
@@ -106,18 +114,28 @@ def _read_text(opened: inputs.Opened, head: bytes, name: str, hints: Hints) -> C
         if module.sniff_text(head):
             found: Capture = module.read_text(opened, name, hints)
             return found
-    if head.lstrip()[:1] == b"{" and opened.size < _LARGEST_NOTEBOOK and (text := texts.notebook_text(head, opened.all())) is not None:
+    if (
+        head.lstrip()[:1] == b"{"
+        and opened.size < _LARGEST_NOTEBOOK
+        and (text := texts.notebook_text(head, opened.all())) is not None
+    ):
         return oom_log.read(enumerate(text.split("\n"), 1), opened.path, name)
     if log_memory.sniff_text(opened.samples()):
         return log_memory.read_text(opened, name, hints)
     lines, whole = texts.text_lines(opened)
     told = oom_log.read(lines, opened.path, name)
     if _is_page(head) and not told.incidents:
-        page = ReadNote(f"{opened.path} is a web page, not the file behind its link: download it with the site's button for raw files")
+        page = ReadNote(
+            f"{opened.path} is a web page, not the file behind its link: download it with the site's button"
+            " for raw files"
+        )
         told = replace(told, notes=(page, *told.notes))
     if whole:
         return told
-    note = ReadNote(f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by their byte position")
+    note = ReadNote(
+        f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by"
+        " their byte position"
+    )
     return replace(told, source=replace(told.source, by_bytes=True), notes=(*told.notes, note))
 
 

@@ -17,7 +17,9 @@ import os
 import re
 import sys
 
-PACKAGED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]tensorflow(?:_core)?[/\\]python[/\\]|<|export_graph\.py|importlib|runpy")
+PACKAGED = re.compile(
+    r"(?:site|dist)-packages[/\\]|[/\\]tensorflow(?:_core)?[/\\]python[/\\]|<|export_graph\.py|importlib|runpy"
+)
 BIG = 1024
 
 
@@ -32,7 +34,9 @@ def export(path, fetches=(), graph=None):
         graph, fetches = fetches.graph, fetches.outputs
     fetches = flat(fetches)
     if graph is None:
-        graph = next((each.graph for each in fetches if hasattr(each, "graph")), None) or v1.get_default_graph()
+        graph = (
+            next((each.graph for each in fetches if hasattr(each, "graph")), None) or v1.get_default_graph()
+        )
     from tensorflow.core.protobuf import meta_graph_pb2
 
     meta = meta_graph_pb2.MetaGraphDef()
@@ -59,7 +63,11 @@ def export(path, fetches=(), graph=None):
 def variables_of(graph):
     """The variables that a function captures, by the placeholder that stands for each in its graph."""
     known = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
-    return {inside.op.name: known[id(outside)] for outside, inside in getattr(graph, "captures", ()) if id(outside) in known}
+    return {
+        inside.op.name: known[id(outside)]
+        for outside, inside in getattr(graph, "captures", ())
+        if id(outside) in known
+    }
 
 
 def flat(fetches):
@@ -91,7 +99,10 @@ def source_line(graph, name):
     if not places:
         return None
     path, line = places[-1]
-    return "%s:%s" % (os.path.relpath(path) if not os.path.relpath(path).startswith("..") else os.path.basename(path), line)
+    return "%s:%s" % (
+        os.path.relpath(path) if not os.path.relpath(path).startswith("..") else os.path.basename(path),
+        line,
+    )
 
 
 class Written(BaseException):
@@ -144,7 +155,9 @@ def main(arguments):
     except Written:
         print("wrote %s; now: tfmemlens layout %s" % (path, path))
         return
-    sys.exit("the script ended without a training step in a session; call export_graph.export(path, fetches) in it instead")
+    sys.exit(
+        "the script ended without a training step in a session; call export_graph.export(path, fetches) in it instead"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The real layout pass on the user's graph, before any GPU is touched: run in a process of its own, with a Python that has TensorFlow."""
+"""The real layout pass on the user's graph, before any GPU is touched: run in a process of its own, with a
+Python that has TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,19 @@ GPUS = {
 }  # fmt: skip
 """Compute capabilities by the names that people use."""
 TRIES = {
-    "batch-norm-training": "every fused batch normalisation in training mode, its gradient reading the batch's own statistics",
-    "transposed-convolution": "a transposed convolution in place of each resize to a whole multiple, with its gradient",
+    "batch-norm-training": (
+        "every fused batch normalisation in training mode, its gradient reading the batch's own statistics"
+    ),
+    "transposed-convolution": (
+        "a transposed convolution in place of each resize to a whole multiple, with its gradient"
+    ),
     "relu": "ReLU in place of leaky ReLU",
     "mixed-precision": "Grappler's automatic mixed precision switched on, on a GPU with tensor cores",
     "pass-off": "the layout pass switched off; kernels then transpose inside",
-    "data-format-nchw": "predicted, not run: a model built in the pass's own format keeps only copies for ops that do not exist in it",
+    "data-format-nchw": (
+        "predicted, not run: a model built in the pass's own format keeps only copies for ops that do not"
+        " exist in it"
+    ),
 }
 """What `--try` can do to a graph."""
 NATIVE = ("not-supported", "gradient-not-supported", "host-op", "unknown-rank")
@@ -60,20 +69,37 @@ def capability(text: str) -> str:
         return f"{found[1]}.{found[2]}"
     if plain in GPUS:
         return GPUS[plain]
-    raise UsageError(f"{text} is no GPU that tfmemlens knows", f"give a compute capability such as sm_61 or 6.1, or one of {', '.join(GPUS)}")
+    raise UsageError(
+        f"{text} is no GPU that tfmemlens knows",
+        f"give a compute capability such as sm_61 or 6.1, or one of {', '.join(GPUS)}",
+    )
 
 
 def study(source: str, wish: LayoutPassOptions, hints: Hints = Hints()) -> Report:
-    """The pass's copies in the graph it makes of this one, and what each edit that was tried leaves. Raises a TfmemlensError."""
+    """The pass's copies in the graph it makes of this one, and what each edit that was tried leaves. Raises a
+    TfmemlensError.
+    """
     before = pipeline.graph_capture(source, hints)
-    runs = [{"remedy": "as-it-is"}, *(run for slug in wish.tries if (run := _trial(slug, before, hints)) is not None)]
+    runs = [
+        {"remedy": "as-it-is"},
+        *(run for slug in wish.tries if (run := _trial(slug, before, hints)) is not None),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         answer, notes = _run(_request(before, wish, runs, folder, hints), wish.python, folder)
         done = [(run, told) for run, told in zip(runs, answer["runs"], strict=True) if "problem" not in told]
         after = [_after(run["out"], before, answer["tensorflow"], hints) for run, _ in done]
-    notes = [_what_ran(wish, answer), *notes, *(ReadNote(f"{told['remedy']} was not tried: {told['problem']}") for told in answer["runs"] if "problem" in told)]
+    notes = [
+        _what_ran(wish, answer),
+        *notes,
+        *(
+            ReadNote(f"{told['remedy']} was not tried: {told['problem']}")
+            for told in answer["runs"]
+            if "problem" in told
+        ),
+    ]
     trials: list[tuple[str, str, Capture | None]] = [
-        (str(run["remedy"]), _text(run, told, after[0]), capture) for (run, told), capture in zip(done[1:], after[1:], strict=True)
+        (str(run["remedy"]), _text(run, told, after[0]), capture)
+        for (run, told), capture in zip(done[1:], after[1:], strict=True)
     ]
     if "data-format-nchw" in wish.tries:
         trials.append(("data-format-nchw", TRIES["data-format-nchw"], None))
@@ -90,7 +116,11 @@ def _trial(slug: str, before: Capture, hints: Hints) -> dict[str, Any] | None:
     if slug == "pass-off":
         run["rewriter"] = {"layout_optimizer": "OFF"}
     if slug == "mixed-precision":
-        run |= {"rewriter": {"auto_mixed_precision": "ON"}, "compute_capability": "7.0", "environment": {"cuda": "11020", "cudnn": "8100"}}
+        run |= {
+            "rewriter": {"auto_mixed_precision": "ON"},
+            "compute_capability": "7.0",
+            "environment": {"cuda": "11020", "cudnn": "8100"},
+        }
         run["variables"] = {"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_SIMULATE_GPU": "1"}
     if slug == "transposed-convolution":
         assert before.graph
@@ -102,7 +132,10 @@ def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
     """Resizes to a whole multiple, and their gradients, with what a convolution in their place needs."""
     found = {}
     for node in graph:
-        if not re.fullmatch(r"Resize(?:Bilinear|NearestNeighbor|Bicubic)(?:Grad)?", node.op) or node.name not in types:
+        if (
+            not re.fullmatch(r"Resize(?:Bilinear|NearestNeighbor|Bicubic)(?:Grad)?", node.op)
+            or node.name not in types
+        ):
             continue
         small, big = type_of(types, node.inputs[0]).shape, types[node.name][0].shape
         small, big = (big, small) if node.op.endswith("Grad") else (small, big)
@@ -110,16 +143,25 @@ def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
             continue
         ratio = [(big[at] or 0) / (small[at] or 1) for at in (1, 2)]
         if all(each == int(each) >= 1 for each in ratio):
-            found[node.name] = {"channels": big[3], "strides": [int(each) for each in ratio], "sizes": [big[0] or 1, *big[1:]]}
+            found[node.name] = {
+                "channels": big[3],
+                "strides": [int(each) for each in ratio],
+                "sizes": [big[0] or 1, *big[1:]],
+            }
     return found
 
 
-def _request(before: Capture, wish: LayoutPassOptions, runs: list[dict[str, Any]], folder: str, hints: Hints) -> dict[str, Any]:
+def _request(
+    before: Capture, wish: LayoutPassOptions, runs: list[dict[str, Any]], folder: str, hints: Hints
+) -> dict[str, Any]:
     """The child's task; the graph is unzipped beside it."""
-    kind = {"graph-def": "GraphDef", "meta-graph": "MetaGraphDef", "saved-model": "SavedModel"}.get(next(iter(before.source.formats), ""))
+    kind = {"graph-def": "GraphDef", "meta-graph": "MetaGraphDef", "saved-model": "SavedModel"}.get(
+        next(iter(before.source.formats), "")
+    )
     if kind is None:
         raise UnreadableInput(
-            f"{before.source.path} holds no graph that the pass can be run on", "export the graph: tfmemlens layout --print-exporter > export_graph.py"
+            f"{before.source.path} holds no graph that the pass can be run on",
+            "export the graph: tfmemlens layout --print-exporter > export_graph.py",
         )
     opened = inputs.open_input(inputs.Input(before.source.path))
     with opened.file:
@@ -138,32 +180,59 @@ def _run(request: dict[str, Any], python: str, folder: str) -> tuple[dict[str, A
     """Run the child; its answer, and what the pass complained about. Raises MissingExtra, UsageError."""
     task = Path(folder, "request.json")
     task.write_text(json.dumps(request), encoding="utf-8")
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        "CUDA_VISIBLE_DEVICES": "",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONWARNINGS": "ignore",
+    }
     environment.pop("PYTHONPATH", None)
     try:
         done = subprocess.run(
-            [python, str(Path(layout_pass.__file__)), str(task)], capture_output=True, cwd=folder, env=environment, text=True, errors="replace", check=False
+            [python, str(Path(layout_pass.__file__)), str(task)],
+            capture_output=True,
+            cwd=folder,
+            env=environment,
+            text=True,
+            errors="replace",
+            check=False,
         )
     except OSError as error:
-        raise UsageError(f"{python} cannot be started: {error.strerror or error}", "give the interpreter of the environment that has TensorFlow") from None
+        raise UsageError(
+            f"{python} cannot be started: {error.strerror or error}",
+            "give the interpreter of the environment that has TensorFlow",
+        ) from None
     if "No module named 'tensorflow'" in done.stderr or "No module named 'tensorflow." in done.stderr:
         raise MissingExtra(
             f"{python} has no TensorFlow to run the layout pass with",
-            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.5 or newer), or: pip install 'tfmemlens[tensorflow]'",
+            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.5 or"
+            " newer), or: pip install 'tfmemlens[tensorflow]'",
         )
-    answer = next((line for line in reversed(done.stdout.splitlines()) if line.startswith('{"tensorflow"')), None)
+    answer = next(
+        (line for line in reversed(done.stdout.splitlines()) if line.startswith('{"tensorflow"')), None
+    )
     if done.returncode or answer is None:
         raise UsageError(
-            f"the layout pass failed: {_last_words(done.stderr, done.returncode)}", "is the graph whole, and made by a TensorFlow not newer than this one?"
+            f"the layout pass failed: {_last_words(done.stderr, done.returncode)}",
+            "is the graph whole, and made by a TensorFlow not newer than this one?",
         )
     found: dict[str, Any] = json.loads(answer)
-    complaints = dict.fromkeys(each[1].strip() for each in re.finditer(r"\] layout failed: ([^\n]+)", done.stderr))
-    return found, [ReadNote(f"the pass gave up on the whole graph and left it as it was: {each}") for each in complaints]
+    complaints = dict.fromkeys(
+        each[1].strip() for each in re.finditer(r"\] layout failed: ([^\n]+)", done.stderr)
+    )
+    return found, [
+        ReadNote(f"the pass gave up on the whole graph and left it as it was: {each}") for each in complaints
+    ]
 
 
 def _last_words(stderr: str, status: int) -> str:
     """The line of a traceback that says what happened."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not re.match(r"\s|[IWE]\d{4} |\d{4}-\d\d-\d\d ", line)]
+    lines = [
+        line.strip()
+        for line in stderr.splitlines()
+        if line.strip() and not re.match(r"\s|[IWE]\d{4} |\d{4}-\d\d-\d\d ", line)
+    ]
     return lines[-1][:300] if lines else f"the process ended with status {status}"
 
 
@@ -172,7 +241,11 @@ def _after(path: str, before: Capture, version: str, hints: Hints) -> Capture:
     found = pipeline.graph_capture(path, hints)
     short = ".".join(version.split(".")[:2])
     assert found.graph
-    return replace(found, source=replace(before.source, version=(short, short)), graph=replace(found.graph, producer=version))
+    return replace(
+        found,
+        source=replace(before.source, version=(short, short)),
+        graph=replace(found.graph, producer=version),
+    )
 
 
 def _what_ran(wish: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
@@ -180,8 +253,9 @@ def _what_ran(wish: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
     passes = "the default passes of Grappler" if wish.passes == "default" else "the layout pass alone"
     shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")
     return ReadNote(
-        f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability {capability(wish.gpu)} that exists on paper only, "
-        f"with {shown or 'nothing'} fetched (--fetch for others)"
+        f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability"
+        f" {capability(wish.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch for"
+        " others)"
     )
 
 
@@ -190,7 +264,9 @@ def _text(run: dict[str, Any], told: dict[str, Any], base: Capture) -> str:
     text = TRIES[str(run["remedy"])]
     if told["changed"] is not None:
         count = told["changed"]
-        text += f": {count} node{'' if count == 1 else 's'} changed" if count else ": there is none in this graph"
+        text += (
+            f": {count} node{'' if count == 1 else 's'} changed" if count else ": there is none in this graph"
+        )
     if run["remedy"] == "pass-off" and base.graph is not None:
         text += _temporaries(base.graph, infer(base.graph))
     return text
@@ -199,7 +275,17 @@ def _text(run: dict[str, Any], told: dict[str, Any], base: Capture) -> str:
 def _temporaries(graph: Graph, types: Types) -> str:
     """The most that one convolution kernel then needs inside: its input, output and filter once more."""
     sizes: Sequence[tuple[int, str]] = [
-        (sum(each.bytes or 0 for each in (types[node.name][0], type_of(types, node.inputs[0]), type_of(types, node.inputs[1]))), node.name)
+        (
+            sum(
+                each.bytes or 0
+                for each in (
+                    types[node.name][0],
+                    type_of(types, node.inputs[0]),
+                    type_of(types, node.inputs[1]),
+                )
+            ),
+            node.name,
+        )
         for node in graph
         if node.op in ("Conv2D", "_FusedConv2D") and len(node.inputs) > 1
     ]

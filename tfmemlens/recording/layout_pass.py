@@ -17,7 +17,9 @@ HOST = re.compile(
     r"PyFunc|EagerPyFunc|.*Iterator.*|.*Dataset.*|.*Queue.*|.*Summary.*|Save.*|Restore.*|MergeV2Checkpoints|ShardedFilename|Read.*File|WriteFile|"
     r"Decode.*|Parse.*Example.*|String.*|Assert|Print.*|LookupTable.*|HashTable.*|.*Reader.*"
 )
-ENDS = re.compile(r"Placeholder.*|Const|NoOp|Assert|Assign.*|Save.*|Restore.*|.*Summary.*|VarIsInitialized.*|IsVariableInitialized|Variable.*|VarHandleOp")
+ENDS = re.compile(
+    r"Placeholder.*|Const|NoOp|Assert|Assign.*|Save.*|Restore.*|.*Summary.*|VarIsInitialized.*|IsVariableInitialized|Variable.*|VarHandleOp"
+)
 GPU = "/job:localhost/replica:0/task:0/device:GPU:%d"
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -31,7 +33,11 @@ def load(request):
     from tensorflow.core.framework import graph_pb2
     from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
-    kinds = {"GraphDef": graph_pb2.GraphDef, "MetaGraphDef": meta_graph_pb2.MetaGraphDef, "SavedModel": saved_model_pb2.SavedModel}
+    kinds = {
+        "GraphDef": graph_pb2.GraphDef,
+        "MetaGraphDef": meta_graph_pb2.MetaGraphDef,
+        "SavedModel": saved_model_pb2.SavedModel,
+    }
     message = kinds[request["kind"]]()
     with open(request["graph"], "rb") as file:
         raw = file.read()
@@ -62,18 +68,30 @@ def fetches_of(meta, wanted):
         if missing:
             raise SystemExit("no node %r in the graph" % missing[0])
         return [name_of(each) for each in wanted]
-    listed = [name_of(each) for each in meta.collection_def["train_op"].node_list.value] if "train_op" in meta.collection_def else []
+    listed = (
+        [name_of(each) for each in meta.collection_def["train_op"].node_list.value]
+        if "train_op" in meta.collection_def
+        else []
+    )
     listed = [each for each in listed if each in nodes]
     if listed:
         return listed
     read = {name_of(each) for node in meta.graph_def.node for each in node.input}
     sinks = [node for node in meta.graph_def.node if node.name not in read]
-    updates = [node.name for node in sinks if any(APPLY.match(nodes[each].op) for each in above(node.name, nodes))]
+    updates = [
+        node.name for node in sinks if any(APPLY.match(nodes[each].op) for each in above(node.name, nodes))
+    ]
     if updates:
         return updates
-    outputs = [name_of(info.name) for signature in meta.signature_def.values() for info in signature.outputs.values()]
+    outputs = [
+        name_of(info.name) for signature in meta.signature_def.values() for info in signature.outputs.values()
+    ]
     outputs = [each for each in outputs if each in nodes]
-    return sorted(set(outputs)) or [node.name for node in sinks if not ENDS.match(node.op) and "gradients/" not in node.name] or [node.name for node in sinks]
+    return (
+        sorted(set(outputs))
+        or [node.name for node in sinks if not ENDS.match(node.op) and "gradients/" not in node.name]
+        or [node.name for node in sinks]
+    )
 
 
 def above(name, nodes, limit=200000):
@@ -92,7 +110,9 @@ def prepare(meta, fetches, feed):
     gpus = 1
     for body in [meta.graph_def.node] + [function.node_def for function in meta.graph_def.library.function]:
         for node in body:
-            if node.op == "ReadVariableOp" and "_output_shapes" in node.attr:  # the pass forgets shapes, and a captured variable has no other
+            if (
+                node.op == "ReadVariableOp" and "_output_shapes" in node.attr
+            ):  # the pass forgets shapes, and a captured variable has no other
                 node.attr["_tfmemlens_shapes"].CopyFrom(node.attr["_output_shapes"])
             node.attr.pop("_output_shapes", None)
             found = re.search(r"(?:device:)?(gpu|cpu):(\d+)", node.device, re.IGNORECASE)
@@ -114,7 +134,9 @@ def fill(shape, feed):
         shape.unknown_rank = False
         for each in feed:
             shape.dim.add().size = -1 if each is None else each
-    elif len(sides) == len(feed) and all(own < 0 or stated is None or own == stated for own, stated in zip(sides, feed)):
+    elif len(sides) == len(feed) and all(
+        own < 0 or stated is None or own == stated for own, stated in zip(sides, feed)
+    ):
         for side, stated in zip(shape.dim, feed):
             side.size = side.size if side.size >= 0 or stated is None else stated
     elif sides and sides[0] < 0 and feed[0] is not None:
@@ -129,13 +151,19 @@ def optimize(meta, request, gpus, run):
     from tensorflow.python.grappler import tf_optimizer
 
     def device(name, kind, environment):
-        properties = device_properties_pb2.DeviceProperties(type=kind, frequency=1000, num_cores=8, memory_size=1 << 40, environment=environment)
+        properties = device_properties_pb2.DeviceProperties(
+            type=kind, frequency=1000, num_cores=8, memory_size=1 << 40, environment=environment
+        )
         return device_properties_pb2.NamedDevice(properties=properties, name=name)
 
     environment = {"architecture": run.get("compute_capability") or request["compute_capability"]}
     environment.update(run.get("environment", {}))
-    cluster = gcluster.Cluster(devices=[device(CPU, "CPU", {})] + [device(GPU % index, "GPU", environment) for index in range(gpus)])
-    rewriter = rewriter_config_pb2.RewriterConfig(layout_optimizer=rewriter_config_pb2.RewriterConfig.ON)  # 1.5 runs it only when told to
+    cluster = gcluster.Cluster(
+        devices=[device(CPU, "CPU", {})] + [device(GPU % index, "GPU", environment) for index in range(gpus)]
+    )
+    rewriter = rewriter_config_pb2.RewriterConfig(
+        layout_optimizer=rewriter_config_pb2.RewriterConfig.ON
+    )  # 1.5 runs it only when told to
     there = rewriter.DESCRIPTOR.fields_by_name
     if "min_graph_nodes" in there:
         rewriter.min_graph_nodes = -1
@@ -151,7 +179,9 @@ def optimize(meta, request, gpus, run):
         rewriter.optimizers[:] = ["pruning"]
     if tuple(map(int, tf.__version__.split(".")[:2])) < (1, 13):
         return tf_optimizer.OptimizeGraph(rewriter, meta, verbose=False, cluster=cluster)
-    config = tf.compat.v1.ConfigProto() if hasattr(tf, "compat") and hasattr(tf.compat, "v1") else tf.ConfigProto()
+    config = (
+        tf.compat.v1.ConfigProto() if hasattr(tf, "compat") and hasattr(tf.compat, "v1") else tf.ConfigProto()
+    )
     config.graph_options.rewrite_options.CopyFrom(rewriter)
     return tf_optimizer.OptimizeGraph(config, meta, verbose=False, cluster=cluster)
 
@@ -161,7 +191,11 @@ def batch_norm_training(graph_def):
     nodes = {node.name: node for node in graph_def.node}
     changed = 0
     for node in graph_def.node:
-        if node.op.startswith("FusedBatchNorm") and "is_training" in node.attr and not node.attr["is_training"].b:
+        if (
+            node.op.startswith("FusedBatchNorm")
+            and "is_training" in node.attr
+            and not node.attr["is_training"].b
+        ):
             node.attr["is_training"].b = True
             changed += 1
             if "Grad" in node.op and len(node.input) >= 5:
@@ -180,7 +214,9 @@ def forward_norm(gradient, nodes):
         (
             node.name
             for node in nodes.values()
-            if node.op.startswith("FusedBatchNorm") and "Grad" not in node.op and list(node.input[:1]) == [gradient.input[1]]
+            if node.op.startswith("FusedBatchNorm")
+            and "Grad" not in node.op
+            and list(node.input[:1]) == [gradient.input[1]]
         ),
         None,
     )
@@ -205,10 +241,20 @@ def transposed_convolution(graph_def, resizes):
         if not facts:
             continue
         channels, strides, sizes = facts["channels"], facts["strides"], facts["sizes"]
-        kernel = constant(graph_def, node.name + "/tfmemlens_kernel", "filled", [2 * strides[0], 2 * strides[1], channels, channels], node.device)
+        kernel = constant(
+            graph_def,
+            node.name + "/tfmemlens_kernel",
+            "filled",
+            [2 * strides[0], 2 * strides[1], channels, channels],
+            node.device,
+        )
         kernel_input, data = kernel.name, node.input[0]
         gradient = "Grad" in node.op
-        shape = constant(graph_def, node.name + "/tfmemlens_sizes", sizes, [4], node.device) if not gradient else None
+        shape = (
+            constant(graph_def, node.name + "/tfmemlens_sizes", sizes, [4], node.device)
+            if not gradient
+            else None
+        )
         del node.input[:]
         node.input.extend([data, kernel_input] if gradient else [shape.name, kernel_input, data])
         node.op = "Conv2D" if gradient else "Conv2DBackpropInput"
@@ -273,7 +319,9 @@ def main(path):
             continue
         with open(run["out"], "wb") as file:
             file.write(after.SerializeToString())
-        answers.append({"remedy": run["remedy"], "changed": changed, "fetches": fetches[:20], "nodes": len(after.node)})
+        answers.append(
+            {"remedy": run["remedy"], "changed": changed, "fetches": fetches[:20], "nodes": len(after.node)}
+        )
     out.write("\n" + json.dumps({"tensorflow": tf.__version__, "runs": answers}) + "\n")
 
 

@@ -1,8 +1,8 @@
 """TensorFlow's binary formats, as far as memory is concerned: message classes without TensorFlow.
 
-The fields stand in one table (`_fields.py`) and become protobuf classes when one is first asked for. The package is called
-`tfmemlens_schema`, so the classes live beside TensorFlow's own in one process. Fields that tfmemlens does not need are left out:
-protobuf skips what it does not know, so files of any TensorFlow parse.
+The fields stand in one table (`_fields.py`) and become protobuf classes when one is first asked for. The
+package is called `tfmemlens_schema`, so the classes live beside TensorFlow's own in one process. Fields that
+tfmemlens does not need are left out: protobuf skips what it does not know, so files of any TensorFlow parse.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ PACKAGE = "tfmemlens_schema"
 
 
 def message(name: str) -> type[Any]:
-    """The class of a message, by TensorFlow's name: `message("RunMetadata")()`. Raises KeyError for a name that is not in the table."""
+    """The class of a message, by TensorFlow's name: `message("RunMetadata")()`. Raises KeyError for a name
+    that is not in the table.
+    """
     return _class(name, True)
 
 
@@ -61,7 +63,9 @@ def parse(name: str, raw: bytes) -> Any:
 
 
 def _mend(found: Message) -> None:
-    """Make text of every string that protobuf could only hand out as bytes. Maps are lists of entries to the lenient classes."""
+    """Make text of every string that protobuf could only hand out as bytes. Maps are lists of entries to the
+    lenient classes.
+    """
     for field, value in found.ListFields():
         if field.message_type is not None:
             for each in value if _repeated(field) else (value,):
@@ -82,19 +86,27 @@ def _text(value: str | bytes) -> str:
 
 
 def parse_text(name: str, text: str) -> Any:
-    """The message in protobuf's text format; fields that the table leaves out are skipped. Raises google.protobuf.text_format.ParseError."""
+    """The message in protobuf's text format; fields that the table leaves out are skipped. Raises
+    google.protobuf.text_format.ParseError.
+    """
     from google.protobuf import text_format
 
     found: Message = message(name)()
-    return text_format.Parse(_TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True)
+    return text_format.Parse(
+        _TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True
+    )
 
 
 def parse_json(name: str, text: str) -> Any:
-    """The message as protobuf writes JSON; fields that the table leaves out are skipped. Raises google.protobuf.json_format.ParseError."""
+    """The message as protobuf writes JSON; fields that the table leaves out are skipped. Raises
+    google.protobuf.json_format.ParseError.
+    """
     from google.protobuf import json_format
 
     found: Message = message(name)()
-    return json_format.Parse(_QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), found, ignore_unknown_fields=True)
+    return json_format.Parse(
+        _QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), found, ignore_unknown_fields=True
+    )
 
 
 @cache

@@ -7,18 +7,24 @@ import re
 from google.protobuf import descriptor_pb2
 
 Field = descriptor_pb2.FieldDescriptorProto
-_SCALARS = {name: getattr(Field, f"TYPE_{name.upper()}") for name in "double float int64 uint64 int32 fixed64 fixed32 bool string bytes uint32".split()}
+_SCALARS = {
+    name: getattr(Field, f"TYPE_{name.upper()}")
+    for name in "double float int64 uint64 int32 fixed64 fixed32 bool string bytes uint32".split()
+}
 _MAP = re.compile(r"map<(?P<key>\w+),(?P<value>[\w.]+)>")
 
 
 def file_of(table: str, package: str, strict: bool = True) -> descriptor_pb2.FileDescriptorProto:
     """The descriptor of all messages in the table.
 
-    A line is `Message: number name type; …`; `*` behind a type repeats it, `map<key,value>` is a map, `A.B` is nested in `A`.
-    Everything has a presence of its own, so that "not there" differs from zero. Strict is proto3, which refuses strings that are
-    no UTF-8; else it is proto2, which hands their bytes out, and maps are lists of entries, as they are written.
+    A line is `Message: number name type; …`; `*` behind a type repeats it, `map<key,value>` is a map, `A.B`
+    is nested in `A`. Everything has a presence of its own, so that "not there" differs from zero. Strict is
+    proto3, which refuses strings that are no UTF-8; else it is proto2, which hands their bytes out, and maps
+    are lists of entries, as they are written.
     """
-    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3" if strict else "proto2")
+    file = descriptor_pb2.FileDescriptorProto(
+        name=f"{package}.proto", package=package, syntax="proto3" if strict else "proto2"
+    )
     known: dict[str, descriptor_pb2.DescriptorProto] = {}
     for line in table.strip().splitlines():
         name, _, fields = line.partition(":")
@@ -31,14 +37,28 @@ def file_of(table: str, package: str, strict: bool = True) -> descriptor_pb2.Fil
     return file
 
 
-def _add(message: descriptor_pb2.DescriptorProto, number: int, name: str, kind: str, path: str, package: str, strict: bool) -> None:
-    field = message.field.add(name=name, number=number, label=Field.LABEL_REPEATED if kind.endswith("*") else Field.LABEL_OPTIONAL)
+def _add(
+    message: descriptor_pb2.DescriptorProto,
+    number: int,
+    name: str,
+    kind: str,
+    path: str,
+    package: str,
+    strict: bool,
+) -> None:
+    field = message.field.add(
+        name=name, number=number, label=Field.LABEL_REPEATED if kind.endswith("*") else Field.LABEL_OPTIONAL
+    )
     if found := _MAP.fullmatch(kind):
         entry = message.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
         entry.options.map_entry = strict
         _add(entry, 1, "key", found["key"], "", package, False)
         _add(entry, 2, "value", found["value"], "", package, False)
-        field.label, field.type, field.type_name = Field.LABEL_REPEATED, Field.TYPE_MESSAGE, f".{path}.{entry.name}"
+        field.label, field.type, field.type_name = (
+            Field.LABEL_REPEATED,
+            Field.TYPE_MESSAGE,
+            f".{path}.{entry.name}",
+        )
         return
     plain = kind.rstrip("*")
     if plain in _SCALARS:

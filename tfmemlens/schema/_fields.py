@@ -1,9 +1,12 @@
-"""Message by message the fields that tfmemlens reads: numbers, names and types as in TensorFlow 2.21's `.proto` files.
+"""Message by message the fields that tfmemlens reads: numbers, names and types as in TensorFlow 2.21's
+`.proto` files.
 
-Sources: core/framework/{step_stats,tensor_description,allocation_description,cost_graph,graph,node_def,attr_value,tensor_shape,tensor,function,
-op_def,versions,summary,graph_debug_info}.proto, core/protobuf/{bfc_memory_map,config,meta_graph,saved_model,saved_object_graph}.proto, core/util/event.proto,
-tsl/profiler/protobuf/xplane.proto, core/profiler/tfprof_log.proto; Keras' saved_metadata.proto
-(`SavedObject` there, here `SavedMetadataObject`). The numbers have not changed since TensorFlow 1.4.
+Sources:
+core/framework/{step_stats,tensor_description,allocation_description,cost_graph,graph,node_def,attr_value,tensor_shape,tensor,function,
+op_def,versions,summary,graph_debug_info}.proto,
+core/protobuf/{bfc_memory_map,config,meta_graph,saved_model,saved_object_graph}.proto, core/util/event.proto,
+tsl/profiler/protobuf/xplane.proto, core/profiler/tfprof_log.proto; Keras' saved_metadata.proto (`SavedObject`
+there, here `SavedMetadataObject`). The numbers have not changed since TensorFlow 1.4.
 """
 
 FIELDS = """

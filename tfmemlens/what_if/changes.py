@@ -34,11 +34,19 @@ def _all(known: FitBasis) -> Iterator[FitRemedy]:
         yield from rule(known)
 
 
-def _bought(known: FitBasis, slug: str, text: str, step: ReplayedStep, certainty: Certainty = Certainty.ESTIMATE) -> FitRemedy:
+def _bought(
+    known: FitBasis, slug: str, text: str, step: ReplayedStep, certainty: Certainty = Certainty.ESTIMATE
+) -> FitRemedy:
     """Saved at the measured batch, and the largest batch with the remedy."""
     batch = known.step.batch
     saves = known.step.peak_bytes(batch) - step.peak_bytes(batch)
-    return FitRemedy(text, saves, _largest(known, lambda size: step.fits(size, known.limit_bytes or 0, known.grows)), certainty, slug)
+    return FitRemedy(
+        text,
+        saves,
+        _largest(known, lambda size: step.fits(size, known.limit_bytes or 0, known.grows)),
+        certainty,
+        slug,
+    )
 
 
 def _largest(known: FitBasis, fits: Callable[[int], bool]) -> int | None:
@@ -60,7 +68,13 @@ def _mixed_precision(known: FitBasis) -> Iterator[FitRemedy]:
     if min(shares, default=1.0) < 1.0:
         weights = sum(size for _, size, kind in known.standing if kind is Kind.PARAMETER)
         step = known.step.changed(shares=shares, added_bytes=weights // 2)
-        yield _bought(known, "mixed-precision", "mixed precision: activations and their gradients in 16 bits, weights in 32 and a 16-bit copy of them", step)
+        yield _bought(
+            known,
+            "mixed-precision",
+            "mixed precision: activations and their gradients in 16 bits, weights in 32 and a 16-bit copy of"
+            " them",
+            step,
+        )
 
 
 def _recompute(known: FitBasis) -> Iterator[FitRemedy]:
@@ -68,15 +82,29 @@ def _recompute(known: FitBasis) -> Iterator[FitRemedy]:
     if chosen is not None:
         names = [known.step.timeline.table.node[row] or "?" for row in chosen.cuts]
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        yield _bought(known, "recompute", f"recompute activations in the backward pass, keeping {shown}", known.step.changed(order=chosen.order))
+        yield _bought(
+            known,
+            "recompute",
+            f"recompute activations in the backward pass, keeping {shown}",
+            known.step.changed(order=chosen.order),
+        )
 
 
 def _lighter_optimizer(known: FitBasis) -> Iterator[FitRemedy]:
-    slots = [(node, size) for node, size, kind in known.standing if kind is Kind.OPTIMIZER_SLOT or _FIRST_VALUE.search(node or "")]
+    slots = [
+        (node, size)
+        for node, size, kind in known.standing
+        if kind is Kind.OPTIMIZER_SLOT or _FIRST_VALUE.search(node or "")
+    ]
     total = sum(size for _, size in slots)
     if total:
         step = known.step.changed(removed_bytes=total, dropped=frozenset(node for node, _ in slots if node))
-        yield _bought(known, "lighter-optimizer", f"an optimizer without slots, such as plain SGD ({human(total)} of slots now)", step)
+        yield _bought(
+            known,
+            "lighter-optimizer",
+            f"an optimizer without slots, such as plain SGD ({human(total)} of slots now)",
+            step,
+        )
 
 
 def _accumulation(known: FitBasis) -> Iterator[FitRemedy]:
@@ -88,14 +116,19 @@ def _accumulation(known: FitBasis) -> Iterator[FitRemedy]:
         saves = step.peak_bytes(batch) - summed.peak_bytes(-(-batch // 2))
         most = _largest(known, lambda size: summed.fits(size, known.limit_bytes or 0, known.grows))
         text = f"gradient accumulation over two half batches ({human(weights)} for the sums)"
-        yield FitRemedy(text, saves, None if most is None else 2 * most, Certainty.ESTIMATE, "gradient-accumulation")
+        yield FitRemedy(
+            text, saves, None if most is None else 2 * most, Certainty.ESTIMATE, "gradient-accumulation"
+        )
 
 
 def _no_copies(known: FitBasis) -> Iterator[FitRemedy]:
     shares = _shares(known, lambda row: 0.0 if known.owners[row].kind is Kind.LAYOUT_TRANSPOSE else 1.0)
     if min(shares, default=1.0) < 1.0:
         yield _bought(
-            known, "no-layout-copies", "write the model in the layout that the device computes in: no layout copies", known.step.changed(shares=shares)
+            known,
+            "no-layout-copies",
+            "write the model in the layout that the device computes in: no layout copies",
+            known.step.changed(shares=shares),
         )
 
 
@@ -103,8 +136,12 @@ def _smaller_input(known: FitBasis) -> Iterator[FitRemedy]:
     rank, batch = input_rank(known.graph), known.step.batch
     if rank in (4, 5):
         shares = shares_of_half(known.step.timeline, known.graph, side_axis(batch))
-        yield _bought(known, "smaller-input", "images of half the height and width", known.step.changed(shares=shares))
+        yield _bought(
+            known, "smaller-input", "images of half the height and width", known.step.changed(shares=shares)
+        )
     elif rank in (2, 3):
         shares = shares_of_half(known.step.timeline, known.graph, length_axis(batch))
         if rank == 3 or min(shares, default=1.0) < 1.0:
-            yield _bought(known, "smaller-input", "sequences of half the length", known.step.changed(shares=shares))
+            yield _bought(
+                known, "smaller-input", "sequences of half the length", known.step.changed(shares=shares)
+            )

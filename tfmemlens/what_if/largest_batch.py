@@ -17,7 +17,9 @@ from tfmemlens.model.graph import Graph
 _MOST = 1 << 24
 """No batch is looked for beyond this."""
 _MARGIN = 0.06
-"""Real peaks lie this far off a prediction in nine of ten cases (scripts/benchmarks/fit.py); chunks that were not split are the reason."""
+"""Real peaks lie this far off a prediction in nine of ten cases (scripts/benchmarks/fit.py); chunks that were
+not split are the reason.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class FitBasis:
     graph: Graph | None = None
     limit_bytes: int | None = None
     grows: bool = True
-    """Whether the allocator's pool grows on demand, as on the CPU, or is one region from the start, as on a GPU."""
+    """Whether the allocator's pool grows on demand, as on the CPU, or is one region from the start, as on a
+    GPU.
+    """
     complete: bool = True
     """Whether the step ran to its end; a failed one shows only what lived when it died."""
     remark: str | None = None
@@ -41,21 +45,32 @@ class FitBasis:
     most_batch: int | None = None
     """Below the batch that was seen to fail under this limit."""
     repredict: Callable[[int], FitBasis] | None = None
-    """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than scaled to it."""
+    """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than
+    scaled to it.
+    """
 
 
 def fit(known: FitBasis) -> Fit:
-    """The fit without remedies. Raises UsageError when nothing grows. What grows is told at the largest batch, else at four times the measured one: there growth has outrun buffers of fixed size."""
+    """The fit without remedies. Raises UsageError when nothing grows. What grows is told at the largest
+    batch, else at four times the measured one: there growth has outrun buffers of fixed size.
+    """
     step, batch = known.step, known.step.batch
     if all(law.scale is Scale.FIXED for law in step.laws):
         raise UsageError(
-            f"nothing in this step grows with a batch of {batch}, as far as its shapes tell", "give the right one with --batch, or a RunMetadata with graphs"
+            f"nothing in this step grows with a batch of {batch}, as far as its shapes tell",
+            "give the right one with --batch, or a RunMetadata with graphs",
         )
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
     told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)
-    grown = step.standing_grown(told) + sum(size for row, size in alive if step.laws[row].scale is not Scale.FIXED)
-    stays = step.baseline_bytes - step.standing_grown(batch) + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
+    grown = step.standing_grown(told) + sum(
+        size for row, size in alive if step.laws[row].scale is not Scale.FIXED
+    )
+    stays = (
+        step.baseline_bytes
+        - step.standing_grown(batch)
+        + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
+    )
     constraint, runner_up = constraints(known, told)
     rank = input_rank(known.graph)
     return Fit(
@@ -92,14 +107,22 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
     if batch == step.batch:
         peak = step.timeline.peak_bytes
         error = round(peak * (step.timeline.error_share or _MARGIN)) if step.timeline.predicted else 0
-        return BatchPrediction(batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak)
+        return BatchPrediction(
+            batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak
+        )
     if known and known.repredict:
         other = known.repredict(batch).step
-        within = other.peak_under(batch, known.limit_bytes, known.grows) if known.limit_bytes is not None else None
+        within = (
+            other.peak_under(batch, known.limit_bytes, known.grows) if known.limit_bytes is not None else None
+        )
         peak = other.timeline.peak_bytes if within is None else min(within, other.timeline.peak_bytes)
         error = round(peak * (other.timeline.error_share or _MARGIN))
         return BatchPrediction(batch, peak, peak - error, peak + error)
-    limited = step.peak_under(batch, known.limit_bytes, known.grows) if known and known.limit_bytes is not None else None
+    limited = (
+        step.peak_under(batch, known.limit_bytes, known.grows)
+        if known and known.limit_bytes is not None
+        else None
+    )
     peak = step.peak_bytes(batch) if limited is None else limited
     least = step.least_bytes(batch)
     return BatchPrediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
@@ -112,11 +135,17 @@ def largest_batch(step: ReplayedStep, known: FitBasis) -> int:
     scaled = largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
     if known.most_batch is not None:
         return min(scaled, known.most_batch)
-    return scaled if repredict is None else nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
+    return (
+        scaled
+        if repredict is None
+        else nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
+    )
 
 
 def largest(fits: Callable[[int], bool], start: int) -> int:
-    """The largest number for which it holds, by doubling from `start` and bisection; it is taken to hold below every number for which it does."""
+    """The largest number for which it holds, by doubling from `start` and bisection; it is taken to hold
+    below every number for which it does.
+    """
     low, high = 0, max(start, 1)
     while fits(high):
         low, high = high, 2 * high
@@ -129,7 +158,9 @@ def largest(fits: Callable[[int], bool], start: int) -> int:
 
 
 def nearest(fits: Callable[[int], bool], guess: int) -> int:
-    """The same as `largest`, asked first round a guess and then in growing steps from there: for what is dear to ask."""
+    """The same as `largest`, asked first round a guess and then in growing steps from there: for what is dear
+    to ask.
+    """
     step = max(guess // 50, 1)
     low, high = (guess, guess + step) if guess == 0 or fits(guess) else (max(guess - step, 0), guess)
     while low > 0 and low != guess and not fits(low):

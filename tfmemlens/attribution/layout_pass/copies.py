@@ -17,30 +17,51 @@ from tfmemlens.model.tensor import Constant, TensorType
 from tfmemlens.model.timeline import Timeline
 
 _FORMATS = re.compile(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
-_BEFORE = re.compile(r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To")
+_BEFORE = re.compile(
+    r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To"
+)
 _MKL = re.compile(r"\A_Mkl(?:Native|Eager)?(\w+?)(?:WithBias(?:BackpropBias)?)?\Z")
 _BEHIND = re.compile(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
 
 
-def study(graph: Graph, timelines: Sequence[Timeline] = (), feed: tuple[int | None, ...] = ()) -> LayoutStudy | None:
-    """The pass's copies with their causes; None where neither the graph nor a function of it holds any. Measured types come from the timelines."""
-    bodies = [_plain(body) for body in (graph, *graph.functions.values()) if any("LayoutOptimizer" in name for name in body.nodes)]
+def study(
+    graph: Graph, timelines: Sequence[Timeline] = (), feed: tuple[int | None, ...] = ()
+) -> LayoutStudy | None:
+    """The pass's copies with their causes; None where neither the graph nor a function of it holds any.
+    Measured types come from the timelines.
+    """
+    bodies = [
+        _plain(body)
+        for body in (graph, *graph.functions.values())
+        if any("LayoutOptimizer" in name for name in body.nodes)
+    ]
     if not bodies:
         return None
     known = peak.measured(timelines)
     parts = [_study(body, infer(body, known, feed)) for body in bodies]
     whole = parts[0]
     for part in parts[1:]:
-        whole = replace(whole, copies=whole.copies + part.copies, helpers=whole.helpers + part.helpers, sensitive=whole.sensitive + part.sensitive)
+        whole = replace(
+            whole,
+            copies=whole.copies + part.copies,
+            helpers=whole.helpers + part.helpers,
+            sensitive=whole.sensitive + part.sensitive,
+        )
     ordered = replace(whole, copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))))
-    return replace(ordered, peak=peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines))
+    return replace(
+        ordered, peak=peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines)
+    )
 
 
 def _plain(graph: Graph) -> Graph:
-    """Without the names that builds with oneDNN give their kernels: `_MklTranspose`, `_MklNativeConv2DWithBias`."""
+    """Without the names that builds with oneDNN give their kernels: `_MklTranspose`,
+    `_MklNativeConv2DWithBias`.
+    """
     if not any(node.op.startswith("_Mkl") for node in graph):
         return graph
-    return replace(graph, nodes={name: replace(node, op=_MKL.sub(r"\1", node.op)) for name, node in graph.nodes.items()})
+    return replace(
+        graph, nodes={name: replace(node, op=_MKL.sub(r"\1", node.op)) for name, node in graph.nodes.items()}
+    )
 
 
 def _study(graph: Graph, types: Types) -> LayoutStudy:
@@ -49,7 +70,13 @@ def _study(graph: Graph, types: Types) -> LayoutStudy:
     legacy = _is_legacy(inserted)
     copies = [node for node in inserted if node.op == "Transpose"]
     seen = infer(graph, open_feeds=True)
-    walk = Walk(graph, types, seen, {node.name: _leads_out(node, target, graph) for node in copies}, not all(map(on_cpu, copies)))
+    walk = Walk(
+        graph,
+        types,
+        seen,
+        {node.name: _leads_out(node, target, graph) for node in copies},
+        not all(map(on_cpu, copies)),
+    )
     return LayoutStudy(
         tuple(_copy(node, walk) for node in copies),
         tuple(_helper(node, walk) for node in inserted if node.op != "Transpose"),
@@ -61,7 +88,9 @@ def _study(graph: Graph, types: Types) -> LayoutStudy:
 
 
 def _formats(inserted: list[Node]) -> tuple[str, str]:
-    """What the pass converted to, and from: a node in front of an op leads to the format of the converted part."""
+    """What the pass converted to, and from: a node in front of an op leads to the format of the converted
+    part.
+    """
     votes: dict[tuple[str, str], int] = {}
     for node in inserted:
         found = _FORMATS.search(node.name)
@@ -75,9 +104,18 @@ def _formats(inserted: list[Node]) -> tuple[str, str]:
 
 
 def _is_legacy(inserted: list[Node]) -> bool:
-    """Whether the pass is that of 1.14 and before: its permutations are shared constants, its vectors are called VecPermute."""
-    return any(re.match(r"(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|.*-\d+-(?:VecPermute|DimMap)N", node.name) for node in inserted) or any(
-        re.fullmatch(r"PermConstN\w+-LayoutOptimizer", split_reference(each)[0]) for node in inserted for each in node.inputs
+    """Whether the pass is that of 1.14 and before: its permutations are shared constants, its vectors are
+    called VecPermute.
+    """
+    return any(
+        re.match(
+            r"(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|.*-\d+-(?:VecPermute|DimMap)N", node.name
+        )
+        for node in inserted
+    ) or any(
+        re.fullmatch(r"PermConstN\w+-LayoutOptimizer", split_reference(each)[0])
+        for node in inserted
+        for each in node.inputs
     )
 
 
@@ -110,14 +148,18 @@ def _helper(node: Node, walk: Walk) -> LayoutCopy:
     """A small node needs no walk: it serves the op in its name."""
     served = owner_of(node.name).forward
     reader = walk.graph.nodes.get(served or "")
-    return _made(node, walk, [Forcing(served or node.name, "not-supported" if reader is None else walk.why(reader))])
+    return _made(
+        node, walk, [Forcing(served or node.name, "not-supported" if reader is None else walk.why(reader))]
+    )
 
 
 def _made(node: Node, walk: Walk, forcing: list[Forcing]) -> LayoutCopy:
     graph = walk.graph
     owner = owner_of(node.name)
     main = forcing[0]
-    producer = split_reference(node.inputs[0])[0] if node.inputs and not node.inputs[0].startswith("^") else None
+    producer = (
+        split_reference(node.inputs[0])[0] if node.inputs and not node.inputs[0].startswith("^") else None
+    )
     consumers = tuple(dict.fromkeys(name for name, _, _ in graph.consumers.get(node.name, ())))
     forced = graph.nodes.get(main.node)
     return LayoutCopy(
@@ -142,7 +184,11 @@ def _made(node: Node, walk: Walk, forcing: list[Forcing]) -> LayoutCopy:
 def _type(node: Node, types: Types) -> TensorType:
     """Its own type; if only the producer's bytes are known, a copy has as many."""
     own = types[node.name][0]
-    return type_of(types, node.inputs[0]) if own.bytes is None and node.op == "Transpose" and node.inputs and own.shape is None else own
+    return (
+        type_of(types, node.inputs[0])
+        if own.bytes is None and node.op == "Transpose" and node.inputs and own.shape is None
+        else own
+    )
 
 
 def _source_layer(producer: str | None, named: str | None) -> str | None:
@@ -156,7 +202,9 @@ def _retained(producer: str | None, consumers: tuple[str, ...]) -> bool:
 
 
 def _source_line(graph: Graph, *names: str | None) -> str | None:
-    """The user's line of the first of these nodes that carries one; for a gradient op that of its forward op, not of the call that made gradients."""
+    """The user's line of the first of these nodes that carries one; for a gradient op that of its forward op,
+    not of the call that made gradients.
+    """
     for name in filter(None, names):
         owner = owner_of(name)
         for each in (owner.forward, name) if owner.phase is Phase.GRADIENT else (name,):

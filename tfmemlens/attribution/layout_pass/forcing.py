@@ -1,7 +1,9 @@
-"""Why a copy of the layout pass is there: the op that could not take the other format, found by walking the graph.
+"""Why a copy of the layout pass is there: the op that could not take the other format, found by walking the
+graph.
 
-A copy stands between an op that was converted and one that was not. Behind a converted op its reader refused: that reader is looked at. In front of a
-converted op its source was never converted: the walk goes up through ops that would have followed, to the one where the old format begins.
+A copy stands between an op that was converted and one that was not. Behind a converted op its reader refused:
+that reader is looked at. In front of a converted op its source was never converted: the walk goes up through
+ops that would have followed, to the one where the old format begins.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from tfmemlens.model.layout import CAUSES
 _RANK = list(CAUSES)
 _GRADIENT = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")
 _ON_CPU = re.compile(r"(?:\A|/)(?:device:)?(?:CPU|cpu):(?:\d+|\*)")
-_WRITTEN_OUT_NORM = re.compile(r"(?:\A|/)(?:batchnorm|moments|batch_norm_with_global_normalization)(?:_\d+)?/")
+_WRITTEN_OUT_NORM = re.compile(
+    r"(?:\A|/)(?:batchnorm|moments|batch_norm_with_global_normalization)(?:_\d+)?/"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,11 @@ class Walk:
 
     def behind(self, copy: Node) -> list[Forcing]:
         """A copy that leads out of the converted part: why each of its readers stayed as it was."""
-        readers = [self.graph.nodes[name] for name, _, _ in self.graph.consumers.get(copy.name, ()) if name in self.graph.nodes]
+        readers = [
+            self.graph.nodes[name]
+            for name, _, _ in self.graph.consumers.get(copy.name, ())
+            if name in self.graph.nodes
+        ]
         if not readers:
             return [Forcing(copy.name, "fetched")]
         return ranked([forcing for reader in readers for forcing in self._refusal(reader, set())])
@@ -78,12 +86,17 @@ class Walk:
             visited.add(node.name)
             sources = self._whole_inputs(node)
             reason = self._own_reason(node)
-            passes_on = reason == "unknown-rank" and len(sources) == 1  # its rank would change nothing: look at what it passes on
+            passes_on = (
+                reason == "unknown-rank" and len(sources) == 1
+            )  # its rank would change nothing: look at what it passes on
             path = _path(node.name, below)
             if node.op not in ops.AGNOSTIC or (reason is not None and not passes_on) or not sources:
                 found.append(self._ends_at(node, path))
             elif any(self.direction.get(source.name, False) for source in sources):
-                found += [Forcing(each.node, each.cause, (*path, *each.through)) for each in self._refusal(node, visited)]
+                found += [
+                    Forcing(each.node, each.cause, (*path, *each.through))
+                    for each in self._refusal(node, visited)
+                ]
             else:
                 below.update({source.name: node.name for source in sources if source.name not in below})
                 waiting.extend(sources)
@@ -104,8 +117,12 @@ class Walk:
 
     def _refusal(self, node: Node, visited: set[str]) -> list[Forcing]:
         """Why a reader of converted data was not converted itself."""
-        if node.op in ("Merge", "RefMerge") and not self._stuck(node):  # converted only if all that it joins are
-            others = [source for source in self._whole_inputs(node) if not self.direction.get(source.name, False)]
+        if node.op in ("Merge", "RefMerge") and not self._stuck(
+            node
+        ):  # converted only if all that it joins are
+            others = [
+                source for source in self._whole_inputs(node) if not self.direction.get(source.name, False)
+            ]
             visited.add(node.name)
             if found := self._origins(others, visited, node.name):
                 return found
@@ -118,7 +135,11 @@ class Walk:
     def _own_reason(self, node: Node) -> str | None:
         if node.op in ops.HOST or (self.on_device and on_cpu(node)):
             return "host-op"
-        if node.op in ops.REDUCTIONS and not node.attributes.get("keep_dims") and (reason := self._reduction(node)):
+        if (
+            node.op in ops.REDUCTIONS
+            and not node.attributes.get("keep_dims")
+            and (reason := self._reduction(node))
+        ):
             return reason
         if node.op == "PlaceholderWithDefault" and not self._rank_known(node, outputs_only=True):
             return "unknown-rank"
@@ -129,7 +150,9 @@ class Walk:
                 return "batch-norm-inference-mode"
             if not self._rank_known(node) and not self._blind(node):
                 return "unknown-rank"
-        if node.op == "StridedSlice" and any(node.attributes.get(f"{mask}_mask") for mask in ("ellipsis", "new_axis", "shrink_axis")):
+        if node.op == "StridedSlice" and any(
+            node.attributes.get(f"{mask}_mask") for mask in ("ellipsis", "new_axis", "shrink_axis")
+        ):
             return "slice-drops-axes"
         if node.op == "Squeeze":
             return "reshape-boundary"
@@ -138,17 +161,29 @@ class Walk:
         return None
 
     def _reduction(self, node: Node) -> str | None:
-        """A reduction without keepdims: its result has no layout, its axes may be none that the pass handles."""
+        """A reduction without keepdims: its result has no layout, its axes may be none that the pass
+        handles.
+        """
         shape = self.types[node.name][0].shape if node.name in self.types else None
         axes = self.graph.nodes.get(split_reference(node.inputs[1])[0]) if len(node.inputs) > 1 else None
-        if (axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap")) and self._forward_rank_unknown(node):
+        if (
+            axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap")
+        ) and self._forward_rank_unknown(node):
             return "unknown-rank"
         if axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap"):
-            return "batch-norm-unfused" if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "") else "reduction-axes"
+            return (
+                "batch-norm-unfused"
+                if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "")
+                else "reduction-axes"
+            )
         if _is_gradient(node.name) and self._forward_rank_unknown(node):
             return "unknown-rank"
         if _is_gradient(node.name):
-            return "batch-norm-unfused" if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "") else "reduction-axes"
+            return (
+                "batch-norm-unfused"
+                if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "")
+                else "reduction-axes"
+            )
         if shape is None or len(shape) >= 4:
             return "reduction-axes"
         return None if self.graph.consumers.get(node.name) and len(shape) == 2 else "loss-boundary"
@@ -177,7 +212,9 @@ class Walk:
                     yield source
 
     def _blind(self, node: Node) -> bool:
-        """Whether it is our own inference that does not know a rank, because of an op that it has no rule for."""
+        """Whether it is our own inference that does not know a rank, because of an op that it has no rule
+        for.
+        """
         return any(not has_rule(source.op) for source in self._hidden(node))
 
     def _open_feed(self, node: Node) -> str | None:
@@ -187,7 +224,9 @@ class Walk:
     def _ranks_fit(self, node: Node) -> bool:
         """Binary ops are followed for an image beside an image, a vector or a number."""
         shapes = [type_of(self.seen, each).shape for each in node.inputs if not each.startswith("^")][:2]
-        return any(shape is None for shape in shapes) or all(len(shape or ()) in (0, 1, 4, 5) for shape in shapes)
+        return any(shape is None for shape in shapes) or all(
+            len(shape or ()) in (0, 1, 4, 5) for shape in shapes
+        )
 
     @cached_property
     def _controlling(self) -> frozenset[str]:
@@ -216,9 +255,18 @@ class Walk:
                 return "unknown-rank"
             ends = forward is not None and (forward.op in ops.REDUCTIONS or forward.op in ops.LOSSES)
             return "loss-boundary" if ends else "reshape-boundary"
-        if forward is not None and forward.op in ops.CONVERTED | ops.AGNOSTIC and forward.op not in ops.REDUCTIONS and not self._refused(forward):
+        if (
+            forward is not None
+            and forward.op in ops.CONVERTED | ops.AGNOSTIC
+            and forward.op not in ops.REDUCTIONS
+            and not self._refused(forward)
+        ):
             return "gradient-not-supported"
-        return "host-op" if node.op in ops.AGNOSTIC and not node.device and self.on_device and self._devices_known else "not-supported"
+        return (
+            "host-op"
+            if node.op in ops.AGNOSTIC and not node.device and self.on_device and self._devices_known
+            else "not-supported"
+        )
 
     @property
     def _devices_known(self) -> bool:
@@ -227,18 +275,35 @@ class Walk:
 
     def _refused(self, node: Node) -> bool:
         """Whether a copy was made for this very op."""
-        return any(self.direction.get(split_reference(each)[0], False) for each in node.inputs if not each.startswith("^"))
+        return any(
+            self.direction.get(split_reference(each)[0], False)
+            for each in node.inputs
+            if not each.startswith("^")
+        )
 
     def _could_be_converted(self, node: Node) -> bool:
-        """Whether nothing but a fetch keeps the pass from an op that it knows: 3-D and integer kinds are not for every version."""
+        """Whether nothing but a fetch keeps the pass from an op that it knows: 3-D and integer kinds are not
+        for every version.
+        """
         first = self.types[node.name][0] if node.name in self.types else None
         whole = first is not None and (first.dtype or "").startswith(("int", "uint"))
-        return not whole and ("3D" not in node.op or any("DHW" in each.name or "CDH" in each.name for each in self.graph if "LayoutOptimizer" in each.name))
+        return not whole and (
+            "3D" not in node.op
+            or any(
+                "DHW" in each.name or "CDH" in each.name
+                for each in self.graph
+                if "LayoutOptimizer" in each.name
+            )
+        )
 
     def _forward_rank_unknown(self, node: Node) -> bool:
         """Whether a gradient op sums and reshapes because nobody knew the rank of what it differentiates."""
         forward = self._forward(node)
-        return forward is not None and forward.op in ops.AGNOSTIC and not self._rank_known(forward, outputs_only=True)
+        return (
+            forward is not None
+            and forward.op in ops.AGNOSTIC
+            and not self._rank_known(forward, outputs_only=True)
+        )
 
     def _forward(self, node: Node) -> Node | None:
         """The op that a gradient op differentiates, None for a forward op."""

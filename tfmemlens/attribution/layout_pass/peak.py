@@ -1,4 +1,6 @@
-"""What the peak of a step would be without the copies of the layout pass: from a timeline, else from a step played through on paper."""
+"""What the peak of a step would be without the copies of the layout pass: from a timeline, else from a step
+played through on paper.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,34 @@ def measured(timelines: Sequence[Timeline]) -> dict[str, TensorType]:
     return found
 
 
-def peak_without(study: LayoutStudy, graph: Graph, types: Types, timelines: Sequence[Timeline]) -> PeakWithout | None:
-    """The peak as it is, without all copies, and without those of each cause; None where nothing has a known size."""
-    names = {cause.slug: frozenset(copy.node for copy in cause.copies if copy.causes == {cause.slug}) for cause in study.causes}
+def peak_without(
+    study: LayoutStudy, graph: Graph, types: Types, timelines: Sequence[Timeline]
+) -> PeakWithout | None:
+    """The peak as it is, without all copies, and without those of each cause; None where nothing has a known
+    size.
+    """
+    names = {
+        cause.slug: frozenset(copy.node for copy in cause.copies if copy.causes == {cause.slug})
+        for cause in study.causes
+    }
     every = frozenset(copy.node for copy in study.copies)
-    shown = max((each for each in timelines if every & set(each.table.node)), key=lambda each: each.peak_bytes, default=None)
+    shown = max(
+        (each for each in timelines if every & set(each.table.node)),
+        key=lambda each: each.peak_bytes,
+        default=None,
+    )
     if shown is not None:
         by_cause = {slug: curve_without(shown, graph, gone) for slug, gone in names.items()}
-        return PeakWithout(shown.peak_bytes, curve_without(shown, graph, every), by_cause, Certainty.BOUND, MEASURED)
+        return PeakWithout(
+            shown.peak_bytes, curve_without(shown, graph, every), by_cause, Certainty.BOUND, MEASURED
+        )
     whole = simulated_order.peak(graph, types)
     if not whole or study.unknown == len(study.copies):
         return None
     simulated = {slug: simulated_order.peak(graph, types, gone) for slug, gone in names.items()}
-    return PeakWithout(whole, simulated_order.peak(graph, types, every), simulated, Certainty.ESTIMATE, SIMULATED)
+    return PeakWithout(
+        whole, simulated_order.peak(graph, types, every), simulated, Certainty.ESTIMATE, SIMULATED
+    )
 
 
 def peak_alone(graph: Graph, feed: tuple[int | None, ...] = ()) -> PeakWithout | None:
@@ -50,13 +67,19 @@ def peak_alone(graph: Graph, feed: tuple[int | None, ...] = ()) -> PeakWithout |
 
 
 def curve_without(timeline: Timeline, graph: Graph, gone: Collection[str]) -> int:
-    """The peak of the curve when these nodes allocate nothing and what they copied lives as long as they did."""
+    """The peak of the curve when these nodes allocate nothing and what they copied lives as long as they
+    did.
+    """
     table = timeline.table
     rows: dict[str, list[int]] = {}
     for row, node in enumerate(table.node):
         rows.setdefault(node or "", []).append(row)
     skipped = {row for name in gone for row in rows.get(name, ())}
-    lives = [(start, table.end_micros[row], table.size_bytes[row]) for row, start in enumerate(table.start_micros) if row not in skipped and start is not None]
+    lives = [
+        (start, table.end_micros[row], table.size_bytes[row])
+        for row, start in enumerate(table.start_micros)
+        if row not in skipped and start is not None
+    ]
     changes: list[tuple[float, int]] = []
     for begin, end, size in (*lives, *_kept(skipped, timeline, graph, rows)):
         changes.append((begin, size))
@@ -66,8 +89,12 @@ def curve_without(timeline: Timeline, graph: Graph, gone: Collection[str]) -> in
     return max(accumulate((size for _, size in changes), initial=timeline.baseline_bytes))
 
 
-def _kept(skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> list[tuple[float, float | None, int]]:
-    """What must live on in place of the copies: each original from its own end to the end of its last copy. One whose original is not found is kept whole."""
+def _kept(
+    skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict[str, list[int]]
+) -> list[tuple[float, float | None, int]]:
+    """What must live on in place of the copies: each original from its own end to the end of its last copy.
+    One whose original is not found is kept whole.
+    """
     table = timeline.table
     found: list[tuple[float, float | None, int]] = []
     last: dict[int, tuple[float, float | None, int]] = {}
@@ -80,13 +107,19 @@ def _kept(skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict
         begin = table.end_micros[source]
         if begin is not None and (end is None or end > begin):
             before = last.get(source)
-            longest = end if before is None or (before[1] is not None and (end is None or end > before[1])) else before[1]
+            longest = (
+                end
+                if before is None or (before[1] is not None and (end is None or end > before[1]))
+                else before[1]
+            )
             last[source] = (begin, longest, max(size, before[2] if before else 0))
     return found + list(last.values())
 
 
 def _original(row: int, timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> int | None:
-    """The row of the tensor that a copy was made from: its producer's, or that of the op whose buffer the producer overwrote."""
+    """The row of the tensor that a copy was made from: its producer's, or that of the op whose buffer the
+    producer overwrote.
+    """
     table = timeline.table
     name, start, size = table.node[row] or "", table.start_micros[row] or 0.0, table.size_bytes[row]
     for _ in range(8):
@@ -96,6 +129,10 @@ def _original(row: int, timeline: Timeline, graph: Graph, rows: dict[str, list[i
         name = split_reference(node.inputs[0])[0]
         for each in rows.get(name, ()):
             end = table.end_micros[each]
-            if (table.start_micros[each] or 0.0) <= start and (end is None or end >= start) and 2 * table.size_bytes[each] >= size:
+            if (
+                (table.start_micros[each] or 0.0) <= start
+                and (end is None or end >= start)
+                and 2 * table.size_bytes[each] >= size
+            ):
                 return each
     return None

@@ -61,15 +61,25 @@ def _chunk_rows(incident: Incident) -> list[Allocation]:
     if incident.chunks and incident.chunks.op:
         used = zip(incident.chunks.op, incident.chunks.size_bytes, incident.chunks.in_use, strict=False)
         named = Counter((op, size) for op, size, in_use in used if in_use)
-        return [Allocation(op, size, device=device, allocator=allocator, count=count) for (op, size), count in named.items()]
+        return [
+            Allocation(op, size, device=device, allocator=allocator, count=count)
+            for (op, size), count in named.items()
+        ]
     sizes = sorted(chunk_sizes(incident).items(), key=lambda item: -item[0] * item[1])
-    return [Allocation(None, size, device=device, allocator=allocator, count=count, line=lines.get(size)) for size, count in sizes]
+    return [
+        Allocation(None, size, device=device, allocator=allocator, count=count, line=lines.get(size))
+        for size, count in sizes
+    ]
 
 
 def balance(incident: Incident, table: AllocationTable, requested: int | None) -> Balance:
     """The books, as far as the input gives them."""
     state = incident.state
-    listed, unlisted, nodes = _listed(table), _unlisted(incident.holders), sum(block.unlisted_nodes for block in incident.holders)
+    listed, unlisted, nodes = (
+        _listed(table),
+        _unlisted(incident.holders),
+        sum(block.unlisted_nodes for block in incident.holders),
+    )
     growable = _minus(state.limit, state.pool) if state.limit and state.pool else None
     free = state.free
     available = free + (growable or NOTHING) if free else _room(state, requested)
@@ -85,7 +95,9 @@ def balance(incident: Incident, table: AllocationTable, requested: int | None) -
         unlisted=unlisted,
         unlisted_nodes=nodes,
         outside_report=_outside(incident, listed + unlisted),
-        waste=_minus(state.in_use, state.requested_in_use) if state.in_use and state.requested_in_use else None,
+        waste=(
+            _minus(state.in_use, state.requested_in_use) if state.in_use and state.requested_in_use else None
+        ),
         requested=requested,
         room=available if free is None else None,
         missing=max(requested - available.bytes, 0) if requested is not None and available else None,
@@ -93,7 +105,9 @@ def balance(incident: Incident, table: AllocationTable, requested: int | None) -
 
 
 def _room(state: AllocatorState, requested: int | None) -> Size | None:
-    """Where only statistics are known: all that the limit leaves, if that is too little. Whether the pool could have had more is not known."""
+    """Where only statistics are known: all that the limit leaves, if that is too little. Whether the pool
+    could have had more is not known.
+    """
     if state.limit is None or state.in_use is None or state.pool is not None or requested is None:
         return None
     room = _minus(state.limit, state.in_use)
@@ -120,17 +134,26 @@ def _outside(incident: Incident, total: Size) -> Size | None:
     """In use, but in no line of the report; only where report and figures speak of the same allocator."""
     in_use = incident.state.in_use
     names = {block.allocator for block in incident.holders}
-    if in_use is None or not incident.holders or incident.compiler or (incident.request.allocator and names - {incident.request.allocator, None}):
+    if (
+        in_use is None
+        or not incident.holders
+        or incident.compiler
+        or (incident.request.allocator and names - {incident.request.allocator, None})
+    ):
         return None
     return _minus(in_use, total)
 
 
 def _minus(whole: Size, part: Size) -> Size:
-    return Size(max(whole.bytes - part.bytes, 0), max(whole.low - part.high, 0), max(whole.high - part.low, 0))
+    return Size(
+        max(whole.bytes - part.bytes, 0), max(whole.low - part.high, 0), max(whole.high - part.low, 0)
+    )
 
 
 def rounded_request(incident: Incident) -> int | None:
-    """What the allocator was asked for: as a dump states it, else shape x dtype in BFC's steps; None for other allocators."""
+    """What the allocator was asked for: as a dump states it, else shape x dtype in BFC's steps; None for
+    other allocators.
+    """
     request = incident.request
     if request.size and request.size.exact:
         return request.size.bytes

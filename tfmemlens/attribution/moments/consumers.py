@@ -1,6 +1,7 @@
 """Who keeps a tensor alive: of the ops that read it, the one that ended last.
 
-The readers come from the graph; without one, from the labels of the trace, which name each node's inputs: `relu = Relu(conv)`.
+The readers come from the graph; without one, from the labels of the trace, which name each node's inputs:
+`relu = Relu(conv)`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from tfmemlens.model.timeline import Timeline
 
 _LABEL = re.compile(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
 _FORWARDS = frozenset(
-    "Identity IdentityN Reshape Squeeze ExpandDims Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh BiasAdd Add AddV2 AddN Sub Mul Cast Enter Exit Switch "
-    "Merge NextIteration StopGradient ReluGrad Log Exp Neg Softmax Dropout".split()
+    "Identity IdentityN Reshape Squeeze ExpandDims Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh BiasAdd Add"
+    " AddV2 AddN Sub Mul Cast Enter Exit Switch Merge NextIteration StopGradient ReluGrad Log Exp Neg Softmax"
+    " Dropout".split()
 )
 """Ops that may hand their input's buffer on as their output."""
 MANY = 20_000
@@ -27,20 +29,34 @@ def graph_of(timeline: Timeline) -> Graph | None:
     ran = timeline.executions
     if not ran.label or len(ran.label) > MANY:
         return None
-    nodes = {found[1]: Node(found[1], found[2], tuple(filter(None, found[3].split(", ")))) for label in ran.label if (found := _LABEL.match(label))}
+    nodes = {
+        found[1]: Node(found[1], found[2], tuple(filter(None, found[3].split(", "))))
+        for label in ran.label
+        if (found := _LABEL.match(label))
+    }
     return Graph(nodes) if nodes else None
 
 
 def last_reader(rows: Iterable[Allocation], graph: Graph | None, timeline: Timeline) -> Iterator[str | None]:
     """For each row the op that read it last before it was freed; None where nothing tells."""
     ran = timeline.executions
-    spans = dict(zip(ran.node, zip(ran.start_micros, ran.end_micros, strict=True), strict=True)) if graph is not None else {}
+    spans = (
+        dict(zip(ran.node, zip(ran.start_micros, ran.end_micros, strict=True), strict=True))
+        if graph is not None
+        else {}
+    )
     for row in rows:
-        yield _last_reader(row, graph, spans) if graph is not None and row.node and row.start_micros is not None else None
+        yield (
+            _last_reader(row, graph, spans)
+            if graph is not None and row.node and row.start_micros is not None
+            else None
+        )
 
 
 def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float, float]]) -> str | None:
-    """The reader, also of ops that hand the buffer on in place, that ended next to the free: its stamp may be some microseconds later."""
+    """The reader, also of ops that hand the buffer on in place, that ended next to the free: its stamp may be
+    some microseconds later.
+    """
     freed = row.end_micros
     holders = [row.node or ""]
     best: tuple[float, str | None] = (float("inf"), None)

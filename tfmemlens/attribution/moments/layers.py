@@ -22,8 +22,12 @@ Standing = Sequence[Sequence[tuple[Allocation, Owner]]]
 """For each timeline what `timelines.standing_of` says of it."""
 
 
-def summaries(timelines: Sequence[Timeline], standing: Standing, graph: Graph | None = None) -> tuple[LayerSummary, ...]:
-    """A line for each layer that has weights or outputs, in the order in which the step ran them; the devices' variables together."""
+def summaries(
+    timelines: Sequence[Timeline], standing: Standing, graph: Graph | None = None
+) -> tuple[LayerSummary, ...]:
+    """A line for each layer that has weights or outputs, in the order in which the step ran them; the
+    devices' variables together.
+    """
     shapes: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     weights: dict[str, int] = defaultdict(int)
     slots: dict[str, int] = defaultdict(int)
@@ -39,18 +43,31 @@ def summaries(timelines: Sequence[Timeline], standing: Standing, graph: Graph | 
     outputs, order = _outputs(timelines)
     layers = [*order, *(layer for layer in weights if layer not in order)]
     return tuple(
-        LayerSummary(layer, sum(map(math.prod, shapes[layer])), weights[layer], slots[layer], formula(shapes[layer]), tuple(outputs.get(layer, ())))
+        LayerSummary(
+            layer,
+            sum(map(math.prod, shapes[layer])),
+            weights[layer],
+            slots[layer],
+            formula(shapes[layer]),
+            tuple(outputs.get(layer, ())),
+        )
         for layer in layers
         if weights[layer] or outputs.get(layer)
     )
 
 
-def _variables(timelines: Sequence[Timeline], standing: Standing, graph: Graph | None) -> Iterator[tuple[Allocation, Owner]]:
-    """What stood before the step on any device, each once: a device that reads another's variable has a copy of it."""
+def _variables(
+    timelines: Sequence[Timeline], standing: Standing, graph: Graph | None
+) -> Iterator[tuple[Allocation, Owner]]:
+    """What stood before the step on any device, each once: a device that reads another's variable has a copy
+    of it.
+    """
     seen: set[str | None] = set()
     for timeline, known in zip(timelines, standing, strict=True):
         replaced = (timeline.table.node[row] for row in timeline.freed_preexisting)
-        gone = [handle_of(name, timeline, graph) for name in replaced if name and graph and name in graph.nodes]
+        gone = [
+            handle_of(name, timeline, graph) for name in replaced if name and graph and name in graph.nodes
+        ]
         for row, owner in [*known, *gone]:
             if row.node not in seen:
                 seen.add(row.node)
@@ -64,7 +81,10 @@ def formula(shapes: list[tuple[int, ...]]) -> str:
     if len(kernels) == 1 and len(vectors) == 1 and vectors[0] == kernels[0][-1]:
         return f"({'*'.join(map(str, kernels[0][:-1]))}+1)*{kernels[0][-1]}"
     parts = ["*".join(map(str, shape)) for shape in kernels]
-    parts += [f"{vectors.count(size)}*{size}" if vectors.count(size) > 1 else str(size) for size in dict.fromkeys(vectors)]
+    parts += [
+        f"{vectors.count(size)}*{size}" if vectors.count(size) > 1 else str(size)
+        for size in dict.fromkeys(vectors)
+    ]
     return "+".join(parts)
 
 
@@ -82,11 +102,15 @@ def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]]
             if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
                 order.setdefault(owner.layer)
                 found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
-    return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(order)
+    return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(
+        order
+    )
 
 
 def _representatives(timeline: Timeline) -> Iterable[int]:
-    """Rows that stand for all: in a long trace, of nodes that only a last number tells apart (`cell/mul_17`) the first of each size are enough."""
+    """Rows that stand for all: in a long trace, of nodes that only a last number tells apart (`cell/mul_17`)
+    the first of each size are enough.
+    """
     if len(timeline.table) <= _MANY:
         yield from range(len(timeline.table))
         return

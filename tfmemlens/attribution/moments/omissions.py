@@ -24,26 +24,51 @@ def _omissions(incident: Incident, books: Balance) -> Iterator[str]:
         if incident.chunks and not incident.chunks.complete:
             yield "Part of the chunk list is missing from this input, so sums over chunks are lower bounds."
     listed = sum(entry.count * entry.size_bytes for entry in incident.size_classes)
-    if incident.state.in_use and incident.size_classes and not incident.holders and listed < 0.9 * incident.state.in_use.low:
-        yield f"The list of sizes was cut where it was pasted: it covers {human(listed)} of the {human_size(incident.state.in_use)} in use."
+    if (
+        incident.state.in_use
+        and incident.size_classes
+        and not incident.holders
+        and listed < 0.9 * incident.state.in_use.low
+    ):
+        yield (
+            f"The list of sizes was cut where it was pasted: it covers {human(listed)} of the"
+            f" {human_size(incident.state.in_use)} in use."
+        )
     if incident.request.kind is RequestKind.DUMP and incident.request.line is None and incident.chunks:
-        yield "A MemoryDump states neither the limit nor the request that failed; the log of the same run has both."
-    elif incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP) and not incident.compiler and books.limit is None:
-        yield "No `Stats:` block or dump is in this input, so limit, free memory and fragmentation cannot be judged."
+        yield (
+            "A MemoryDump states neither the limit nor the request that failed; the log of the same run has"
+            " both."
+        )
+    elif (
+        incident.request.kind in (RequestKind.TENSOR, RequestKind.DUMP)
+        and not incident.compiler
+        and books.limit is None
+    ):
+        yield (
+            "No `Stats:` block or dump is in this input, so limit, free memory and fragmentation cannot be"
+            " judged."
+        )
 
 
 def _of_report(incident: Incident, books: Balance) -> Iterator[str]:
     yield (
-        "The list covers what this step allocated and still holds. Weights and optimizer slots from earlier steps, constants, running ops, "
-        "received tensors, the failed request itself, cuDNN workspaces and other processes are not in it."
+        "The list covers what this step allocated and still holds. Weights and optimizer slots from earlier"
+        " steps, constants, running ops, received tensors, the failed request itself, cuDNN workspaces and"
+        " other processes are not in it."
     )
     if books.outside_report is not None and books.outside_report.bytes:
         yield f"Here {human_size(books.outside_report)} were in use outside the list."
     if not books.total.exact and books.total.bytes:
-        yield f"TensorFlow rounds the sizes it prints: the sum is exact to within {human(books.total.error_bytes)}."
+        yield (
+            "TensorFlow rounds the sizes it prints: the sum is exact to within"
+            f" {human(books.total.error_bytes)}."
+        )
     if any(block.cut for block in incident.holders):
         yield "The list was cut where it was pasted; more nodes held memory."
-    if any(block.allocator and incident.request.allocator and block.allocator != incident.request.allocator for block in incident.holders):
+    if any(
+        block.allocator and incident.request.allocator and block.allocator != incident.request.allocator
+        for block in incident.holders
+    ):
         yield "Some blocks are of another allocator than the one that failed."
 
 
@@ -51,8 +76,14 @@ def _of_compiler(incident: Incident) -> Iterator[str]:
     if incident.request.kind is RequestKind.PROGRAM:
         yield "This is one program: arrays that other programs or the framework keep alive come on top."
     elif incident.compiler and incident.compiler.cut:
-        yield "The first, largest buffers of the list are missing from this input: shares and sums are of the rest."
+        yield (
+            "The first, largest buffers of the list are missing from this input: shares and sums are of the"
+            " rest."
+        )
     elif incident.holders:
-        yield "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on top."
+        yield (
+            "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on"
+            " top."
+        )
     else:
         yield "This message has no list of buffers, so nothing can be said about layers."

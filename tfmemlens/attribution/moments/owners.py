@@ -22,7 +22,9 @@ def attribute_table(table: AllocationTable) -> Attribution:
     executions: Counter[str | None] = Counter()
     for row in table:
         executions[row.node] += row.count
-    return Attribution(table, [_looped(owner, executions[row.node]) for owner, row in zip(owners, table, strict=True)])
+    return Attribution(
+        table, [_looped(owner, executions[row.node]) for owner, row in zip(owners, table, strict=True)]
+    )
 
 
 def _owner(row: Allocation) -> Owner:
@@ -39,9 +41,13 @@ def _owner(row: Allocation) -> Owner:
 
 
 def _argument_kind(name: str) -> Kind:
-    """An argument of a compiled program is a weight, a slot or a batch; JAX names it after the argument's path."""
+    """An argument of a compiled program is a weight, a slot or a batch; JAX names it after the argument's
+    path.
+    """
     lower = name.lower()
-    if any(word in lower for word in ("opt_state", "optimizer", ".mu", ".nu", "['mu']", "['nu']", "momentum")):
+    if any(
+        word in lower for word in ("opt_state", "optimizer", ".mu", ".nu", "['mu']", "['nu']", "momentum")
+    ):
         return Kind.OPTIMIZER_SLOT
     if any(word in lower for word in ("batch[", "inputs[", "['image']", "['inputs']", "['targets']")):
         return Kind.INPUT
@@ -56,7 +62,9 @@ def _looped(owner: Owner, executions: int) -> Owner:
 
 
 def attribute_request(request: FailedRequest) -> Owner:
-    """The owner of a failed request; the Keras layer or the forward op that a message names count where the node betrays nothing."""
+    """The owner of a failed request; the Keras layer or the forward op that a message names count where the
+    node betrays nothing.
+    """
     owner = owner_of(request.node, request.op) if request.node else replace(NOBODY, op=request.op)
     if request.node and request.node == request.op:
         owner = replace(owner, layer=None)  # an eager op has no name of its own
@@ -67,7 +75,9 @@ def attribute_request(request: FailedRequest) -> Owner:
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)
     if owner.layer is None and (beside := _COLOCATED.search(dict(request.attributes).get("_class", ""))):
-        owner = replace(owner, layer=owner_of(beside[1]).layer)  # sums of gradients and updates stand beside what they serve
+        owner = replace(
+            owner, layer=owner_of(beside[1]).layer
+        )  # sums of gradients and updates stand beside what they serve
     if request.keras_layer and owner.layer is None:
         owner = replace(owner, layer=request.keras_layer[0] or request.keras_layer[1], phase=Phase.FORWARD)
     if request.op:
@@ -76,14 +86,21 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, kind=Kind.WORKSPACE)
     elif request.node is None and request.kind is RequestKind.TENSOR and request.op:
         backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
-        owner = replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT) if backward else replace(owner, kind=Kind.ACTIVATION)
+        owner = (
+            replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT)
+            if backward
+            else replace(owner, kind=Kind.ACTIVATION)
+        )
     return owner
 
 
 def _is_workspace(request: FailedRequest, owner: Owner) -> bool:
     if request.kind is RequestKind.WORKSPACE:
         return True
-    if re.match(r"conv_grad\w*_ops", (request.kernel or "").rpartition("/")[2]) and len(request.shape or ()) == 3:
+    if (
+        re.match(r"conv_grad\w*_ops", (request.kernel or "").rpartition("/")[2])
+        and len(request.shape or ()) == 3
+    ):
         return True
     last = (request.node or "").rpartition("/")[2]
     if "Conv3DBackpropFilter" in f"{owner.op}{last}" and is_shuffled_volume(request.shape):

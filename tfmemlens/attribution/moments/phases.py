@@ -10,21 +10,32 @@ from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import PhaseSpan
 from tfmemlens.model.timeline import Timeline
 
-_UPDATE = re.compile(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
+_UPDATE = re.compile(
+    r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)"
+)
 _BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
 _BY_OWNER = {Phase.FORWARD: "forward", Phase.GRADIENT: "backward", Phase.OPTIMIZER: "update"}
 _ORDER = ("forward", "backward", "update")
 
 
 def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
-    """The two instants that leave the fewest bytes on the wrong side: TensorFlow makes shapes and zeros of the gradients, and decays
-    the slots of sparse updates, while the forward pass runs. One step after another is not told apart.
+    """The two instants that leave the fewest bytes on the wrong side: TensorFlow makes shapes and zeros of
+    the gradients, and decays the slots of sparse updates, while the forward pass runs. One step after another
+    is not told apart.
     """
     table = timeline.table
     born = sorted(
         (start, _ORDER.index(name), size, start if end is None else end)
-        for node, size, start, end in zip(table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True)
-        if node is not None and start is not None and (name := _BY_OWNER.get(timeline.owners[node].phase, "") if node in timeline.owners else _phase(node))
+        for node, size, start, end in zip(
+            table.node, table.size_bytes, table.start_micros, table.end_micros, strict=True
+        )
+        if node is not None
+        and start is not None
+        and (
+            name := (
+                _BY_OWNER.get(timeline.owners[node].phase, "") if node in timeline.owners else _phase(node)
+            )
+        )
     )
     if not born:
         return ()
@@ -33,8 +44,13 @@ def phases(timeline: Timeline) -> tuple[PhaseSpan, ...]:
 
 
 def _borders(born: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The rows before the first border count as forward, those from the second on as update; both are found in one pass."""
-    forward = update = 0  # what the rows so far cost as forward, and what they would have cost as update, each beside backward
+    """The rows before the first border count as forward, those from the second on as update; both are found
+    in one pass.
+    """
+    forward = update = (
+        # what the rows so far cost as forward, and what they would have cost as update, each beside backward
+        0
+    )
     start, start_cost = 0, 0
     best, best_cost = (0, 0), 0
     for at, (phase, size) in enumerate((*born, (1, 0))):

@@ -13,7 +13,9 @@ BASELINE, OTHERS = "before the step", "other"
 
 
 def stacked(timeline: Timeline, key: str = "kind", columns: int = 600, top: int = 8) -> StackedSeries:
-    """Each column shows the instant of its highest total, so that no peak is lost; what is not among the `top` groups is `other`."""
+    """Each column shows the instant of its highest total, so that no peak is lost; what is not among the
+    `top` groups is `other`.
+    """
     times = timeline.events[0]
     if not times:
         return StackedSeries((), {BASELINE: ()})
@@ -24,7 +26,10 @@ def stacked(timeline: Timeline, key: str = "kind", columns: int = 600, top: int 
         for name, size in state.items():
             largest[name] = max(largest[name], size)
     shown = sorted(largest, key=lambda name: -largest[name])[:top]
-    series: dict[str, Sequence[int]] = {BASELINE: [timeline.baseline_bytes] * columns, **{name: [state.get(name, 0) for state in states] for name in shown}}
+    series: dict[str, Sequence[int]] = {
+        BASELINE: [timeline.baseline_bytes] * columns,
+        **{name: [state.get(name, 0) for state in states] for name in shown},
+    }
     rest = [sum(size for name, size in state.items() if name not in shown) for state in states]
     if any(rest):
         series[OTHERS] = rest
@@ -39,7 +44,9 @@ def _names(timeline: Timeline, key: str) -> list[str]:
 
 
 def _highest(timeline: Timeline, names: list[str], span: float, columns: int) -> list[dict[str, int]]:
-    """What each group held at the highest instant of each column; where nothing happened, what was held goes on."""
+    """What each group held at the highest instant of each column; where nothing happened, what was held goes
+    on.
+    """
     times, changes, rows = timeline.events
     held: dict[str, int] = defaultdict(int)
     best: list[tuple[int, dict[str, int]]] = [(-1, {})] * columns

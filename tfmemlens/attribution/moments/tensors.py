@@ -1,7 +1,9 @@
-"""Which tensor is behind a printed size: shapes from the user's hint, the failing tensor, and what fits together.
+"""Which tensor is behind a printed size: shapes from the user's hint, the failing tensor, and what fits
+together.
 
-A figure is the size of a chunk, so it may exceed its tensor: BFC hands out a whole chunk unless it is at least twice the
-request or 128 MiB larger (`BFCAllocator::FindChunkPtr`). A size that several tensors explain stays ambiguous.
+A figure is the size of a chunk, so it may exceed its tensor: BFC hands out a whole chunk unless it is at
+least twice the request or 128 MiB larger (`BFCAllocator::FindChunkPtr`). A size that several tensors explain
+stays ambiguous.
 """
 
 from __future__ import annotations
@@ -26,12 +28,25 @@ _LEVELS = 6
 _UP = 3
 _MAX_CHANNELS = 2048
 _FLOATS = ("float32", "float16", "bfloat16", "float64")
-_STANDARD = ((720, 1280), (1080, 1920), (480, 640), (360, 640), (240, 320), (321, 481), (600, 800), (768, 1024), (1024, 2048), (512, 1024))
+_STANDARD = (
+    (720, 1280),
+    (1080, 1920),
+    (480, 640),
+    (360, 640),
+    (240, 320),
+    (321, 481),
+    (600, 800),
+    (768, 1024),
+    (1024, 2048),
+    (512, 1024),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Anchor:
-    """What is known of the tensors of this model: the batch, the image or the sequence, the channels seen there."""
+    """What is known of the tensors of this model: the batch, the image or the sequence, the channels seen
+    there.
+    """
 
     batch: int
     space: tuple[int, ...]
@@ -46,7 +61,9 @@ class _Anchor:
         return tuple(math.ceil(size / (1 << level)) if level >= 0 else size << -level for size in self.space)
 
 
-def name_tensors(attribution: Attribution, request: FailedRequest, owner: Owner, hints: Hints) -> tuple[Naming | None, ...]:
+def name_tensors(
+    attribution: Attribution, request: FailedRequest, owner: Owner, hints: Hints
+) -> tuple[Naming | None, ...]:
     """For each row the tensors that its figure can stand for, best first. `owner` is the failed request's."""
     anchors = _anchors(request, owner, hints)
     rows = list(zip(attribution.table, attribution.owners, strict=True))
@@ -54,7 +71,10 @@ def name_tensors(attribution: Attribution, request: FailedRequest, owner: Owner,
     base = _widest(exact, anchors)
     ranked = [sorted(found, key=lambda entry: _unlikeliness(entry, base)) for found in exact]
     known = _by_layer(rows, ranked)
-    return tuple(_naming(row, owner, found, known, ranked, anchors, base) for (row, owner), found in zip(rows, ranked, strict=True))
+    return tuple(
+        _naming(row, owner, found, known, ranked, anchors, base)
+        for (row, owner), found in zip(rows, ranked, strict=True)
+    )
 
 
 Entry = tuple[int, int, _Anchor]
@@ -66,12 +86,24 @@ def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor
     found = []
     if hints.input_shape and len(hints.input_shape) >= 2:
         sizes = [size if size is not None else hints.batch or 1 for size in hints.input_shape]
-        found.append(_Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape"))
+        found.append(
+            _Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape")
+        )
     telling = owner.kind not in _NO_FEATURE_MAP and owner.phase is not Phase.OPTIMIZER
-    if telling and request.shape and 2 <= len(request.shape) <= 5 and all(request.shape) and request.dtype in (*_FLOATS, None):
-        found += _from_failing([size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", ""))
+    if (
+        telling
+        and request.shape
+        and 2 <= len(request.shape) <= 5
+        and all(request.shape)
+        and request.dtype in (*_FLOATS, None)
+    ):
+        found += _from_failing(
+            [size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", "")
+        )
     if hints.batch and not hints.input_shape:
-        found = [anchor for anchor in found if anchor.batch == hints.batch] or [_Anchor(hints.batch, (), None, dtype, "--batch")]
+        found = [anchor for anchor in found if anchor.batch == hints.batch] or [
+            _Anchor(hints.batch, (), None, dtype, "--batch")
+        ]
     return found
 
 
@@ -85,7 +117,9 @@ def _from_failing(shape: list[int], dtype: str, data_format: str) -> list[_Ancho
 
 
 def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
-    """All (level, channels) whose tensor, rounded up to 256, is the figure to the byte or within its print error."""
+    """All (level, channels) whose tensor, rounded up to 256, is the figure to the byte or within its print
+    error.
+    """
     found: list[Entry] = []
     if row.node is None or row.size_bytes < _SMALL:
         return found
@@ -93,7 +127,11 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
         for level in _levels(anchor):
             plane = anchor.batch * math.prod(anchor.at(level)) * ITEM_BYTES[anchor.dtype]
             channels = round(row.size_bytes / plane)
-            if channels >= 1 and abs(round_up(channels * plane) - row.size_bytes) <= row.error_bytes and _usual(channels, anchor):
+            if (
+                channels >= 1
+                and abs(round_up(channels * plane) - row.size_bytes) <= row.error_bytes
+                and _usual(channels, anchor)
+            ):
                 found.append((level, channels, anchor))
     return found
 
@@ -117,7 +155,12 @@ def _usual(channels: int, anchor: _Anchor) -> bool:
 
 def _widest(exact: list[list[Entry]], anchors: list[_Anchor]) -> int | None:
     """The commonest number of channels at full resolution; nets double it where they halve the image."""
-    counts = Counter(channels for found in exact for level, channels, anchor in found if level == 0 and channels >= 8 and anchor.whole)
+    counts = Counter(
+        channels
+        for found in exact
+        for level, channels, anchor in found
+        if level == 0 and channels >= 8 and anchor.whole
+    )
     if not counts:
         return anchors[0].channels if anchors else None
     return max(counts, key=lambda channels: (counts[channels] * min(channels, 64), channels))
@@ -144,24 +187,44 @@ def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -
 
 
 def _naming(
-    row: Allocation, owner: Owner, found: list[Entry], known: dict[str, Entry], ranked: list[list[Entry]], anchors: list[_Anchor], base: int | None
+    row: Allocation,
+    owner: Owner,
+    found: list[Entry],
+    known: dict[str, Entry],
+    ranked: list[list[Entry]],
+    anchors: list[_Anchor],
+    base: int | None,
 ) -> Naming | None:
     if row.node is None or not anchors:
         return None
     if row.shape is not None and (stated := TensorType(row.shape, row.dtype)).bytes is not None:
         return Naming((Candidate(stated, row.size_bytes - (stated.bytes or 0)),), "the input states it")
     if found:
-        likely = [entry for entry in found if _unlikeliness(entry, base)[0] <= max(_unlikeliness(found[0], base)[0], 0) + 1]
-        return Naming(tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], found[0][2].reason)
+        likely = [
+            entry
+            for entry in found
+            if _unlikeliness(entry, base)[0] <= max(_unlikeliness(found[0], base)[0], 0) + 1
+        ]
+        return Naming(
+            tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], found[0][2].reason
+        )
     if anchors[0].reason == "--batch" and not anchors[0].space:
         return _from_batch(row, anchors[0])
     same = known.get(owner.layer or "")
     options = ([same] if same else []) + [entry for entries in ranked for entry in entries[:1]]
-    fitting = [entry for entry in options if 0 <= row.size_bytes + row.error_bytes - _bytes(entry) < min(_bytes(entry), _MAX_SLACK)]
+    fitting = [
+        entry
+        for entry in options
+        if 0 <= row.size_bytes + row.error_bytes - _bytes(entry) < min(_bytes(entry), _MAX_SLACK)
+    ]
     if not fitting:
         return None
     best = fitting[0] if same in fitting else min(fitting, key=lambda entry: row.size_bytes - _bytes(entry))
-    reason = "a chunk larger than the layer's own tensor" if best is same else "the nearest tensor below the chunk's size"
+    reason = (
+        "a chunk larger than the layer's own tensor"
+        if best is same
+        else "the nearest tensor below the chunk's size"
+    )
     if best is not same and row.size_bytes - _bytes(best) > 0.1 * row.size_bytes:
         return None
     return Naming((_candidate(best, row),), reason)
@@ -175,7 +238,10 @@ def _bytes(entry: Entry) -> int:
 def _candidate(entry: Entry, row: Allocation) -> Candidate:
     level, channels, anchor = entry
     tensor = TensorType((anchor.batch, *anchor.at(level), channels), anchor.dtype)
-    return Candidate(tensor, max(row.size_bytes - _bytes(entry), 0) if row.size_bytes - _bytes(entry) > row.error_bytes else 0)
+    return Candidate(
+        tensor,
+        max(row.size_bytes - _bytes(entry), 0) if row.size_bytes - _bytes(entry) > row.error_bytes else 0,
+    )
 
 
 def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
@@ -184,9 +250,13 @@ def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
     found = []
     for channels in (64, 32, 128, 256, 512, 16, 3):
         positions = round(elements / (anchor.batch * channels))
-        if abs(anchor.batch * channels * positions * ITEM_BYTES[anchor.dtype] - row.size_bytes) > max(row.error_bytes, 255):
+        if abs(anchor.batch * channels * positions * ITEM_BYTES[anchor.dtype] - row.size_bytes) > max(
+            row.error_bytes, 255
+        ):
             continue
         side = math.isqrt(positions)
-        grids = [grid for grid in _STANDARD if math.prod(grid) == positions] + ([(side, side)] if side * side == positions else [])
+        grids = [grid for grid in _STANDARD if math.prod(grid) == positions] + (
+            [(side, side)] if side * side == positions else []
+        )
         found += [Candidate(TensorType((anchor.batch, *grid, channels), anchor.dtype), 0) for grid in grids]
     return Naming(tuple(found[:3]), "--batch and usual image sizes") if found else None

@@ -1,4 +1,6 @@
-"""Who is alive at one instant of a timeline, with what stood before the step, so that the rows add up to all that was in use."""
+"""Who is alive at one instant of a timeline, with what stood before the step, so that the rows add up to all
+that was in use.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,20 @@ _ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
 
 
-def moment_at(capture: Capture, timeline: Timeline, index: int | None = None, standing: Sequence[tuple[Allocation, Owner]] | None = None) -> Moment:
-    """The moment after the event with this index, the peak by default. `standing` is what `standing_of` says, where that has been asked before."""
+def moment_at(
+    capture: Capture,
+    timeline: Timeline,
+    index: int | None = None,
+    standing: Sequence[tuple[Allocation, Owner]] | None = None,
+) -> Moment:
+    """The moment after the event with this index, the peak by default. `standing` is what `standing_of` says,
+    where that has been asked before.
+    """
     index = timeline.peak_index if index is None else index
-    rows = [(allocation, _owner_of(timeline, allocation.node, allocation.op, allocation.purpose)) for allocation in _alive(timeline, index)]
+    rows = [
+        (allocation, _owner_of(timeline, allocation.node, allocation.op, allocation.purpose))
+        for allocation in _alive(timeline, index)
+    ]
     rows += _standing(timeline, standing_of(timeline, capture.graph) if standing is None else standing)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
@@ -38,7 +50,11 @@ def moment_at(capture: Capture, timeline: Timeline, index: int | None = None, st
         peak=Size.exactly(timeline.peak_bytes),
         free=Size.exactly(max(limit - total, 0)) if limit else None,
         listed=Size.exactly(total),
-        waste=Size.exactly(sum(row.size_bytes - row.requested_bytes for row in table if row.requested_bytes)) if any(table.requested_bytes) else None,
+        waste=(
+            Size.exactly(sum(row.size_bytes - row.requested_bytes for row in table if row.requested_bytes))
+            if any(table.requested_bytes)
+            else None
+        ),
     )
     micros = timeline.events[0][index] if index >= 0 else None
     ended = _ended(timeline) if capture.graph else {}
@@ -55,7 +71,9 @@ def moment_at(capture: Capture, timeline: Timeline, index: int | None = None, st
 
 
 def index_of(timeline: Timeline, at: str) -> int:
-    """The event that `--at` means: `12.5ms` after the first allocation, or the last allocation of a node. Raises UsageError."""
+    """The event that `--at` means: `12.5ms` after the first allocation, or the last allocation of a node.
+    Raises UsageError.
+    """
     if found := re.fullmatch(r"\s*([\d.]+)\s*(us|µs|ms|s)\s*", at):
         try:
             micros = float(found[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[found[2]]
@@ -63,13 +81,26 @@ def index_of(timeline: Timeline, at: str) -> int:
             raise UsageError(f"{at} is no time", "times look like 12.5ms, 800us or 1.2s") from None
         first, last = (timeline.events[0][0], timeline.events[0][-1]) if timeline.curve else (0.0, 0.0)
         if micros > last - first:
-            raise UsageError(f"{at} is after the end of the step", f"its last allocation is freed {(last - first) / 1000:,.1f}ms after the first")
+            raise UsageError(
+                f"{at} is after the end of the step",
+                f"its last allocation is freed {(last - first) / 1000:,.1f}ms after the first",
+            )
         return timeline.index_at(first + micros)
     rows = {row for row, node in enumerate(timeline.table.node) if node == at}
-    found_at = [index for index, (change, row) in enumerate(zip(timeline.events[1], timeline.events[2], strict=True)) if row in rows and change >= 0]
+    found_at = [
+        index
+        for index, (change, row) in enumerate(zip(timeline.events[1], timeline.events[2], strict=True))
+        if row in rows and change >= 0
+    ]
     if not found_at:
-        near = sorted({node for node in timeline.table.node if node and at.lower() in node.lower()}, key=len)[:3]
-        advice = f"did you mean {', or '.join(near)}?" if near else "give a time such as 12.5ms, or the full name of a node of the table"
+        near = sorted({node for node in timeline.table.node if node and at.lower() in node.lower()}, key=len)[
+            :3
+        ]
+        advice = (
+            f"did you mean {', or '.join(near)}?"
+            if near
+            else "give a time such as 12.5ms, or the full name of a node of the table"
+        )
         raise UsageError(f"no node {at!r} allocates anything on {timeline.allocator}", advice)
     return found_at[-1]
 
@@ -77,14 +108,23 @@ def index_of(timeline: Timeline, at: str) -> int:
 def owners_of(timeline: Timeline) -> list[Owner]:
     """The owner of each row of the timeline's table."""
     table = timeline.table
-    return [_owner_of(timeline, node, op, purpose, owner_like) for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)]
+    return [
+        _owner_of(timeline, node, op, purpose, owner_like)
+        for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)
+    ]
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str | None, read: Callable[[str, str | None], Owner] = owner_of) -> Owner:
+def _owner_of(
+    timeline: Timeline,
+    node: str | None,
+    op: str | None,
+    purpose: str | None,
+    read: Callable[[str, str | None], Owner] = owner_of,
+) -> Owner:
     if node is None:
         return NOBODY
     owner = timeline.owners.get(node) or read(node, op)
@@ -94,12 +134,18 @@ def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str
 
 
 def _of_variable(owner: Owner) -> Owner:
-    """What was there before the step under the name of no slot or constant is a variable's buffer, no op's output."""
+    """What was there before the step under the name of no slot or constant is a variable's buffer, no op's
+    output.
+    """
     return replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE) if owner.kind is Kind.ACTIVATION else owner
 
 
-def _standing(timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]) -> list[tuple[Allocation, Owner]]:
-    """Variables, slots and constants as far as they are known, and the rest of the baseline without a name."""
+def _standing(
+    timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]
+) -> list[tuple[Allocation, Owner]]:
+    """Variables, slots and constants as far as they are known, and the rest of the baseline without a
+    name.
+    """
     left = timeline.baseline_bytes
     kept = []
     for allocation, owner in sorted(known, key=lambda pair: -pair[0].size_bytes):
@@ -113,18 +159,28 @@ def _standing(timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]) -> 
 
 
 def standing_of(timeline: Timeline, graph: Graph | None) -> list[tuple[Allocation, Owner]]:
-    """Variables, slots and constants as far as they are known, in the order of the trace; those that only the graph knows come last."""
+    """Variables, slots and constants as far as they are known, in the order of the trace; those that only the
+    graph knows come last.
+    """
     named = (timeline.standing[row] for row in _largest(timeline.standing.size_bytes))
-    known = [_named(row, graph, timeline.owners) for row in named if row.dtype != "resource"]  # a handle of 64 bytes is not its variable
+    known = [
+        _named(row, graph, timeline.owners) for row in named if row.dtype != "resource"
+    ]  # a handle of 64 bytes is not its variable
     names = {allocation.node for allocation, _ in known}
     if graph is not None:
         gone = {timeline.table.node[row] for row in timeline.freed_preexisting}
-        known += [handle_of(node.name, timeline, graph) for node in variables_on(graph, timeline.device) if node.name not in names | gone]
+        known += [
+            handle_of(node.name, timeline, graph)
+            for node in variables_on(graph, timeline.device)
+            if node.name not in names | gone
+        ]
     return known
 
 
 def _largest(sizes: Sequence[int]) -> Iterable[int]:
-    """The rows worth a name: a graph may hold tens of thousands of scalars, which stay together in the rest."""
+    """The rows worth a name: a graph may hold tens of thousands of scalars, which stay together in the
+    rest.
+    """
     if len(sizes) <= _NAMED:
         return range(len(sizes))
     return sorted(sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)[:_NAMED])
@@ -169,13 +225,26 @@ def _ended(timeline: Timeline) -> dict[str, float]:
 def _omissions(timeline: Timeline) -> Iterable[str]:
     yield from of_curve(timeline)
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
-        share = f"{timeline.baseline_confidence:.0%}".replace("%", " %") if timeline.baseline_confidence is not None else "?"
-        yield f"What was in use before the step is known from the allocator's own figure; {share} of its samples agree."
+        share = (
+            f"{timeline.baseline_confidence:.0%}".replace("%", " %")
+            if timeline.baseline_confidence is not None
+            else "?"
+        )
+        yield (
+            f"What was in use before the step is known from the allocator's own figure; {share} of its"
+            " samples agree."
+        )
         if (timeline.baseline_confidence or 0) < 0.25:
-            yield "That is few: buffers that were born before the step may have been freed in it, and the peak may be off by their size."
+            yield (
+                "That is few: buffers that were born before the step may have been freed in it, and the peak"
+                " may be off by their size."
+            )
     elif timeline.baseline_source is BaselineSource.PREDICTED:
         yield "All of this is predicted from the model's description; nothing was run."
     elif timeline.baseline_source is BaselineSource.STANDING and timeline.precision == "exact":
-        yield "This allocator keeps no figure of its own, so the baseline is the sum of the variables and constants that the step read: a lower bound."
+        yield (
+            "This allocator keeps no figure of its own, so the baseline is the sum of the variables and"
+            " constants that the step read: a lower bound."
+        )
     elif timeline.baseline_source is BaselineSource.UNKNOWN:
         yield "What was in use before the step is not known: all figures start at 0."

@@ -1,4 +1,6 @@
-"""Whose a buffer is, as the graph's update ops tell it: optimizers may be named at will, `ApplyAdam(w, m, v, …)` says which variables are slots of which."""
+"""Whose a buffer is, as the graph's update ops tell it: optimizers may be named at will, `ApplyAdam(w, m, v,
+…)` says which variables are slots of which.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _PASSED = ("Switch", "RefSwitch", "Enter", "RefEnter", "Identity", "_Arg")
 
 
 def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
-    """The owners of slots, of what assignments allocate, and of an optimizer's constants, by the names of their nodes."""
+    """The owners of slots, of what assignments allocate, and of an optimizer's constants, by the names of
+    their nodes.
+    """
     if graph is None:
         return {}
     updates = [node for node in graph if _APPLY.match(node.op)]
@@ -25,17 +29,26 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     found.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph:
         if node.op in ASSIGN_OPS and (target := _variable(node, 0, graph)):
-            found[node.name] = replace(found.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER)
+            found[node.name] = replace(
+                found.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER
+            )
     found.update(_constants({node.name.partition("/update_")[0] for node in updates}, graph))
     return found
 
 
 def _under_variables(graph: Graph) -> Iterator[tuple[str, Owner]]:
-    """tf.train's optimizers name a slot after its variable, whatever they are called themselves: `w/AdamWeightDecay_1` serves `w`."""
+    """tf.train's optimizers name a slot after its variable, whatever they are called themselves:
+    `w/AdamWeightDecay_1` serves `w`.
+    """
     names = {node.name for node in graph if node.op in _VARIABLES}
     for name in names:
-        if (variable := name.rpartition("/")[0]) in names and owner_of(name, "VarHandleOp").kind is Kind.PARAMETER:
-            yield name, replace(owner_of(variable, "VarHandleOp"), kind=Kind.OPTIMIZER_SLOT, phase=Phase.OPTIMIZER)
+        if (variable := name.rpartition("/")[0]) in names and owner_of(
+            name, "VarHandleOp"
+        ).kind is Kind.PARAMETER:
+            yield (
+                name,
+                replace(owner_of(variable, "VarHandleOp"), kind=Kind.OPTIMIZER_SLOT, phase=Phase.OPTIMIZER),
+            )
 
 
 def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
@@ -44,7 +57,10 @@ def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
     if target is None:
         return
     owner = owner_of(target.name, target.op)
-    yield update.name, replace(owner, phase=Phase.OPTIMIZER)  # what it allocates for good is the variable's new buffer
+    yield (
+        update.name,
+        replace(owner, phase=Phase.OPTIMIZER),
+    )  # what it allocates for good is the variable's new buffer
     for at in range(1, len(update.inputs)):
         slot = _variable(update, at, graph)
         if slot is not None and slot.name != target.name:
@@ -52,7 +68,9 @@ def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
 
 
 def _variable(node: Node, at: int, graph: Graph) -> Node | None:
-    """The variable behind an input, not its value: a learning rate that is read from a variable is no slot."""
+    """The variable behind an input, not its value: a learning rate that is read from a variable is no
+    slot.
+    """
     for _ in range(8):
         if at >= len(node.inputs):
             return None

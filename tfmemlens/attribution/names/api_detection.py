@@ -22,7 +22,10 @@ def api_of(capture: Capture) -> Api:
     oldest, newest = _version(low), _version(high)
     if newest == (2, 21):
         newest = (2, 99)
-    front_end = next((found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN), FrontEnd.UNKNOWN)
+    front_end = next(
+        (found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN),
+        FrontEnd.UNKNOWN,
+    )
     if capture.surroundings.session:
         newest = min(newest, (1, 15)) if front_end is FrontEnd.KERAS and oldest < (2, 0) else newest
         front_end = FrontEnd.SESSION if front_end is FrontEnd.UNKNOWN else front_end
@@ -31,16 +34,27 @@ def api_of(capture: Capture) -> Api:
     if capture.graph is not None:
         if not capture.source.version:
             oldest, newest = _era(capture.graph, oldest, newest)
-        if front_end is FrontEnd.UNKNOWN and any(name.startswith("gradients/") for name in capture.graph.nodes):
+        if front_end is FrontEnd.UNKNOWN and any(
+            name.startswith("gradients/") for name in capture.graph.nodes
+        ):
             front_end = FrontEnd.SESSION
     return Api(oldest, newest, front_end)
 
 
-def _era(graph: Graph, oldest: tuple[int, int], newest: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+def _era(
+    graph: Graph, oldest: tuple[int, int], newest: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """What the layout pass's names and a few op types tell of the TensorFlow that wrote a graph."""
-    if any(re.search(r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N", name) for name in graph.nodes):
+    if any(
+        re.search(
+            r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N", name
+        )
+        for name in graph.nodes
+    ):
         return max(oldest, (1, 4)), min(newest, (1, 14))
-    if any("-PermConstN" in name for name in graph.nodes) or any(node.op in ("FusedBatchNormV3", "AddV2") for node in graph):
+    if any("-PermConstN" in name for name in graph.nodes) or any(
+        node.op in ("FusedBatchNormV3", "AddV2") for node in graph
+    ):
         return max(oldest, (1, 14)), newest
     return oldest, newest
 
@@ -52,12 +66,26 @@ def _version(text: str) -> tuple[int, int]:
 
 def _front_end(incident: Incident) -> FrontEnd:
     request = incident.request
-    names = [name for name in (request.node, request.forward_node, *(node for block in incident.holders for node in block.table.node[:40])) if name]
-    if request.keras_layer or any(_KERAS.search(name) for name in names) or "train_function" in (request.function or ""):
+    names = [
+        name
+        for name in (
+            request.node,
+            request.forward_node,
+            *(node for block in incident.holders for node in block.table.node[:40]),
+        )
+        if name
+    ]
+    if (
+        request.keras_layer
+        or any(_KERAS.search(name) for name in names)
+        or "train_function" in (request.function or "")
+    ):
         return FrontEnd.KERAS
     if request.function and request.function.startswith("__wrapped__"):
         return FrontEnd.EAGER
-    if request.function or any(name.startswith("gradient_tape/") or "PartitionedCall" in name for name in names):
+    if request.function or any(
+        name.startswith("gradient_tape/") or "PartitionedCall" in name for name in names
+    ):
         return FrontEnd.FUNCTION
     if request.op and request.node is None:
         return FrontEnd.EAGER

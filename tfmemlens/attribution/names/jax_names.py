@@ -1,4 +1,6 @@
-"""Names of JAX and of XLA executables made by it: `jit(step)/jit(main)/jvp(Transformer)/layer_0/dot_general`."""
+"""Names of JAX and of XLA executables made by it:
+`jit(step)/jit(main)/jvp(Transformer)/layer_0/dot_general`.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,29 @@ import re
 
 from tfmemlens.model.attribution import Kind, Owner, Phase
 
-_WRAPPER = re.compile(r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z")
+_WRAPPER = re.compile(
+    r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z"
+)
 _AROUND = re.compile(r"(jvp|transpose|vmap|remat|checkpoint|rematted_computation)\((.*)\)\Z")
 _FRAMES = frozenset(
-    "while body cond scan closed_call checkpoint remat rematted_computation custom_jvp_call custom_vjp_call pjit named remat2 body_fun cond_fun core_call".split()
+    "while body cond scan closed_call checkpoint remat rematted_computation custom_jvp_call custom_vjp_call"
+    " pjit named remat2 body_fun cond_fun core_call".split()
 )
 
 
 def is_jax(name: str) -> bool:
     """Whether a name is a JAX scope rather than a node of a TensorFlow graph."""
-    return bool(re.match(r"(?:jit|pjit|pmap|xmap|parallelize)\(|(?:jit|pjit|pmap)__?[\w.]+/|(?:jvp|transpose|vmap)\(", name))
+    return bool(
+        re.match(
+            r"(?:jit|pjit|pmap|xmap|parallelize)\(|(?:jit|pjit|pmap)__?[\w.]+/|(?:jvp|transpose|vmap)\(", name
+        )
+    )
 
 
 def owner_of(name: str, op: str | None) -> Owner:
-    """The module path between the transformations and the primitive; `transpose(jvp(…))` is the backward pass."""
+    """The module path between the transformations and the primitive; `transpose(jvp(…))` is the backward
+    pass.
+    """
     name = name.split(";")[0].strip()
     parts = [part for part in _split(re.sub(r"\[(?:\\n|\s)*\w+=.*\Z", "", name, flags=re.DOTALL)) if part]
     primitive = parts.pop() if len(parts) > 1 else None

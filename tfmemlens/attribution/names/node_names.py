@@ -1,7 +1,8 @@
 """From a node's name to the layer that the user wrote.
 
-A name is the user's scopes with TensorFlow's own words around them: gradients, optimizers, Grappler rewrites, inlined
-functions, loop bodies, replicas. Each step below takes one of these wrappings off and remembers what it meant.
+A name is the user's scopes with TensorFlow's own words around them: gradients, optimizers, Grappler rewrites,
+inlined functions, loop bodies, replicas. Each step below takes one of these wrappings off and remembers what
+it meant.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _LAYOUT = r"(?P<what>Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|
 _FORMATS = r"(?P<source>N[DHWC]+)To(?P<target>N[DHWC]+)"
 LAYOUT_BEHIND = rf"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-{_LAYOUT}{_FORMATS}-LayoutOptimizer"
 LAYOUT_BEFORE = rf"(?P<x>.+)-(?P<input>\d+)-{_LAYOUT}{_FORMATS}-LayoutOptimizer"
-LAYOUT_OLD = rf"LayoutOptimizer(?:{_LAYOUT}|PermVec)(?:{_FORMATS})?(?:-(?P<x>.+?)(?:-(?P<input>\d+)|-[\w./]+-\d+)?)?"
+LAYOUT_OLD = (
+    rf"LayoutOptimizer(?:{_LAYOUT}|PermVec)(?:{_FORMATS})?(?:-(?P<x>.+?)(?:-(?P<input>\d+)|-[\w./]+-\d+)?)?"
+)
 _LAYOUT_OTHER = r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer|(?P<shared>PermConst\w+)-LayoutOptimizer"
 _UNIQUE = re.compile(r"_\d+\Z")
 _CONTROL = re.compile(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
@@ -76,14 +79,20 @@ def unwrap_op(name: str) -> str | None:
 
 
 def _grappler(reading: _Reading) -> None:
-    """Copies and rewrites by Grappler: the layout optimizer, constant folding, arithmetic rules, mixed precision, memory optimizer."""
+    """Copies and rewrites by Grappler: the layout optimizer, constant folding, arithmetic rules, mixed
+    precision, memory optimizer.
+    """
     _layout(reading)
     if reading.rest.startswith("_cloop"):
         reading.rest = reading.rest.removeprefix("_cloop")
     if found := re.match(r"(?:.*/)?ConstantFolding(?:Ctrl)?/(?P<x>.+)", reading.rest):
         reading.kind, reading.op = reading.kind or Kind.CONSTANT, reading.op or "Const"
         reading.rest = re.sub(r"/_\d+\Z", "", found["x"])
-        reading.rest = re.sub(r"(-folded|-matshapes|-bcastargs|-broadcastto_shape|-reduction_indices)(-\d+)*\Z|_(recip|enter|const_axis)\Z", "", reading.rest)
+        reading.rest = re.sub(
+            r"(-folded|-matshapes|-bcastargs|-broadcastto_shape|-reduction_indices)(-\d+)*\Z|_(recip|enter|const_axis)\Z",
+            "",
+            reading.rest,
+        )
     if found := re.match(r"(?P<scope>(?:.*/)?)ArithmeticOptimizer/(?P<x>.+)", reading.rest):
         reading.rest = found["scope"] + _without_rule(found["x"])
     if found := re.match(r"(?P<x>.+?)-(?:\d+-)*CastTo(?:Fp16|Bf16|Fp32)-AutoMixedPrecision\Z", reading.rest):
@@ -94,15 +103,21 @@ def _grappler(reading: _Reading) -> None:
         reading.rest, reading.kind = found["x"], Kind.TRANSFER
     if found := re.match(r"scoped_allocator(?:_concat|_split|_identity)?_\d+", reading.rest):
         reading.rest, reading.kind, reading.phase = "", Kind.GRADIENT, Phase.GRADIENT
-    if found := re.match(r"(?:AutoParallel-Replica-(?P<replica>\d+)|LoopOptimizer|loop_optimizer)[/-](?P<x>.+)", reading.rest):
+    if found := re.match(
+        r"(?:AutoParallel-Replica-(?P<replica>\d+)|LoopOptimizer|loop_optimizer)[/-](?P<x>.+)", reading.rest
+    ):
         reading.rest = found["x"]
         reading.replica = int(found["replica"]) if found["replica"] else reading.replica
 
 
 def _without_rule(text: str) -> str:
-    """`ReplaceMulWithSquare_mul` is the user's `mul`; a rule may add a dtype and its own counters before it."""
+    """`ReplaceMulWithSquare_mul` is the user's `mul`; a rule may add a dtype and its own counters before
+    it.
+    """
     text = re.sub(rf"\A{_RULE}_(?=.)", "", text)
-    return re.sub(r"\A(?:(?:bool|float|half|bfloat16|double|int32|int64)_)?(?:(?:Leaf|Internal)_\d+_)?(?=.)", "", text)
+    return re.sub(
+        r"\A(?:(?:bool|float|half|bfloat16|double|int32|int64)_)?(?:(?:Leaf|Internal)_\d+_)?(?=.)", "", text
+    )
 
 
 def _layout(reading: _Reading) -> None:
@@ -110,7 +125,12 @@ def _layout(reading: _Reading) -> None:
         return
     text = re.sub(r"(?:_\d+)?(?:/_\d+)?\Z", "", reading.rest)
     behind = re.fullmatch(LAYOUT_BEHIND, text)
-    found = behind or re.fullmatch(LAYOUT_BEFORE, text) or re.fullmatch(LAYOUT_OLD, text) or re.fullmatch(_LAYOUT_OTHER, text)
+    found = (
+        behind
+        or re.fullmatch(LAYOUT_BEFORE, text)
+        or re.fullmatch(LAYOUT_OLD, text)
+        or re.fullmatch(_LAYOUT_OTHER, text)
+    )
     if not found:
         return
     parts = found.groupdict()
@@ -123,9 +143,13 @@ def _layout(reading: _Reading) -> None:
 
 
 def _functions(reading: _Reading) -> None:
-    """Inlined functions, replicas, clusters: `StatefulPartitionedCall/R`, `Func/CALL/input/_2`, `replica_1/R`."""
+    """Inlined functions, replicas, clusters: `StatefulPartitionedCall/R`, `Func/CALL/input/_2`,
+    `replica_1/R`.
+    """
     reading.rest = re.sub(r"\A(?:(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?/)+(?=.)", "", reading.rest)
-    if found := re.match(r"Func/(?P<x>.+?)/(?:input|output|input_control_node|output_control_node)/_\d+\Z", reading.rest):
+    if found := re.match(
+        r"Func/(?P<x>.+?)/(?:input|output|input_control_node|output_control_node)/_\d+\Z", reading.rest
+    ):
         reading.rest, reading.kind, reading.phase = "", Kind.INPUT, Phase.INPUT
     if found := re.match(r"(?:(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?)\Z", reading.rest):
         reading.rest, reading.drop_last = found[0], False
@@ -139,9 +163,16 @@ def _functions(reading: _Reading) -> None:
 
 
 def _transfers(reading: _Reading) -> None:
-    """Feeds, fetches and tensors that come from another device: `_arg_frames_0_0`, `_retval_loss_0_0`, `x/_123`, `edge_45_x`."""
+    """Feeds, fetches and tensors that come from another device: `_arg_frames_0_0`, `_retval_loss_0_0`,
+    `x/_123`, `edge_45_x`.
+    """
     if found := re.match(r"_arg_(?P<x>.+?)_\d+_\d+\Z", reading.rest):
-        reading.rest, reading.kind, reading.phase, reading.drop_last = found["x"], Kind.INPUT, Phase.INPUT, False
+        reading.rest, reading.kind, reading.phase, reading.drop_last = (
+            found["x"],
+            Kind.INPUT,
+            Phase.INPUT,
+            False,
+        )
     elif found := re.match(r"_(?:retval|recv|send)_(?P<x>.+?)(?:_\d+)*\Z", reading.rest):
         reading.rest, reading.kind, reading.drop_last = found["x"], Kind.TRANSFER, True
     elif found := re.match(r"edge_\d+_(?:\.\.\.)?(?P<x>.+)\Z", reading.rest):
@@ -150,7 +181,9 @@ def _transfers(reading: _Reading) -> None:
         reading.rest, reading.kind = "", Kind.TRANSFER
     elif found := re.match(r"(?P<x>.+)/_\d+\Z", reading.rest):
         reading.rest = found["x"]
-        if reading.op in words.TRANSFER_OPS or not re.search(r"(?:\A|/)(?:body|cond|then|else)\Z", reading.rest):
+        if reading.op in words.TRANSFER_OPS or not re.search(
+            r"(?:\A|/)(?:body|cond|then|else)\Z", reading.rest
+        ):
             reading.kind = reading.kind or Kind.TRANSFER
     if reading.op in words.TRANSFER_OPS:
         reading.kind = Kind.TRANSFER
@@ -159,7 +192,9 @@ def _transfers(reading: _Reading) -> None:
 def _loops(reading: _Reading) -> None:
     """Lowered while and cond functions repeat the whole path after `body/_12/`; only the last part counts."""
     if found := re.match(r"(?P<outer>.*?)/?(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest):
-        last = re.match(r"(?P<outer>.*)/(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest) or found
+        last = (
+            re.match(r"(?P<outer>.*)/(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest) or found
+        )
         if "body" in (found["frame"], last["frame"]):
             reading.in_loop = True
         outer_gradient = re.match(r".*?(gradient_tape/|gradients/)", last["outer"])
@@ -172,15 +207,25 @@ def _loops(reading: _Reading) -> None:
 
 
 def _inside(outer: str, inner: str) -> str:
-    """The whole path of an op in a function body: some bodies repeat the scopes outside of them, others begin anew."""
+    """The whole path of an op in a function body: some bodies repeat the scopes outside of them, others begin
+    anew.
+    """
     scopes = [part for part in inner.split("/")[:-1] if not _is_tensorflows(part)]
-    outside = [part for part in re.sub(r".*(?:gradient_tape|gradients(?:_\d+)?)/", "", outer).split("/") if part and not _CONTROL.match(part)]
-    repeated = bool(scopes and outside and scopes[0] == outside[0]) or bool(re.search(r"(?:\A|/)gradient(?:s|_tape)/", inner))
+    outside = [
+        part
+        for part in re.sub(r".*(?:gradient_tape|gradients(?:_\d+)?)/", "", outer).split("/")
+        if part and not _CONTROL.match(part)
+    ]
+    repeated = bool(scopes and outside and scopes[0] == outside[0]) or bool(
+        re.search(r"(?:\A|/)gradient(?:s|_tape)/", inner)
+    )
     return inner if repeated or not outer or (scopes and not outside) else f"{outer}/{inner}"
 
 
 def _gradients(reading: _Reading) -> None:
-    """`gradients/R_grad/…` of tf.gradients, `gradient_tape/R/GradOp` of GradientTape; loops and towers put scopes before them."""
+    """`gradients/R_grad/…` of tf.gradients, `gradient_tape/R/GradOp` of GradientTape; loops and towers put
+    scopes before them.
+    """
     if found := re.match(r"(?P<before>.*?(?:\A|/))gradients(?:_\d+)?/(?P<x>.+)\Z", reading.rest):
         reading.phase = Phase.GRADIENT
         inner = re.sub(r"\A.*(?:\A|/)gradients(?:_\d+)?/", "", found["x"])
@@ -197,7 +242,11 @@ def _gradients(reading: _Reading) -> None:
         reading.phase = Phase.GRADIENT
         forward, _, op = found["x"].rpartition("/")
         reading.op = reading.op or (_op_of(op) if op else None)
-        reading.rest, reading.drop_last, reading.inside = _cut_grad(found["x"]) or forward or found["x"], False, op
+        reading.rest, reading.drop_last, reading.inside = (
+            _cut_grad(found["x"]) or forward or found["x"],
+            False,
+            op,
+        )
         reading.rest = re.sub(r"\Areplica_\d+/(?=.)", "", reading.rest)
         if found := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{found['x']}")):
             reading.replica = int(found[1])
@@ -207,7 +256,9 @@ def _gradients(reading: _Reading) -> None:
 
 
 def _towers(reading: _Reading, before: str) -> None:
-    """`tower_1/gradients/tower_1/X_grad`: the scope stands twice; once `X` lacks it, it still belongs to the layer."""
+    """`tower_1/gradients/tower_1/X_grad`: the scope stands twice; once `X` lacks it, it still belongs to the
+    layer.
+    """
     tower = re.match(r"(?:.*/)?((?:tower|Tower|gpu|GPU|clone)_\d+)/\Z", before)
     if tower and not re.search(rf"(?:\A|/){re.escape(tower[1])}/", reading.rest):
         reading.rest = f"{tower[1]}/{reading.rest}"
@@ -219,7 +270,9 @@ def _gradient_helper(reading: _Reading, inner: str) -> None:
 
 
 def _cut_grad(path: str) -> str | None:
-    """The forward op of `R_grad/…`: everything before the last part that ends in `_grad`, again for second derivatives."""
+    """The forward op of `R_grad/…`: everything before the last part that ends in `_grad`, again for second
+    derivatives.
+    """
     found = None
     while cut := re.match(r"(?P<x>.+)_grad(?:_\d+)?(?:/.*)?\Z", found or path):
         found = cut["x"]
@@ -253,15 +306,33 @@ def _settle(reading: _Reading) -> Owner:
     phase = reading.phase
     if kind is Kind.INPUT:
         phase = Phase.INPUT
-    layer = "/".join(_layer_parts(rest, reading.drop_last, reading.inside)) or (rest.split("/")[0] if rest else None)
+    layer = "/".join(_layer_parts(rest, reading.drop_last, reading.inside)) or (
+        rest.split("/")[0] if rest else None
+    )
     if not rest or _runtime(rest):
         layer = None
-    return Owner(layer, kind, phase, op, forward=rest or None, replica=reading.replica, in_loop=reading.in_loop, copy_of=reading.copy_of)
+    return Owner(
+        layer,
+        kind,
+        phase,
+        op,
+        forward=rest or None,
+        replica=reading.replica,
+        in_loop=reading.in_loop,
+        copy_of=reading.copy_of,
+    )
 
 
 def _runtime(name: str) -> bool:
     """Nodes of the runtime itself, no layer of anybody."""
-    return name in {"_EagerConst", "_SOURCE", "_SINK", "TPUReplicateMetadata", "XRTExecute", "LoopCond"} or bool(re.match(r"XRT\w+\Z|_Xla\w+\Z", name))
+    return name in {
+        "_EagerConst",
+        "_SOURCE",
+        "_SINK",
+        "TPUReplicateMetadata",
+        "XRTExecute",
+        "LoopCond",
+    } or bool(re.match(r"XRT\w+\Z|_Xla\w+\Z", name))
 
 
 def _kind(reading: _Reading, op: str | None) -> Kind:
@@ -274,7 +345,13 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
         return Kind.LOOP_STACK
     if reading.phase is Phase.GRADIENT:
         return Kind.GRADIENT
-    if op in words.VARIABLE_OPS or op in words.ASSIGN_OPS or last in words.VARIABLES or last == "read" or "/Initializer/" in reading.rest:
+    if (
+        op in words.VARIABLE_OPS
+        or op in words.ASSIGN_OPS
+        or last in words.VARIABLES
+        or last == "read"
+        or "/Initializer/" in reading.rest
+    ):
         return Kind.PARAMETER
     if op in words.CONSTANT_OPS:
         return Kind.CONSTANT
@@ -284,7 +361,9 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
 
 
 def layer_of(path: str, drop_last: bool = True) -> str | None:
-    """The user's scope in a plain forward name: `shared_model/unet_01/Conv2D` is the layer `shared_model/unet_01`."""
+    """The user's scope in a plain forward name: `shared_model/unet_01/Conv2D` is the layer
+    `shared_model/unet_01`.
+    """
     return "/".join(_layer_parts(path, drop_last)) or None
 
 
@@ -297,18 +376,31 @@ def _layer_parts(path: str, drop_last: bool = True, inside: str = "") -> list[st
     below = parts.pop() if drop_last and len(parts) > 1 else inside
     if below in ("read", "Assign", "AssignVariableOp", "IsInitialized") and len(parts) > 1:
         parts.pop()  # the variable itself, whatever its name
-    while len(parts) > 1 and _is_tensorflows(parts[-1], parts[-2]) and not _is_scope(parts[-1], below) and not _is_keras(parts[-1], below):
+    while (
+        len(parts) > 1
+        and _is_tensorflows(parts[-1], parts[-2])
+        and not _is_scope(parts[-1], below)
+        and not _is_keras(parts[-1], below)
+    ):
         below = parts.pop()
     return parts
 
 
 def _is_scope(part: str, below: str) -> bool:
-    """Whether a name that variables have is the user's scope here: `bert/embeddings/add` is, `tokens/embeddings/Initializer/mul` is not."""
-    return _UNIQUE.sub("", part) in words.VARIABLES and bool(below) and _UNIQUE.sub("", below) not in words.OF_VARIABLES
+    """Whether a name that variables have is the user's scope here: `bert/embeddings/add` is,
+    `tokens/embeddings/Initializer/mul` is not.
+    """
+    return (
+        _UNIQUE.sub("", part) in words.VARIABLES
+        and bool(below)
+        and _UNIQUE.sub("", below) not in words.OF_VARIABLES
+    )
 
 
 def _is_keras(part: str, below: str) -> bool:
-    """Whether a part that TensorFlow might have written is a layer of Keras under its default name, by what is in it: `add_1/add`, `conv2d_transpose/BiasAdd`."""
+    """Whether a part that TensorFlow might have written is a layer of Keras under its default name, by what
+    is in it: `add_1/add`, `conv2d_transpose/BiasAdd`.
+    """
     plain, inside = _UNIQUE.sub("", part), _UNIQUE.sub("", below)
     if plain == "conv2d_transpose":
         return bool(inside) and inside not in words.INSIDE_CONV2D_TRANSPOSE
@@ -316,15 +408,24 @@ def _is_keras(part: str, below: str) -> bool:
 
 
 def _is_tensorflows(part: str, before: str = "") -> bool:
-    """Whether TensorFlow, not the user, wrote this part of a path. `conv2d` is a layer, `Conv2D` an op, `drop/dropout` the op of layer `drop`."""
+    """Whether TensorFlow, not the user, wrote this part of a path. `conv2d` is a layer, `Conv2D` an op,
+    `drop/dropout` the op of layer `drop`.
+    """
     plain = _UNIQUE.sub("", part)
     if plain == "dropout":
         return "drop" in before.lower()
-    return plain in words.OPS or plain in words.FUNCTION_SCOPES or plain in words.VARIABLES or part.startswith("_")
+    return (
+        plain in words.OPS
+        or plain in words.FUNCTION_SCOPES
+        or plain in words.VARIABLES
+        or part.startswith("_")
+    )
 
 
 def _unloop(parts: list[str]) -> list[str]:
-    """Loops and branches are no layers: `rnn/while/rnn/cell/MatMul` says `rnn` twice; `lstm/while/lstm_cell/MatMul` is inside the layer `lstm`."""
+    """Loops and branches are no layers: `rnn/while/rnn/cell/MatMul` says `rnn` twice;
+    `lstm/while/lstm_cell/MatMul` is inside the layer `lstm`.
+    """
     for index, part in enumerate(parts):
         if not _CONTROL.match(part):
             continue

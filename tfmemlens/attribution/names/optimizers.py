@@ -6,10 +6,16 @@ import re
 
 from tfmemlens.attribution.names import vocabulary as words
 
-_TF1 = re.compile(rf"(?P<x>.+)/(?:{'|'.join(sorted(words.TF1_SLOTS))})(?:_\d+)?(?:/(?:read|Assign|Read/ReadVariableOp|Initializer/.*))?\Z")
-_OPTIMIZER = rf"(?:training(?:_\d+)?/)?(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS, key=len, reverse=True))})(?:_\d+)?"
+_TF1 = re.compile(
+    rf"(?P<x>.+)/(?:{'|'.join(sorted(words.TF1_SLOTS))})(?:_\d+)?(?:/(?:read|Assign|Read/ReadVariableOp|Initializer/.*))?\Z"
+)
+_OPTIMIZER = (
+    rf"(?:training(?:_\d+)?/)?(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS, key=len, reverse=True))})(?:_\d+)?"
+)
 _TAIL = r"(?:/(?:read|Assign\w*|Read/ReadVariableOp|Initializer/.*|ReadVariableOp(?:_\d+)?))?"
-_KERAS = re.compile(rf"(?:{_OPTIMIZER}/)+(?P<x>.+)/(?:{'|'.join(sorted(words.KERAS_SLOTS, key=len, reverse=True))}){_TAIL}\Z")
+_KERAS = re.compile(
+    rf"(?:{_OPTIMIZER}/)+(?P<x>.+)/(?:{'|'.join(sorted(words.KERAS_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
+)
 _KERAS_NEW = re.compile(rf"{_OPTIMIZER}/(?:m|v|vhat|momentum|velocity|accumulator|r|c)/(?P<x>.+?){_TAIL}\Z")
 _KERAS3 = re.compile(
     rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
@@ -22,7 +28,9 @@ _IS_TRAINING = re.compile(r"training(?:_\d+)?/")
 
 
 def slot_of(name: str) -> str | None:
-    """The variable that a slot belongs to, None if the name is no slot: `conv/kernel/Adam_1` belongs to `conv/kernel`."""
+    """The variable that a slot belongs to, None if the name is no slot: `conv/kernel/Adam_1` belongs to
+    `conv/kernel`.
+    """
     if "update_" in name:
         return None
     if found := _TF1.match(name):
@@ -37,7 +45,9 @@ def slot_of(name: str) -> str | None:
 
 def _variable_path(flat: str) -> str:
     """Keras 3 flattens `enc_conv/kernel` to `enc_conv_kernel`; the last word is the variable."""
-    found = re.match(rf"(?P<layer>.+)_(?P<variable>{'|'.join(sorted(words.VARIABLES, key=len, reverse=True))})\Z", flat)
+    found = re.match(
+        rf"(?P<layer>.+)_(?P<variable>{'|'.join(sorted(words.VARIABLES, key=len, reverse=True))})\Z", flat
+    )
     return f"{found['layer']}/{found['variable']}" if found else flat
 
 
@@ -50,7 +60,9 @@ def _without_ops(path: str) -> str:
 
 
 def update_of(name: str) -> str | None:
-    """What an update op works on (`Adam/update_conv/kernel/ApplyAdam`: `conv/kernel`), "" if on no single layer, None if it is no update op."""
+    """What an update op works on (`Adam/update_conv/kernel/ApplyAdam`: `conv/kernel`), "" if on no single
+    layer, None if it is no update op.
+    """
     if found := _UPDATE.match(name):
         return "" if found["x"].isdigit() else _without_ops(found["x"])
     if _UNDER_OPTIMIZER.match(name) or (_IS_TRAINING.match(name) and "/" in name):

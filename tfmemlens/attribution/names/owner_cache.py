@@ -1,7 +1,9 @@
-"""Owners of very many names: an unrolled loop has thousands that differ in TensorFlow's numbering only, and they are read once.
+"""Owners of very many names: an unrolled loop has thousands that differ in TensorFlow's numbering only, and
+they are read once.
 
-The number that ends a part of a name (`lstm_cell/MatMul_132`) never decides whose memory it is, only which of several equal layers it was. So one
-name of a family is read with placeholders for its numbers, and the others get their own numbers in their places.
+The number that ends a part of a name (`lstm_cell/MatMul_132`) never decides whose memory it is, only which of
+several equal layers it was. So one name of a family is read with placeholders for its numbers, and the others
+get their own numbers in their places.
 """
 
 from __future__ import annotations
@@ -35,10 +37,17 @@ def owner_like(name: str, op: str | None = None) -> Owner:
 
 @lru_cache(maxsize=1 << 16)
 def _family(texts: tuple[str, ...], which: tuple[int, ...], op: str | None) -> tuple[Owner, bool]:
-    """The owner of a family, and whether placeholders are left in it. Equal numbers get equal placeholders: loops are recognised by repeated names."""
-    name = texts[0] + "".join(f"{_FIRST + number}{text}" for number, text in zip(which, texts[1:], strict=True))
+    """The owner of a family, and whether placeholders are left in it. Equal numbers get equal placeholders:
+    loops are recognised by repeated names.
+    """
+    name = texts[0] + "".join(
+        f"{_FIRST + number}{text}" for number, text in zip(which, texts[1:], strict=True)
+    )
     owner = owner_of(name, op)
-    left = any(text is not None and _PLACE.search(text) for text in (owner.layer, owner.forward)) or (owner.replica or 0) >= _FIRST
+    left = (
+        any(text is not None and _PLACE.search(text) for text in (owner.layer, owner.forward))
+        or (owner.replica or 0) >= _FIRST
+    )
     return owner, left
 
 

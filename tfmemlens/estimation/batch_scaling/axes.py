@@ -1,7 +1,9 @@
-"""Which dimensions of which tensors are the batch (or the image's sides, or the sequence): marked at the graph's inputs, carried along its edges.
+"""Which dimensions of which tensors are the batch (or the image's sides, or the sequence): marked at the
+graph's inputs, carried along its edges.
 
-A tensor's marks are one flag a dimension; a marked dimension grows in proportion to the batch (`[32,100]` reshaped to `[3200]` stays marked).
-Sizes alone would mislead: a weight of [64,128] is no activation of batch 64, whatever its first dimension is.
+A tensor's marks are one flag a dimension; a marked dimension grows in proportion to the batch (`[32,100]`
+reshaped to `[3200]` stays marked). Sizes alone would mislead: a weight of [64,128] is no activation of batch
+64, whatever its first dimension is.
 """
 
 from __future__ import annotations
@@ -16,24 +18,36 @@ from tfmemlens.model.tensor import Constant
 Marks = tuple[bool, ...]
 Shape = tuple[int, ...]
 INPUTS = frozenset(
-    "Placeholder PlaceholderV2 PlaceholderWithDefault IteratorGetNext IteratorGetNextSync _Arg _DeviceArg _Recv _HostRecv QueueDequeueManyV2".split()
+    "Placeholder PlaceholderV2 PlaceholderWithDefault IteratorGetNext IteratorGetNextSync _Arg _DeviceArg"
+    " _Recv _HostRecv QueueDequeueManyV2".split()
 )
 SOURCES = frozenset(
-    """Const HostConst VariableV2 Variable VarHandleOp ReadVariableOp _ReadVariablesOp TemporaryVariable ApplyAdam ResourceApplyAdam ApplyMomentum
-    ApplyGradientDescent ApplyRMSProp ApplyAdagrad ResourceApplyMomentum ResourceApplyKerasMomentum ResourceApplyGradientDescent ResourceApplyRMSProp""".split()
+    """
+        Const HostConst VariableV2 Variable VarHandleOp ReadVariableOp _ReadVariablesOp TemporaryVariable
+        ApplyAdam ResourceApplyAdam ApplyMomentum ApplyGradientDescent ApplyRMSProp ApplyAdagrad
+        ResourceApplyMomentum ResourceApplyKerasMomentum ResourceApplyGradientDescent ResourceApplyRMSProp
+    """.split()
 )
 PER_WEIGHT = frozenset(
-    """Conv2DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropFilter DepthwiseConv2dNativeBackpropFilter BiasAddGrad BatchNormGrad L2Loss
-    Dilation2DBackpropFilter _FusedConv2DBackpropFilter UnsortedSegmentSum Shape ShapeN Size Rank BroadcastGradientArgs ConcatOffset InvertPermutation Range""".split()
+    """
+        Conv2DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropFilter DepthwiseConv2dNativeBackpropFilter
+        BiasAddGrad BatchNormGrad L2Loss Dilation2DBackpropFilter _FusedConv2DBackpropFilter
+        UnsortedSegmentSum Shape ShapeN Size Rank BroadcastGradientArgs ConcatOffset InvertPermutation Range
+    """.split()
 )
 FIRST_ONLY = frozenset(
-    "FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3".split()
+    "FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx FusedBatchNormGrad"
+    " FusedBatchNormGradV2 FusedBatchNormGradV3".split()
 )
 SHAPE_FIRST = frozenset(
-    "Fill RandomUniform RandomStandardNormal TruncatedNormal StatelessRandomUniformV2 StatelessRandomUniform StatelessRandomNormalV2 Empty".split()
+    "Fill RandomUniform RandomStandardNormal TruncatedNormal StatelessRandomUniformV2 StatelessRandomUniform"
+    " StatelessRandomNormalV2 Empty".split()
 )
 SHAPE_LAST = frozenset("Tile BroadcastTo".split())
-JOINING = frozenset("ConcatV2 Concat Pack Tile GatherV2 Gather GatherNd SpaceToBatchND BatchToSpaceND DynamicStitch Split SplitV".split())
+JOINING = frozenset(
+    "ConcatV2 Concat Pack Tile GatherV2 Gather GatherNd SpaceToBatchND BatchToSpaceND DynamicStitch Split"
+    " SplitV".split()
+)
 REDUCTIONS = frozenset("Sum Mean Max Min Prod All Any ArgMax ArgMin EuclideanNorm Unpack Squeeze".split())
 _BRANCHES = frozenset(("Switch", "RefSwitch"))
 _PASSES = 3
@@ -41,7 +55,9 @@ _PASSES = 3
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is followed: `size` of the batch (0 when another axis is), and which dimensions of an input are marked."""
+    """What is followed: `size` of the batch (0 when another axis is), and which dimensions of an input are
+    marked.
+    """
 
     size: int
     seed: Callable[[Shape], Marks]
@@ -53,7 +69,9 @@ def batch_axis(batch: int) -> Axis:
 
 
 def side_axis(batch: int) -> Axis:
-    """Height, width (and depth) of images: all but the first and the smallest of the outer dimensions, channels."""
+    """Height, width (and depth) of images: all but the first and the smallest of the outer dimensions,
+    channels.
+    """
 
     def seed(shape: Shape) -> Marks:
         channels = 1 if len(shape) > 3 and shape[1] < shape[-1] and shape[1] <= 4 else len(shape) - 1
@@ -64,7 +82,9 @@ def side_axis(batch: int) -> Axis:
 
 
 def length_axis(batch: int) -> Axis:
-    """The length of sequences: the second dimension of inputs of rank 2 or 3, the first where the batch stands second."""
+    """The length of sequences: the second dimension of inputs of rank 2 or 3, the first where the batch
+    stands second.
+    """
 
     def seed(shape: Shape) -> Marks:
         place = 0 if len(shape) == 3 and shape[1] == batch != shape[0] else 1
@@ -74,7 +94,9 @@ def length_axis(batch: int) -> Axis:
 
 
 def marks_of(graph: Graph, axis: Axis) -> dict[str, tuple[Marks, ...]]:
-    """For each node whose output shapes are known, the marks of each output. Loops are walked until nothing new is marked, three times at most."""
+    """For each node whose output shapes are known, the marks of each output. Loops are walked until nothing
+    new is marked, three times at most.
+    """
     order = topological(graph)
     found: dict[str, tuple[Marks, ...]] = {}
     for _ in range(_PASSES):
@@ -116,7 +138,9 @@ def shape_of(node: Node | None, port: int) -> Shape | None:
     if node is None or port >= len(node.outputs):
         return None
     shape = node.outputs[port].shape
-    return None if shape is None or any(size is None for size in shape) else tuple(size or 0 for size in shape)
+    return (
+        None if shape is None or any(size is None for size in shape) else tuple(size or 0 for size in shape)
+    )
 
 
 def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis: Axis) -> tuple[Marks, ...]:
@@ -126,12 +150,16 @@ def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis
             name, port = split_reference(reference)
             source = graph.nodes.get(name)
             shape = shape_of(source, port)
-            if shape is None and source is not None and source.op in _BRANCHES:  # the branch not taken is as large
+            if (
+                shape is None and source is not None and source.op in _BRANCHES
+            ):  # the branch not taken is as large
                 port = 1 - port
                 shape = shape_of(source, port)
             marks = found.get(name, ())
             known = shape is not None and port < len(marks) and len(marks[port]) == len(shape)
-            inputs.append((shape, marks[port]) if shape is not None and known else (shape, (False,) * len(shape or ())))
+            inputs.append(
+                (shape, marks[port]) if shape is not None and known else (shape, (False,) * len(shape or ()))
+            )
     outputs = [shape_of(node, port) for port in range(len(node.outputs))]
     result = []
     for port, shape in enumerate(outputs):
@@ -188,12 +216,16 @@ def _matmul(node: Node, shape: Shape, inputs: Sequence[Input], graph: Graph) -> 
     turned_a = bool(attributes.get("transpose_a") or attributes.get("adj_x"))
     turned_b = bool(attributes.get("transpose_b") or attributes.get("adj_y"))
     row, column = a[-1] if turned_a else a[-2], b[-2] if turned_b else b[-1]
-    heads = [any(marks[-offset] for marks in (a, b) if len(marks) >= offset) for offset in range(len(shape), 2, -1)]
+    heads = [
+        any(marks[-offset] for marks in (a, b) if len(marks) >= offset) for offset in range(len(shape), 2, -1)
+    ]
     return (*heads, row, column)
 
 
 def _reshape(node: Node, shape: Shape, inputs: Sequence[Input], graph: Graph) -> Marks:
-    """Dimensions are split into groups of equal products; a mark stays in its group, on the first dimension that can carry it."""
+    """Dimensions are split into groups of equal products; a mark stays in its group, on the first dimension
+    that can carry it.
+    """
     del node, graph
     source, marks = inputs[0] if inputs else (None, ())
     result = [False] * len(shape)
@@ -269,7 +301,8 @@ def _reduced(shape: Shape, source: Input) -> Marks:
 
 
 def _general(shape: Shape, inputs: Sequence[Input], batch: int = 0) -> Marks:
-    """Broadcasting from the right, then from the left, then by size: a dimension is the batch if a marked one of an input stands there.
+    """Broadcasting from the right, then from the left, then by size: a dimension is the batch if a marked one
+    of an input stands there.
 
     With a batch also its first multiple, for ops that join or cut the batch.
     """
@@ -288,7 +321,9 @@ def _general(shape: Shape, inputs: Sequence[Input], batch: int = 0) -> Marks:
         if not aligned:
             wanted = [size for size, marked in zip(known, marks, strict=True) if marked]
             same = [index for index, size in enumerate(shape) if size in wanted]
-            multiples = [index for index, size in enumerate(shape) if batch > 1 and size and size % batch == 0]
+            multiples = [
+                index for index, size in enumerate(shape) if batch > 1 and size and size % batch == 0
+            ]
             for index in (same or multiples)[:1]:
                 result[index] = True
     return tuple(result)
@@ -298,7 +333,9 @@ _Rule = Callable[[Node, Shape, Sequence[Input], Graph], Marks]
 
 
 def _data_first(node: Node, shape: Shape, inputs: Sequence[Input], graph: Graph) -> Marks:
-    """A convolution and what resembles it: all dimensions but the channels are those of its data, wherever among the inputs they stand."""
+    """A convolution and what resembles it: all dimensions but the channels are those of its data, wherever
+    among the inputs they stand.
+    """
     del graph
     data = 2 if "BackpropInput" in node.op else 0
     marks = inputs[data][1] if data < len(inputs) else ()
@@ -309,12 +346,17 @@ def _data_first(node: Node, shape: Shape, inputs: Sequence[Input], graph: Graph)
 
 
 _RULES: dict[str, _Rule] = {
-    **dict.fromkeys("MatMul _FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklMatMul".split(), _matmul),
+    **dict.fromkeys(
+        "MatMul _FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklMatMul".split(), _matmul
+    ),
     **dict.fromkeys("Reshape ExpandDims".split(), _reshape),
     "Transpose": _transpose,
     **dict.fromkeys(
-        """Conv2D _FusedConv2D Conv3D _FusedConv3D DepthwiseConv2dNative _FusedDepthwiseConv2dNative Conv2DBackpropInput Conv3DBackpropInputV2
-        DepthwiseConv2dNativeBackpropInput MaxPool AvgPool MaxPool3D AvgPool3D ResizeBilinear ResizeNearestNeighbor""".split(),
+        """
+            Conv2D _FusedConv2D Conv3D _FusedConv3D DepthwiseConv2dNative _FusedDepthwiseConv2dNative
+            Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput MaxPool AvgPool
+            MaxPool3D AvgPool3D ResizeBilinear ResizeNearestNeighbor
+        """.split(),
         _data_first,
     ),
 }

@@ -1,8 +1,10 @@
-"""The patch buffers of Conv3D's gradients on the CPU, which follow the processor's L3 cache: what a traced step tells of that cache, and what follows.
+"""The patch buffers of Conv3D's gradients on the CPU, which follow the processor's L3 cache: what a traced
+step tells of that cache, and what follows.
 
-A gradient unrolls as many volumes as fill the cache, and none when that would be more than 25 times its tensors: then Eigen computes without a buffer.
-So the buffer appears at once, and whole, at some batch. A buffer in the trace tells the cache to within a volume or so; the want of one tells
-that it is larger than something. What remains open is answered with the most that it can be.
+A gradient unrolls as many volumes as fill the cache, and none when that would be more than 25 times its
+tensors: then Eigen computes without a buffer. So the buffer appears at once, and whole, at some batch. A
+buffer in the trace tells the cache to within a volume or so; the want of one tells that it is larger than
+something. What remains open is answered with the most that it can be.
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tfmemlens.estimation.batch_scaling.axes import shape_of
-from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER, images_of_filter_gradient, most_volumes, volume_bytes, work_unit
+from tfmemlens.knowledge.convolution.cpu_backward import (
+    FIRST_3D_BUFFER,
+    images_of_filter_gradient,
+    most_volumes,
+    volume_bytes,
+    work_unit,
+)
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -29,7 +37,9 @@ MOST_CACHE_BYTES = 1152 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """A gradient of a Conv3D: its convolution at the measured batch, and for which of the two operands it is."""
+    """A gradient of a Conv3D: its convolution at the measured batch, and for which of the two operands it
+    is.
+    """
 
     conv: Convolution
     of_input: bool
@@ -46,7 +56,9 @@ class Cache:
 
     def volumes(self, conv: Convolution) -> tuple[int, int]:
         """The fewest and the most volumes that fill it."""
-        return images_of_filter_gradient(conv, self.low_bytes), images_of_filter_gradient(conv, self.high_bytes)
+        return images_of_filter_gradient(conv, self.low_bytes), images_of_filter_gradient(
+            conv, self.high_bytes
+        )
 
     def is_sure(self, gradient: Gradient) -> bool:
         """Whether it is known how many volumes fill it."""
@@ -59,30 +71,54 @@ class Cache:
         if all(Cache(low, high).is_sure(each) for each in gradients):
             return None
         if self.low_bytes == self.high_bytes:
-            return f"Conv3D's gradients unroll as many volumes as fill the L3 cache, taken to be this machine's, {human(self.low_bytes)}"
-        return f"Conv3D's gradients unroll as many volumes as fill the L3 cache; the step tells only that it has more than {human(low)}, so more may fit"
+            return (
+                "Conv3D's gradients unroll as many volumes as fill the L3 cache, taken to be this machine's,"
+                f" {human(self.low_bytes)}"
+            )
+        return (
+            "Conv3D's gradients unroll as many volumes as fill the L3 cache; the step tells only that it has"
+            f" more than {human(low)}, so more may fit"
+        )
 
 
 def gradient_of(node: Node, graph: Graph) -> Gradient | None:
-    """The convolution of a gradient's node, None where it is none of TensorFlow's own kernels or its shapes are not known."""
+    """The convolution of a gradient's node, None where it is none of TensorFlow's own kernels or its shapes
+    are not known.
+    """
     data = [reference for reference in node.inputs if not reference.startswith("^")]
-    if node.op not in GRADIENTS or len(data) < 3 or str(node.attributes.get("data_format") or "NDHWC") != "NDHWC":
+    if (
+        node.op not in GRADIENTS
+        or len(data) < 3
+        or str(node.attributes.get("data_format") or "NDHWC") != "NDHWC"
+    ):
         return None
     of_input = node.op == "Conv3DBackpropInputV2"
     shapes = [shape_of(graph.nodes.get(name), port) for name, port in map(split_reference, data)]
     image, kernel = (shape_of(node, 0), shapes[1]) if of_input else (shapes[0], shape_of(node, 0))
     dtype = str(node.attributes.get("T") or "float32")
-    if image is None or kernel is None or len(image) != 5 or len(kernel) != 5 or not all((*image, *kernel)) or dtype not in ITEM_BYTES:
+    if (
+        image is None
+        or kernel is None
+        or len(image) != 5
+        or len(kernel) != 5
+        or not all((*image, *kernel))
+        or dtype not in ITEM_BYTES
+    ):
         return None
     padding = str(node.attributes.get("padding") or "SAME").lower()
     strides, dilations = _inner(node.attributes.get("strides")), _inner(node.attributes.get("dilations"))
     if padding not in ("same", "valid"):
         return None
-    return Gradient(Convolution(ConvolutionKind.CONV3D, image, kernel[:3], kernel[4], strides, dilations, padding, dtype), of_input)
+    return Gradient(
+        Convolution(ConvolutionKind.CONV3D, image, kernel[:3], kernel[4], strides, dilations, padding, dtype),
+        of_input,
+    )
 
 
 def _inner(given: object) -> tuple[int, ...]:
-    return tuple(int(each) for each in given[1:4]) if isinstance(given, tuple) and len(given) == 5 else (1, 1, 1)
+    return (
+        tuple(int(each) for each in given[1:4]) if isinstance(given, tuple) and len(given) == 5 else (1, 1, 1)
+    )
 
 
 def this_machines_cache_bytes() -> int | None:
@@ -94,7 +130,8 @@ def this_machines_cache_bytes() -> int | None:
 
 
 def cache_of(timeline: Timeline, graph: Graph, likely_bytes: int | None = None) -> Cache | None:
-    """What the step's buffers, and the want of them, tell of the cache; None where no such kernel ran or its buffers are others than these.
+    """What the step's buffers, and the want of them, tell of the cache; None where no such kernel ran or its
+    buffers are others than these.
 
     `likely_bytes`, where the trace allows it, settles what the trace leaves open.
     """
@@ -124,21 +161,41 @@ def _gradients(timeline: Timeline, graph: Graph) -> dict[str, Gradient]:
 
 def _too_old(graph: Graph) -> bool:
     digits = (graph.producer or "").split(".")[:2]
-    return len(digits) == 2 and all(each.isdigit() for each in digits) and (int(digits[0]), int(digits[1])) < FIRST_3D_BUFFER
+    return (
+        len(digits) == 2
+        and all(each.isdigit() for each in digits)
+        and (int(digits[0]), int(digits[1])) < FIRST_3D_BUFFER
+    )
 
 
 def told(conv: Convolution, buffer_bytes: int) -> tuple[int, int]:
-    """The least and the most bytes of a cache with which this gradient takes such a chunk, or none. A chunk may be almost twice as large as the request."""
+    """The least and the most bytes of a cache with which this gradient takes such a chunk, or none. A chunk
+    may be almost twice as large as the request.
+    """
     unit = work_unit(conv) * conv.item_bytes
     if not buffer_bytes:
         return most_volumes(conv) * unit + conv.item_bytes, MOST_CACHE_BYTES
     each = volume_bytes(conv)
-    fitting = [count for count in range(buffer_bytes // (2 * each), buffer_bytes // each + 1) if count and round_up(count * each) <= buffer_bytes]
-    fitting = [count for count in fitting if buffer_bytes < 2 * round_up(count * each) and count <= most_volumes(conv)]
-    return ((min(fitting) - 1) * unit + conv.item_bytes, max(fitting) * unit + conv.item_bytes - 1) if fitting else (1, 0)
+    fitting = [
+        count
+        for count in range(buffer_bytes // (2 * each), buffer_bytes // each + 1)
+        if count and round_up(count * each) <= buffer_bytes
+    ]
+    fitting = [
+        count
+        for count in fitting
+        if buffer_bytes < 2 * round_up(count * each) and count <= most_volumes(conv)
+    ]
+    return (
+        ((min(fitting) - 1) * unit + conv.item_bytes, max(fitting) * unit + conv.item_bytes - 1)
+        if fitting
+        else (1, 0)
+    )
 
 
-def most_and_least(gradient: Gradient, cache: Cache, batch: int) -> tuple[Callable[[int], int], Callable[[int], int]]:
+def most_and_least(
+    gradient: Gradient, cache: Cache, batch: int
+) -> tuple[Callable[[int], int], Callable[[int], int]]:
     """The most and the least bytes of the buffer at another batch."""
 
     def scaled(other: int) -> Convolution:
@@ -175,10 +232,21 @@ def with_places(timeline: Timeline, graph: Graph | None) -> Timeline:
     rows = list(timeline.table)
     owned = {row.node for row in rows if row.purpose == TEMPORARY}
     ends = dict(zip(timeline.executions.node, timeline.executions.end_micros, strict=True))
-    places = [_place(row, ends) for row in rows if row.node in gradients and row.node not in owned and row.start_micros is not None]
+    places = [
+        _place(row, ends)
+        for row in rows
+        if row.node in gradients and row.node not in owned and row.start_micros is not None
+    ]
     return replace(timeline, table=AllocationTable.of([*rows, *places])) if places else timeline
 
 
 def _place(row: Allocation, ends: dict[str, float]) -> Allocation:
     start = row.start_micros or 0.0
-    return replace(row, size_bytes=0, requested_bytes=0, shape=None, purpose=TEMPORARY, end_micros=max(start, ends.get(row.node or "", start)))
+    return replace(
+        row,
+        size_bytes=0,
+        requested_bytes=0,
+        shape=None,
+        purpose=TEMPORARY,
+        end_micros=max(start, ends.get(row.node or "", start)),
+    )

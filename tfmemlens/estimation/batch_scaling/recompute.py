@@ -15,14 +15,18 @@ _WORTH = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rows that stay as cut points, and the order of events with all others freed early and made again."""
+    """The rows that stay as cut points, and the order of events with all others freed early and made
+    again.
+    """
 
     cuts: tuple[int, ...]
     order: tuple[tuple[int, bool], ...]
 
 
 def plan(step: ReplayedStep, owners: Sequence[Owner]) -> Plan | None:
-    """Cut points so that what is kept plus the largest stretch between two of them is least; None when nothing is kept for the backward pass."""
+    """Cut points so that what is kept plus the largest stretch between two of them is least; None when
+    nothing is kept for the backward pass.
+    """
     births = {row: index for index, (row, born) in enumerate(step.events) if born}
     deaths = {row: index for index, (row, born) in enumerate(step.events) if not born}
     turn = _turn(step, owners)
@@ -46,11 +50,20 @@ def _turn(step: ReplayedStep, owners: Sequence[Owner]) -> int | None:
     """The event at which the backward pass begins: the first large gradient."""
     sizes = step.requests(step.batch)
     noticeable = max(sizes, default=0) // 100
-    return next((index for index, (row, born) in enumerate(step.events) if born and owners[row].phase is Phase.GRADIENT and sizes[row] >= noticeable), None)
+    return next(
+        (
+            index
+            for index, (row, born) in enumerate(step.events)
+            if born and owners[row].phase is Phase.GRADIENT and sizes[row] >= noticeable
+        ),
+        None,
+    )
 
 
 def _segments(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Stretches (first, last) of rows; the last row of each stretch is its cut point. Tried for every bound that a stretch's sum can have."""
+    """Stretches (first, last) of rows; the last row of each stretch is its cut point. Tried for every bound
+    that a stretch's sum can have.
+    """
     best: tuple[int, list[tuple[int, int]]] | None = None
     total = sum(sizes)
     for parts in range(2, len(sizes)):
@@ -61,19 +74,32 @@ def _segments(sizes: Sequence[int]) -> list[tuple[int, int]]:
                 found.append((start, index))
                 start, held = index + 1, 0
         found.append((start, len(sizes) - 1))
-        cost = sum(sizes[last] for _, last in found[:-1]) + max(sum(sizes[first : last + 1]) for first, last in found)
+        cost = sum(sizes[last] for _, last in found[:-1]) + max(
+            sum(sizes[first : last + 1]) for first, last in found
+        )
         if best is None or cost < best[0]:
             best = (cost, found)
     return best[1] if best else [(0, len(sizes) - 1)]
 
 
-def _order(step: ReplayedStep, kept: Sequence[int], segments: Sequence[tuple[int, int]], births: dict[int, int], deaths: dict[int, int]) -> Plan:
-    """Each stretch is freed when its cut point is there, and born again when the backward pass has left the stretch behind it."""
+def _order(
+    step: ReplayedStep,
+    kept: Sequence[int],
+    segments: Sequence[tuple[int, int]],
+    births: dict[int, int],
+    deaths: dict[int, int],
+) -> Plan:
+    """Each stretch is freed when its cut point is there, and born again when the backward pass has left the
+    stretch behind it.
+    """
     inserted: dict[int, list[tuple[int, bool]]] = {}
     cuts = [kept[last] for _, last in segments[:-1]]
     for (first, last), (after_first, after_last) in pairwise(segments):
         again = min(deaths[row] for row in kept[first : last + 1])
-        leaves = max((deaths[row] for row in kept[after_first : after_last + 1] if deaths[row] < again), default=again - 1)
+        leaves = max(
+            (deaths[row] for row in kept[after_first : after_last + 1] if deaths[row] < again),
+            default=again - 1,
+        )
         dropped = kept[first:last]
         inserted.setdefault(births[kept[last]], []).extend((row, False) for row in dropped)
         inserted.setdefault(leaves, []).extend((row, True) for row in dropped)

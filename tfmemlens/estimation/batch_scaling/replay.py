@@ -1,7 +1,9 @@
-"""A step again, at another batch size: the order of the measured step, other requests, and the allocator walked through it.
+"""A step again, at another batch size: the order of the measured step, other requests, and the allocator
+walked through it.
 
-The sizes of chunks depend on what was freed before, so the pool is first brought to where the step found it: variables and constants in the order in
-which a session makes them, then the step itself, until its peak repeats.
+The sizes of chunks depend on what was freed before, so the pool is first brought to where the step found it:
+variables and constants in the order in which a session makes them, then the step itself, until its peak
+repeats.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, round_up
 
-_SLOT = re.compile(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z")
+_SLOT = re.compile(
+    r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z"
+)
 _STEPS = 3
 _MANY_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How a pool came to where the step found it: with or without the constants of a session's initializer, from regions of 1 or 2 MiB on."""
+    """How a pool came to where the step found it: with or without the constants of a session's initializer,
+    from regions of 1 or 2 MiB on.
+    """
 
     zeros: bool
     first_region_bytes: int
@@ -37,7 +43,9 @@ _HISTORIES = [History(zeros, size) for zeros in (True, False) for size in (2 * M
 
 @dataclass(frozen=True)
 class ReplayedStep:
-    """What is replayed: the order of events, the law of each row, what stood before. `removed_bytes` are taken off what stood before."""
+    """What is replayed: the order of events, the law of each row, what stood before. `removed_bytes` are
+    taken off what stood before.
+    """
 
     timeline: Timeline
     laws: Sequence[BatchScaling]
@@ -74,7 +82,9 @@ class ReplayedStep:
         return found
 
     def requests(self, batch: int, least: bool = False) -> list[int]:
-        """What each row asks for at this batch, rounded as the allocator rounds; `least`: where that is open, the least that it may be."""
+        """What each row asks for at this batch, rounded as the allocator rounds; `least`: where that is open,
+        the least that it may be.
+        """
         plain = [(law.least if least and law.least else law.request)(batch) for law in self.laws]
         if self.shares is not None:
             plain = [int(size * share) for size, share in zip(plain, self.shares, strict=True)]
@@ -115,8 +125,13 @@ class ReplayedStep:
 
     @cached_property
     def history(self) -> History:
-        """Of the ways in which the pool may have come to where it was, the one that gives the measured peak best."""
-        return min(_HISTORIES, key=lambda each: abs((self._walk(each, self.batch, None, True) or 0) - self.timeline.peak_bytes))
+        """Of the ways in which the pool may have come to where it was, the one that gives the measured peak
+        best.
+        """
+        return min(
+            _HISTORIES,
+            key=lambda each: abs((self._walk(each, self.batch, None, True) or 0) - self.timeline.peak_bytes),
+        )
 
     def peak_bytes(self, batch: int) -> int:
         """The peak that the allocator would reach without a limit."""
@@ -142,8 +157,12 @@ class ReplayedStep:
         return other
 
     def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
-        """The peak of the last of a few equal steps after what stood before; None when a request does not fit."""
-        extra = max(self.baseline_bytes - _held(_order(self._standing(self.batch), history.zeros), history), 0)
+        """The peak of the last of a few equal steps after what stood before; None when a request does not
+        fit.
+        """
+        extra = max(
+            self.baseline_bytes - _held(_order(self._standing(self.batch), history.zeros), history), 0
+        )
         order = _order(self._standing(batch), history.zeros)
         if limit_bytes is not None and extra >= limit_bytes:
             return None
@@ -159,7 +178,9 @@ class ReplayedStep:
         for at, law in enumerate(self.standing_laws):
             if law.scale is not Scale.FIXED:
                 rows[at] = replace(rows[at], requested_bytes=law.request(batch), size_bytes=0)
-        return [row for row in rows if row.node not in self.dropped and (row.requested_bytes or row.size_bytes)]
+        return [
+            row for row in rows if row.node not in self.dropped and (row.requested_bytes or row.size_bytes)
+        ]
 
     def _run(self, pool: Pool, batch: int, extra: int) -> int | None:
         """The peak of the last of a few equal steps; None when a request does not fit."""
@@ -192,9 +213,11 @@ def _held(order: Sequence[int], history: History) -> int:
 
 
 def _order(rows: Sequence[Allocation], zeros: bool) -> list[int]:
-    """Requests of what stands before the step, in the order of a session's initializer: its constants, then random weights, then what starts at zero.
+    """Requests of what stands before the step, in the order of a session's initializer: its constants, then
+    random weights, then what starts at zero.
 
-    With `zeros` each shape that starts at zero stands there once more: the constant that a session folds for the initializer stays in memory.
+    With `zeros` each shape that starts at zero stands there once more: the constant that a session folds for
+    the initializer stays in memory.
     """
     variables = [row for row in rows if row.op not in ("Const", "HostConst")]
     starts_at_zero = [row for row in variables if _SLOT.search(row.node or "") or len(row.shape or (1,)) < 2]

@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfmemlens.estimation.batch_scaling import conv3d_cache
-from tfmemlens.estimation.batch_scaling.axes import INPUTS, Axis, Marks, batch_axis, length_axis, marks_of, shape_of, side_axis
+from tfmemlens.estimation.batch_scaling.axes import (
+    INPUTS,
+    Axis,
+    Marks,
+    batch_axis,
+    length_axis,
+    marks_of,
+    shape_of,
+    side_axis,
+)
 from tfmemlens.knowledge.convolution import col_buffer
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.fit import Scale
@@ -19,7 +28,13 @@ from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, round_up
 
 _CONVOLUTION_GRADIENTS = ("Conv2DBackpropFilter", "Conv2DBackpropInput")
-_PER_WEIGHT_NAMES = ("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "BackpropFilter", "BiasAddGrad", "bias_add_grad")
+_PER_WEIGHT_NAMES = (
+    "Conv2DBackpropFilter",
+    "Conv3DBackpropFilterV2",
+    "BackpropFilter",
+    "BiasAddGrad",
+    "bias_add_grad",
+)
 
 CONSTANTS = ("Const", "HostConst")
 _PASSING = frozenset("Identity Enter Merge Switch Snapshot StopGradient".split())
@@ -40,26 +55,52 @@ class BatchScaling:
 
 
 def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
-    """The batch of a step and how it is known: the leading dimension of the inputs that most activations share; without inputs the commonest one."""
+    """The batch of a step and how it is known: the leading dimension of the inputs that most activations
+    share; without inputs the commonest one.
+    """
     leading: Counter[int] = Counter()
-    for shape, size, purpose in zip(timeline.table.shape, timeline.table.size_bytes, timeline.table.purpose, strict=True):
+    for shape, size, purpose in zip(
+        timeline.table.shape, timeline.table.size_bytes, timeline.table.purpose, strict=True
+    ):
         if shape and len(shape) >= 2 and shape[0] and purpose != TEMPORARY:
             leading[shape[0]] += size
     candidates = _input_sizes(graph) if graph else {}
     if candidates:
-        return max(candidates, key=lambda size: (_agreement(size, leading) * candidates[size], candidates[size], size)), "the graph's inputs"
+        return (
+            max(
+                candidates,
+                key=lambda size: (_agreement(size, leading) * candidates[size], candidates[size], size),
+            ),
+            "the graph's inputs",
+        )
     counted = _leading_of_many(timeline)
-    return (max(counted, key=lambda size: (_agreement(size, counted), counted[size])), "the commonest leading dimension") if counted else None
+    return (
+        (
+            max(counted, key=lambda size: (_agreement(size, counted), counted[size])),
+            "the commonest leading dimension",
+        )
+        if counted
+        else None
+    )
 
 
 def _leading_of_many(timeline: Timeline) -> Counter[int]:
-    """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by their names."""
+    """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by
+    their names.
+    """
     table = timeline.table
     standing = set(timeline.standing.shape)
     found: Counter[int] = Counter()
     seen = set()
     for node, shape, purpose in zip(table.node, table.shape, table.purpose, strict=True):
-        if not shape or len(shape) < 2 or not shape[0] or shape in standing or purpose == TEMPORARY or (node, shape) in seen:
+        if (
+            not shape
+            or len(shape) < 2
+            or not shape[0]
+            or shape in standing
+            or purpose == TEMPORARY
+            or (node, shape) in seen
+        ):
             continue
         if not is_per_weight(node or ""):
             seen.add((node, shape))
@@ -68,7 +109,9 @@ def _leading_of_many(timeline: Timeline) -> Counter[int]:
 
 
 def _input_sizes(graph: Graph) -> dict[int, float]:
-    """Sizes that may be the batch: the first dimension of an input counts more than its second (time-major sequences)."""
+    """Sizes that may be the batch: the first dimension of an input counts more than its second (time-major
+    sequences).
+    """
     found: dict[int, float] = {}
     for node in graph:
         if node.op in INPUTS or node.name.startswith("_arg_"):
@@ -80,32 +123,65 @@ def _input_sizes(graph: Graph) -> dict[int, float]:
 
 
 def _agreement(size: int, leading: Mapping[int, int]) -> float:
-    return sum(held * (1.0 if first == size else 0.5) for first, held in leading.items() if size == first or (size > 1 and first % size == 0))
+    return sum(
+        held * (1.0 if first == size else 0.5)
+        for first, held in leading.items()
+        if size == first or (size > 1 and first % size == 0)
+    )
 
 
-def laws_of(timeline: Timeline, graph: Graph | None, batch: int, cache: conv3d_cache.Cache | None = None) -> list[BatchScaling]:
+def laws_of(
+    timeline: Timeline, graph: Graph | None, batch: int, cache: conv3d_cache.Cache | None = None
+) -> list[BatchScaling]:
     """A law for each row of the timeline's table; the cache is what Conv3D's gradients fill."""
     marks = marks_of(graph, batch_axis(batch)) if graph else {}
     weights = _weight_shapes(timeline, graph)
-    return [_volume_law(row, graph, batch, cache) or _law(row, graph, marks, batch, weights) for row in timeline.table]
+    return [
+        _volume_law(row, graph, batch, cache) or _law(row, graph, marks, batch, weights)
+        for row in timeline.table
+    ]
 
 
 def standing_laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> list[BatchScaling]:
-    """A law for each row that stood before the step: constants that Grappler folded may be as long as the batch, such as a loop's first state."""
-    weights = {row.shape for row in timeline.standing if row.op not in CONSTANTS} | (_weight_shapes(replace(timeline, standing=AllocationTable()), graph))
-    candidates = {row.node for row in timeline.standing if row.op in CONSTANTS and row.shape and row.shape not in weights and batch > 1 and batch in row.shape}
+    """A law for each row that stood before the step: constants that Grappler folded may be as long as the
+    batch, such as a loop's first state.
+    """
+    weights = {row.shape for row in timeline.standing if row.op not in CONSTANTS} | (
+        _weight_shapes(replace(timeline, standing=AllocationTable()), graph)
+    )
+    candidates = {
+        row.node
+        for row in timeline.standing
+        if row.op in CONSTANTS and row.shape and row.shape not in weights and batch > 1 and batch in row.shape
+    }
     marks = marks_of(graph, batch_axis(batch)) if graph and candidates else {}
-    return [_standing_law(row, graph, marks, batch) if row.node in candidates else _fixed(row.requested_bytes or row.size_bytes) for row in timeline.standing]
+    return [
+        (
+            _standing_law(row, graph, marks, batch)
+            if row.node in candidates
+            else _fixed(row.requested_bytes or row.size_bytes)
+        )
+        for row in timeline.standing
+    ]
 
 
-def _standing_law(row: Allocation, graph: Graph | None, marks: Mapping[str, tuple[Marks, ...]], batch: int) -> BatchScaling:
+def _standing_law(
+    row: Allocation, graph: Graph | None, marks: Mapping[str, tuple[Marks, ...]], batch: int
+) -> BatchScaling:
     """By what its readers' outputs of the same shape are; without a graph by its first dimension."""
     shape = tuple(size or 0 for size in row.shape or ())
     if graph is None or (row.node or "") not in graph.nodes:
-        return _by_marks(shape, tuple(len(shape) > 1 and index == 0 and size == batch for index, size in enumerate(shape)), row, batch)
+        return _by_marks(
+            shape,
+            tuple(len(shape) > 1 and index == 0 and size == batch for index, size in enumerate(shape)),
+            row,
+            batch,
+        )
     reached: list[str] = [row.node or ""]
     for _ in range(_HOPS):
-        reached = list(dict.fromkeys(reader for name in reached for reader, _, _ in graph.consumers.get(name, ())))
+        reached = list(
+            dict.fromkeys(reader for name in reached for reader, _, _ in graph.consumers.get(name, ()))
+        )
         for name in reached:
             for port, known in enumerate(marks.get(name, ())):
                 if any(known) and shape_of(graph.nodes[name], port) == shape:
@@ -115,13 +191,19 @@ def _standing_law(row: Allocation, graph: Graph | None, marks: Mapping[str, tupl
 
 
 def _folded(law: BatchScaling, name: str) -> BatchScaling:
-    """Grappler folds what would be larger than 10 MiB only if one value fills it; anything else is then left to the step, where its reader takes its buffer over."""
+    """Grappler folds what would be larger than 10 MiB only if one value fills it; anything else is then left
+    to the step, where its reader takes its buffer over.
+    """
     if _FILLED.search(name):
         return law
-    return replace(law, request=lambda other: size if (size := law.request(other)) <= MOST_FOLDED_BYTES else 0)
+    return replace(
+        law, request=lambda other: size if (size := law.request(other)) <= MOST_FOLDED_BYTES else 0
+    )
 
 
-def _volume_law(row: Allocation, graph: Graph | None, batch: int, cache: conv3d_cache.Cache | None) -> BatchScaling | None:
+def _volume_law(
+    row: Allocation, graph: Graph | None, batch: int, cache: conv3d_cache.Cache | None
+) -> BatchScaling | None:
     """The patches of a Conv3D gradient on the CPU: as many volumes as fill the L3 cache."""
     node = graph.nodes.get(row.node or "") if graph else None
     if cache is None or node is None or graph is None or row.purpose != TEMPORARY:
@@ -142,23 +224,44 @@ def _weight_shapes(timeline: Timeline, graph: Graph | None) -> set[tuple[int | N
     return shapes
 
 
-def _law(row: Allocation, graph: Graph | None, marks: Mapping[str, tuple[Marks, ...]], batch: int, weights: set[tuple[int | None, ...]]) -> BatchScaling:
+def _law(
+    row: Allocation,
+    graph: Graph | None,
+    marks: Mapping[str, tuple[Marks, ...]],
+    batch: int,
+    weights: set[tuple[int | None, ...]],
+) -> BatchScaling:
     node = graph.nodes.get(row.node or "") if graph else None
     if row.purpose == TEMPORARY and row.shape is None:
         return _temporary(row, node, graph, marks.get(row.node or "", ()), batch)
     if row.shape is None or any(size is None for size in row.shape):
         scaled = any(any(each) for each in marks.get(row.node or "", ()))
-        return proportional(row.requested_bytes or row.size_bytes, batch) if scaled else _fixed(row.requested_bytes or row.size_bytes)
+        return (
+            proportional(row.requested_bytes or row.size_bytes, batch)
+            if scaled
+            else _fixed(row.requested_bytes or row.size_bytes)
+        )
     shape = tuple(size or 0 for size in row.shape)
-    if node is not None and (known := [each for port, each in enumerate(marks.get(node.name, ())) if shape_of(node, port) == shape]):
+    if node is not None and (
+        known := [each for port, each in enumerate(marks.get(node.name, ())) if shape_of(node, port) == shape]
+    ):
         return _by_marks(shape, known[0], row, batch)
     return _by_marks(shape, _guess(row, shape, batch, weights), row, batch)
 
 
-def _guess(row: Allocation, shape: tuple[int, ...], batch: int, weights: set[tuple[int | None, ...]]) -> Marks:
-    """Without a graph: the leading dimension, unless the shape is a weight's or the op makes something of a weight's shape."""
+def _guess(
+    row: Allocation, shape: tuple[int, ...], batch: int, weights: set[tuple[int | None, ...]]
+) -> Marks:
+    """Without a graph: the leading dimension, unless the shape is a weight's or the op makes something of a
+    weight's shape.
+    """
     name = row.node or ""
-    if not shape or shape in weights or any(word in name for word in _PER_WEIGHT_NAMES) or (row.op or "") in _PER_WEIGHT_NAMES:
+    if (
+        not shape
+        or shape in weights
+        or any(word in name for word in _PER_WEIGHT_NAMES)
+        or (row.op or "") in _PER_WEIGHT_NAMES
+    ):
         return (False,) * len(shape)
     if _is_patch_buffer(name, row.op) and len(shape) == 3:
         return (False,) * 3
@@ -184,7 +287,13 @@ def _by_marks(shape: tuple[int, ...], marks: Marks, row: Allocation, batch: int)
         return proportional(row.requested_bytes or row.size_bytes, batch)
 
     def request(other: int) -> int:
-        return math.prod(-(-size * other // batch) if marked else size for size, marked in zip(shape, marks, strict=True)) * item
+        return (
+            math.prod(
+                -(-size * other // batch) if marked else size
+                for size, marked in zip(shape, marks, strict=True)
+            )
+            * item
+        )
 
     return BatchScaling(Scale.SQUARE if count > 1 else Scale.BATCH, request, marks)
 
@@ -194,7 +303,9 @@ def _fixed(size: int) -> BatchScaling:
 
 
 def is_per_weight(name: str) -> bool:
-    """Whether an op of this name makes something of a weight's shape: its gradient, its update, its first value."""
+    """Whether an op of this name makes something of a weight's shape: its gradient, its update, its first
+    value.
+    """
     return any(word in name for word in (*_PER_WEIGHT_NAMES, "MatMul_1", "Initializer", "Assign", "update_"))
 
 
@@ -203,8 +314,12 @@ def proportional(size: int, batch: int) -> BatchScaling:
     return BatchScaling(Scale.BATCH, lambda other: -(-size * other // batch))
 
 
-def _temporary(row: Allocation, node: Node | None, graph: Graph | None, marks: tuple[Marks, ...], batch: int) -> BatchScaling:
-    """Scratch memory has no shape in a RunMetadata: patches by their formula, other scratch as the op's output or inputs."""
+def _temporary(
+    row: Allocation, node: Node | None, graph: Graph | None, marks: tuple[Marks, ...], batch: int
+) -> BatchScaling:
+    """Scratch memory has no shape in a RunMetadata: patches by their formula, other scratch as the op's
+    output or inputs.
+    """
     op = (node.op if node else None) or row.op or ""
     if op in _CONVOLUTION_GRADIENTS and node and graph:
         law = _patches(row, node, graph, batch)
@@ -222,7 +337,11 @@ def _request(row: Allocation, node: Node | None, graph: Graph | None) -> int:
         name, port = split_reference(reference)
         source = graph.nodes.get(name) if graph else None
         shapes += [source.outputs[port]] if source and port < len(source.outputs) else []
-    fitting = [size for each in shapes if (size := each.bytes) and round_up(size) <= row.size_bytes < 2 * round_up(size)]
+    fitting = [
+        size
+        for each in shapes
+        if (size := each.bytes) and round_up(size) <= row.size_bytes < 2 * round_up(size)
+    ]
     return max(fitting, default=row.size_bytes)
 
 
@@ -232,13 +351,19 @@ def _patches(row: Allocation, node: Node, graph: Graph, batch: int) -> BatchScal
         return None
     cost = col_buffer.of_shapes(kernel, gradient, str(node.attributes.get("data_format") or "NHWC"))
     if node.op == "Conv2DBackpropFilter":
-        return _fixed(cost.filter_gradient_bytes()) if _is_chunk_of(row.size_bytes, cost.filter_gradient_bytes()) else None
+        return (
+            _fixed(cost.filter_gradient_bytes())
+            if _is_chunk_of(row.size_bytes, cost.filter_gradient_bytes())
+            else None
+        )
     together, alone = cost.images * cost.image_bytes, cost.image_bytes
     one_by_one = not _is_chunk_of(row.size_bytes, together) or (together == alone)
     if not _is_chunk_of(row.size_bytes, alone if one_by_one else together):
         return None
     if batch == 1:  # with one image nothing is learned of the threads: eight are assumed
-        return BatchScaling(Scale.FIXED, lambda other: alone if other == 1 else cost.input_gradient_bytes(other, 8))
+        return BatchScaling(
+            Scale.FIXED, lambda other: alone if other == 1 else cost.input_gradient_bytes(other, 8)
+        )
     return BatchScaling(Scale.FIXED, lambda other: alone if one_by_one or other == 1 else together)
 
 
@@ -259,14 +384,23 @@ def _kernel_and_gradient(node: Node, graph: Graph) -> tuple[Sequence[int] | None
 
 
 def shares_of_half(timeline: Timeline, graph: Graph | None, axis: Axis) -> list[float]:
-    """For each row how much of it is left when the marked dimensions of the inputs are halved: 1.0 for what does not depend on them."""
+    """For each row how much of it is left when the marked dimensions of the inputs are halved: 1.0 for what
+    does not depend on them.
+    """
     marks = marks_of(graph, axis) if graph else {}
     left = []
     repeated = Counter(timeline.table.node)
     for row in timeline.table:
         node = graph.nodes.get(row.node or "") if graph else None
         known = marks.get(row.node or "", ())
-        count = next((sum(each) for port, each in enumerate(known) if node and row.shape and shape_of(node, port) == row.shape), 0)
+        count = next(
+            (
+                sum(each)
+                for port, each in enumerate(known)
+                if node and row.shape and shape_of(node, port) == row.shape
+            ),
+            0,
+        )
         if row.shape is None and known:
             count = max(map(sum, known), default=0)
             if row.op in _CONVOLUTION_GRADIENTS and node and graph:
@@ -285,12 +419,27 @@ def _gradient_marks(node: Node, marks: Mapping[str, tuple[Marks, ...]]) -> int:
 
 
 def input_rank(graph: Graph | None) -> int | None:
-    """The rank of the largest input, None where there is none: 4 is an image, 3 a sequence of vectors, 2 tokens or features."""
+    """The rank of the largest input, None where there is none: 4 is an image, 3 a sequence of vectors, 2
+    tokens or features.
+    """
     found = []
     for node in graph or ():
         if node.op in INPUTS or node.name.startswith("_arg_"):
-            found += [(math.prod(shape), len(shape)) for port in range(len(node.outputs)) if (shape := shape_of(node, port))]
+            found += [
+                (math.prod(shape), len(shape))
+                for port in range(len(node.outputs))
+                if (shape := shape_of(node, port))
+            ]
     return max(found)[1] if found else None
 
 
-__all__ = ["BatchScaling", "batch_of", "input_rank", "laws_of", "length_axis", "shares_of_half", "side_axis", "standing_laws_of"]
+__all__ = [
+    "BatchScaling",
+    "batch_of",
+    "input_rank",
+    "laws_of",
+    "length_axis",
+    "shares_of_half",
+    "side_axis",
+    "standing_laws_of",
+]

@@ -1,4 +1,6 @@
-"""A training graph to a capture with a predicted timeline: findings, pages and `fit` work on it as on a measurement."""
+"""A training graph to a capture with a predicted timeline: findings, pages and `fit` work on it as on a
+measurement.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
 
 LEAST_ERROR, MANY_ERROR = 0.05, 0.15
-"""With the spread of five orders, but at least the first of these, 94 % of the real peaks were within the bar (scripts/benchmarks/simulate.py); for graphs with so
-many nodes that one order must do, the second."""
+"""With the spread of five orders, but at least the first of these, 94 % of the real peaks were within the bar
+(scripts/benchmarks/simulate.py); for graphs with so many nodes that one order must do, the second.
+"""
 _ORDERS = 5
 _MANY_NODES = 20_000
 _MOST_REMARKS = 5
@@ -26,14 +29,19 @@ _NO_END = frozenset("NoOp Const Placeholder Assert Assign VarHandleOp VariableV2
 _CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
 _DATASET_LOOPS = frozenset(("ReduceDataset", "ScanDataset"))
 _CONTROL = frozenset(
-    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp VariableV2 Variable Placeholder IteratorGetNext".split()
+    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp"
+    " VariableV2 Variable Placeholder IteratorGetNext".split()
 )
 
 
-def capture(graph: Graph, source: Source, settings: StepSettings, fetches: Sequence[str] = (), recorded: bool = False) -> Capture:
-    """The capture of a step that computes the fetches; without any, of the node that updates most variables, else of all that nobody reads.
+def capture(
+    graph: Graph, source: Source, settings: StepSettings, fetches: Sequence[str] = (), recorded: bool = False
+) -> Capture:
+    """The capture of a step that computes the fetches; without any, of the node that updates most variables,
+    else of all that nobody reads.
 
-    `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the allocator. Raises UsageError.
+    `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the
+    allocator. Raises UsageError.
     """
     graph, chosen = _plain(graph, fetches, recorded)
     held = recorded or is_function(graph)
@@ -72,7 +80,9 @@ def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float
     if len(timeline.executions.node) > _MANY_NODES:
         return MANY_ERROR
     others = [walked(variant).peak_bytes for variant in range(1, _ORDERS)]
-    return min(max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)), 1.0)
+    return min(
+        max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)), 1.0
+    )
 
 
 def _check(graph: Graph, fetches: Sequence[str]) -> None:
@@ -81,7 +91,8 @@ def _check(graph: Graph, fetches: Sequence[str]) -> None:
     loops = [name for name in names if graph.nodes[name].op in _DATASET_LOOPS]
     if loops:
         raise UsageError(
-            f"the step runs inside {loops[0]}, a tf.data loop (`for batch in dataset:` in a tf.function), which is not followed",
+            f"the step runs inside {loops[0]}, a tf.data loop (`for batch in dataset:` in a tf.function),"
+            " which is not followed",
             "export the function of one step, without the loop round it",
         )
     check(graph, names)
@@ -92,50 +103,94 @@ def _default(graph: Graph, settings: StepSettings) -> list[str]:
     if updates:
         return updates[:1]
     ends = [node.name for node in graph if not graph.consumers.get(node.name) and node.op not in _NO_END]
-    ends = [name for name in ends if not any(graph.nodes[each].op in _CHECKPOINTS for each in reached(graph, [name]))]
+    ends = [
+        name
+        for name in ends
+        if not any(graph.nodes[each].op in _CHECKPOINTS for each in reached(graph, [name]))
+    ]
     if not settings.training:
-        ends = [name for name in ends if not effects(Graph({each: graph.nodes[each] for each in reached(graph, [name])}))] or ends
+        ends = [
+            name
+            for name in ends
+            if not effects(Graph({each: graph.nodes[each] for each in reached(graph, [name])}))
+        ] or ends
         ends = [name for name in ends if graph.nodes[name].op == "Identity"] or ends
     if not ends:
-        raise UsageError("the graph has no node that looks like a step", "name what the step computes with --fetch")
+        raise UsageError(
+            "the graph has no node that looks like a step", "name what the step computes with --fetch"
+        )
     return ends
 
 
 def has_open_batch(graph: Graph) -> bool:
     """Whether the inputs leave their first dimension open, so that the graph can be asked at any batch."""
-    shapes = [node.attributes.get("shape") for node in graph if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")]
+    shapes = [
+        node.attributes.get("shape")
+        for node in graph
+        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+    ]
     ranked = [shape for shape in shapes if isinstance(shape, tuple) and len(shape) > 1]
     return bool(ranked) and all(shape[0] is None for shape in ranked)
 
 
 def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | None, ...]]:
-    """The sizes the user gives, by the names of the graph's inputs; a size without a name is for every input that leaves something open."""
+    """The sizes the user gives, by the names of the graph's inputs; a size without a name is for every input
+    that leaves something open.
+    """
     found: dict[str, tuple[int | None, ...]] = {}
-    inputs = [node for node in graph if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg")]
+    inputs = [
+        node
+        for node in graph
+        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg")
+    ]
     names = {node.name for node in inputs}
     for name, sizes in settings.inputs.items():
         if name and name not in names:
-            raise UsageError(f"the graph has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'none'}")
+            raise UsageError(
+                f"the graph has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'none'}"
+            )
         for node in inputs:
             shape = node.attributes.get("shape")
             is_open = not isinstance(shape, tuple) or None in shape[1:]
-            if node.name == name or (not name and is_open and node.attributes.get("dtype") not in ("bool", "resource")):
+            if node.name == name or (
+                not name and is_open and node.attributes.get("dtype") not in ("bool", "resource")
+            ):
                 found[node.name] = (settings.batch, *sizes)
     return found
 
 
 def _notes(graph: Graph, fetches: Sequence[str], settings: StepSettings, named: bool) -> Iterator[str]:
-    shown = ", ".join(name.removeprefix("^") for name in fetches[:3]) + (f" and {len(fetches) - 3} more" if len(fetches) > 3 else "")
+    shown = ", ".join(name.removeprefix("^") for name in fetches[:3]) + (
+        f" and {len(fetches) - 3} more" if len(fetches) > 3 else ""
+    )
     why = "" if named else ", chosen because it updates most variables; --fetch names another"
-    yield f"predicted from the graph, not measured: a step that computes {shown}{why}; one op at a time on a {settings.device.upper()} without oneDNN or XLA"
+    yield (
+        f"predicted from the graph, not measured: a step that computes {shown}{why}; one op at a time on a"
+        f" {settings.device.upper()} without oneDNN or XLA"
+    )
     fixed = sorted(
-        {str(shape[0]) for node in graph if node.op == "Placeholder" and isinstance(shape := node.attributes.get("shape"), tuple) and shape and shape[0]}
+        {
+            str(shape[0])
+            for node in graph
+            if node.op == "Placeholder"
+            and isinstance(shape := node.attributes.get("shape"), tuple)
+            and shape
+            and shape[0]
+        }
     )
     if fixed and str(settings.batch) not in fixed:
-        yield f"the graph itself fixes the first dimension of its inputs ({', '.join(fixed)}); --batch changes only those it leaves open (use `tfmemlens fit` to scale)"
-    unknown = sorted({graph.nodes[name].op for name in reached(graph, fetches) if _is_unknown(graph.nodes[name].op)})
+        yield (
+            f"the graph itself fixes the first dimension of its inputs ({', '.join(fixed)}); --batch changes"
+            " only those it leaves open (use `tfmemlens fit` to scale)"
+        )
+    unknown = sorted(
+        {graph.nodes[name].op for name in reached(graph, fetches) if _is_unknown(graph.nodes[name].op)}
+    )
     if unknown:
-        yield f"what these ops allocate is not known, they are taken for elementwise ones: {', '.join(unknown[:8])}"
+        yield (
+            "what these ops allocate is not known, they are taken for elementwise ones:"
+            f" {', '.join(unknown[:8])}"
+        )
 
 
 def _is_unknown(op: str) -> bool:

@@ -12,10 +12,15 @@ from tfmemlens.errors import UsageError
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 
-_PASSING = frozenset("Identity Enter RefEnter Switch RefSwitch Merge Exit NextIteration _FunctionArguments".split())
+_PASSING = frozenset(
+    "Identity Enter RefEnter Switch RefSwitch Merge Exit NextIteration _FunctionArguments".split()
+)
 _UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply")
 _READS = ("ReadVariableOp", "ResourceGather")
-_HINT = "export the graph anew with the script that `tfmemlens layout --print-exporter` prints: it writes the variables' shapes down"
+_HINT = (
+    "export the graph anew with the script that `tfmemlens layout --print-exporter` prints: it writes the"
+    " variables' shapes down"
+)
 
 
 def is_function(graph: Graph) -> bool:
@@ -25,7 +30,11 @@ def is_function(graph: Graph) -> bool:
 
 def effects(graph: Graph) -> list[str]:
     """What a function runs in any case: its updates of variables."""
-    return [f"^{node.name}" for node in graph if node.op.startswith((*_UPDATES, "ResourceScatter", "ResourceSparseApply"))]
+    return [
+        f"^{node.name}"
+        for node in graph
+        if node.op.startswith((*_UPDATES, "ResourceScatter", "ResourceSparseApply"))
+    ]
 
 
 def with_variables(graph: Graph) -> Graph:
@@ -37,7 +46,9 @@ def with_variables(graph: Graph) -> Graph:
 def check(graph: Graph, names: Iterable[str]) -> None:
     """Raises UsageError when one of these nodes is a variable whose shape could not be told."""
     for name in names:
-        if _is_captured(graph.nodes[name]) and any(node.op.startswith((*_UPDATES, *_READS)) for node, _ in _readers(name, graph, set())):
+        if _is_captured(graph.nodes[name]) and any(
+            node.op.startswith((*_UPDATES, *_READS)) for node, _ in _readers(name, graph, set())
+        ):
             raise UsageError(f"the shape of the variable behind {name} is not in the graph", _HINT)
 
 
@@ -49,7 +60,14 @@ def _variable(node: Node, graph: Graph) -> Node | None:
     shape, dtype = node.attributes.get("_tfmemlens_shape"), node.attributes.get("_tfmemlens_dtype")
     name = node.attributes.get("_tfmemlens_variable") or node.name
     if not isinstance(shape, tuple):
-        told = next((each for each in _told(node.name, graph, set()) if each.shape is not None and None not in each.shape), None)
+        told = next(
+            (
+                each
+                for each in _told(node.name, graph, set())
+                if each.shape is not None and None not in each.shape
+            ),
+            None,
+        )
         if told is None:
             return None
         shape, dtype = told.shape, told.dtype
@@ -78,5 +96,9 @@ def _told(name: str, graph: Graph, seen: set[str]) -> Iterator[TensorType]:
             for reference in data[index + 1 :] if node.op.startswith("Assign") else data[::-1]:
                 source, port = split_reference(reference)
                 given = graph.nodes.get(source)
-                if given is not None and port < len(given.outputs) and (given.outputs[port].shape or node.op.startswith("Assign")):
+                if (
+                    given is not None
+                    and port < len(given.outputs)
+                    and (given.outputs[port].shape or node.op.startswith("Assign"))
+                ):
                     yield TensorType(given.outputs[port].shape, dtype)

@@ -1,4 +1,6 @@
-"""A graph as the executor keeps it: the nodes that the fetches need, by number, each with its outgoing edges."""
+"""A graph as the executor keeps it: the nodes that the fetches need, by number, each with its outgoing
+edges.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,21 @@ from dataclasses import dataclass, field
 from tfmemlens.model.graph import Graph, Node, split_reference
 
 CHEAP = frozenset(
-    """Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge
-    RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder PlaceholderWithDefault
-    BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2
-    VarIsInitializedOp IsVariableInitialized""".split()
+    """
+        Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape
+        ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit
+        NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder
+        PlaceholderWithDefault BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot
+        EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2 VarIsInitializedOp IsVariableInitialized
+    """.split()
 )
-"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run replaces by what it took."""
+"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run
+replaces by what it took.
+"""
 _RUNS_TO_CHEAP = 95
-"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop what is quick counts as cheap from then on."""
+"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop
+what is quick counts as cheap from then on.
+"""
 _QUICK_BYTES = 4096
 """What a kernel may read and write in so few cycles."""
 

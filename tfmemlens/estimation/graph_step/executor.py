@@ -1,8 +1,10 @@
-"""TensorFlow's executor with one thread, thought through: which node runs when, what its outputs weigh, and when each buffer dies.
+"""TensorFlow's executor with one thread, thought through: which node runs when, what its outputs weigh, and
+when each buffer dies.
 
-After core/common_runtime/executor.cc: inexpensive nodes run at once, in the order in which they became ready; of several expensive ones the last goes on in
-the same thread and the others wait in the thread's queue, newest first. Loops (Enter, Merge, Switch, NextIteration, Exit) run with their real number of
-iterations where the condition is made of whole numbers that are known.
+After core/common_runtime/executor.cc: inexpensive nodes run at once, in the order in which they became ready;
+of several expensive ones the last goes on in the same thread and the others wait in the thread's queue,
+newest first. Loops (Enter, Merge, Switch, NextIteration, Exit) run with their real number of iterations where
+the condition is made of whole numbers that are known.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from tfmemlens.estimation.graph_step.tokens import DEAD, Memory, Token, Variable
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-_ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration"))
+_ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (
+    frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration")
+)
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _FED = frozenset("Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg _Recv _HostRecv".split())
 _MOST_ITERATIONS = 100_000
@@ -46,7 +50,9 @@ class Executor:
         self.resources = Variables(self.memory, self.variables)
         self.constants: dict[str, Any] = {}
         self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
-        self.entries = Counter(str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER)
+        self.entries = Counter(
+            str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER
+        )
         self._make_constants()
 
     def _make_constants(self) -> None:
@@ -56,7 +62,9 @@ class Executor:
                 call = KernelCall(item.node, (), self.memory, self.threads, self.constants, [])
                 token = run(call)[0]
                 if token.bytes and token.dtype != "string":
-                    token.buffer = self.memory.allocate(item.node.name, item.node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
+                    token.buffer = self.memory.allocate(
+                        item.node.name, item.node.op, token.bytes, token.shape, token.dtype, PERSISTENT
+                    )
 
     def step(self) -> None:
         """Run once."""
@@ -68,7 +76,11 @@ class Executor:
         self.queue: deque[Tagged] = deque()
         self.fetched: list[Token] = []
         self.iterations: dict[str, int] = {}
-        roots = [Tagged(index, root, 0) for index, item in enumerate(self.items) if item.inputs + item.controls == 0]
+        roots = [
+            Tagged(index, root, 0)
+            for index, item in enumerate(self.items)
+            if item.inputs + item.controls == 0
+        ]
         inline: deque[Tagged] = deque()
         self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
         self._work_off(inline)
@@ -83,7 +95,11 @@ class Executor:
 
     def _drop_state(self) -> None:
         """Stacks and arrays end with the step."""
-        for thing in [*self.state.get("keep", []), *self.state.get("arrays", {}).values(), *self.state.get("things", [])]:
+        for thing in [
+            *self.state.get("keep", []),
+            *self.state.get("arrays", {}).values(),
+            *self.state.get("things", []),
+        ]:
             for token in thing.values() if isinstance(thing, dict) else thing:
                 self.memory.release(token.buffer)
             thing.clear()
@@ -100,7 +116,9 @@ class Executor:
         """ExecutorState::ScheduleReady."""
         current = None
         for tagged in ready:
-            if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(tagged.number, tagged.iteration):
+            if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(
+                tagged.number, tagged.iteration
+            ):
                 inline.append(tagged)
                 continue
             if current is not None:
@@ -121,8 +139,14 @@ class Executor:
             for token in slots.values():
                 self.memory.release(token.buffer)
             return self._propagate(index, frame, iteration, [DEAD] * item.ports, True)
-        inputs = [slots[slot] for slot in sorted(slots)] if op in _MERGE else [slots.get(slot, DEAD) for slot in range(item.inputs)]
-        call = KernelCall(item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, [])
+        inputs = (
+            [slots[slot] for slot in sorted(slots)]
+            if op in _MERGE
+            else [slots.get(slot, DEAD) for slot in range(item.inputs)]
+        )
+        call = KernelCall(
+            item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, []
+        )
         outputs = self._execute(call, slots)
         item.runs += 1
         item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
@@ -166,11 +190,16 @@ class Executor:
         return outputs
 
     def _kernel(self, call: KernelCall) -> list[Token]:
-        """What the kernel makes; where it cannot be told, what the graph states, or something like the first input."""
+        """What the kernel makes; where it cannot be told, what the graph states, or something like the first
+        input.
+        """
         try:
             return run(call)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
-            self._note(f"what {call.node.op} makes in {call.node.name} is not known, something like its input is taken for it")
+            self._note(
+                f"what {call.node.op} makes in {call.node.name} is not known, something like its input is"
+                " taken for it"
+            )
             return guessed(call)
 
     def _note(self, text: str) -> None:
@@ -178,18 +207,27 @@ class Executor:
             self.notes.append(text)
 
     def _predicate(self, call: KernelCall) -> int:
-        """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another one is taken to be true."""
+        """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another
+        one is taken to be true.
+        """
         known = call.values(1)
         if known:
             return int(bool(known[0]))
         name = call.node.name
         self.iterations[name] = self.iterations.get(name, 0) + 1
         if not any(note.startswith("the condition of") for note in self.notes):
-            self._note(f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a branch to be taken")
+            self._note(
+                f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a"
+                " branch to be taken"
+            )
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
-    def _propagate(self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool) -> list[Tagged]:
-        """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are ready."""
+    def _propagate(
+        self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool
+    ) -> list[Tagged]:
+        """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are
+        ready.
+        """
         item = self.items[index]
         op = item.node.op
         ready: list[Tagged] = []
@@ -220,7 +258,9 @@ class Executor:
         return ready
 
     def _clean(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
-        """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that is over tells its parent."""
+        """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that
+        is over tells its parent.
+        """
         while frame is not self.root and not frame.over and frame.is_over(iteration):
             frame.finished = iteration + 1
             if frame.held_back:
@@ -254,7 +294,13 @@ class Executor:
         key = (name, id(parent), iteration)
         if key not in self.frames:
             parallel = node.attributes.get("parallel_iterations")
-            self.frames[key] = Frame(name, parent, iteration, parallel=int(str(parallel)) if parallel else 10, entries=self.entries[name])
+            self.frames[key] = Frame(
+                name,
+                parent,
+                iteration,
+                parallel=int(str(parallel)) if parallel else 10,
+                entries=self.entries[name],
+            )
             parent.inner[iteration] = parent.inner.get(iteration, 0) + 1
         self.frames[key].entries -= 1
         return self.frames[key]
@@ -272,7 +318,15 @@ class Executor:
             for index, token in frame.constants:
                 self._activate(self.items[index], frame, iteration, [token], False, ready)
 
-    def _activate(self, item: Item, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool, ready: list[Tagged]) -> None:
+    def _activate(
+        self,
+        item: Item,
+        frame: Frame,
+        iteration: int,
+        outputs: list[Token],
+        is_dead: bool,
+        ready: list[Tagged],
+    ) -> None:
         for edge in item.edges:
             target = self.items[edge.target]
             key = (iteration, edge.target)
@@ -291,7 +345,16 @@ class Executor:
             if left == 0:
                 ready.append(frame.ready(edge.target, iteration))
 
-    def _to_merge(self, edge: Edge, target: Item, frame: Frame, key: tuple[int, int], token: Token | None, died: bool, ready: list[Tagged]) -> None:
+    def _to_merge(
+        self,
+        edge: Edge,
+        target: Item,
+        frame: Frame,
+        key: tuple[int, int],
+        token: Token | None,
+        died: bool,
+        ready: list[Tagged],
+    ) -> None:
         """A Merge runs with its first living input, or dead once all inputs that can come are dead."""
         state = frame.pending.get(key)
         if state == -1:

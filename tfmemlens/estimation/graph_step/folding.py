@@ -1,6 +1,8 @@
-"""Grappler's constant folding as far as memory sees it: what depends on constants and static shapes alone is computed once and stays in memory.
+"""Grappler's constant folding as far as memory sees it: what depends on constants and static shapes alone is
+computed once and stays in memory.
 
-Results above 10 MiB are left to the step (`kMaxConstantSize`), but for Fill, whose constant is written down as one value.
+Results above 10 MiB are left to the step (`kMaxConstantSize`), but for Fill, whose constant is written down
+as one value.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ _SHAPES = frozenset("Shape ShapeN Size Rank BroadcastGradientArgs VariableShape 
 _VARIABLES = frozenset("VariableV2 Variable VarHandleOp".split())
 _ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
 _NEVER = frozenset(
-    """RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal
-    StatelessRandomNormalV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessRandomUniformIntV2 Enter RefEnter Exit RefExit Merge RefMerge Switch
-    RefSwitch NextIteration RefNextIteration LoopCond StackV2 StackPushV2 StackPopV2 TensorArrayV3 TensorArrayGradV3 TensorArrayWriteV3 TensorArrayReadV3
-    TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySizeV3 Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp NoOp
-    ControlTrigger ReadVariableOp Snapshot""".split()
+    """
+        RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt StatelessRandomUniform
+        StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2 StatelessTruncatedNormal
+        StatelessTruncatedNormalV2 StatelessRandomUniformIntV2 Enter RefEnter Exit RefExit Merge RefMerge
+        Switch RefSwitch NextIteration RefNextIteration LoopCond StackV2 StackPushV2 StackPopV2 TensorArrayV3
+        TensorArrayGradV3 TensorArrayWriteV3 TensorArrayReadV3 TensorArrayGatherV3 TensorArrayScatterV3
+        TensorArraySizeV3 Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp
+        NoOp ControlTrigger ReadVariableOp Snapshot
+    """.split()
 )
 
 
@@ -45,13 +51,21 @@ class Feeds(Protocol):
 
 
 def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, by_name: bool = False) -> Graph:
-    """The graph with constants in place of what can be computed once, and equal ones merged; `by_name` puts the nodes in the order of their names, as in an initializer."""
-    graph = Graph({name: graph.nodes[name] for name in needed(graph, fetches)}, graph.functions, graph.producer)
+    """The graph with constants in place of what can be computed once, and equal ones merged; `by_name` puts
+    the nodes in the order of their names, as in an initializer.
+    """
+    graph = Graph(
+        {name: graph.nodes[name] for name in needed(graph, fetches)}, graph.functions, graph.producer
+    )
     found = _Static(graph, feeds)
     for node in topological(graph):
         found.visit(node)
     changed = Graph(found.replaced(), graph.functions, graph.producer)
-    return _merged(Graph({name: changed.nodes[name] for name in sorted(changed.nodes)}, graph.functions, graph.producer) if by_name else changed)
+    return _merged(
+        Graph({name: changed.nodes[name] for name in sorted(changed.nodes)}, graph.functions, graph.producer)
+        if by_name
+        else changed
+    )
 
 
 class _Static:
@@ -82,17 +96,30 @@ class _Static:
             self._compute(node, [split_reference(reference) for reference in data])
 
     def _compute(self, node: Node, data: Sequence[tuple[str, int]]) -> None:
-        inputs = [self.tokens[name][port] for name, port in data if name in self.tokens and port < len(self.tokens[name])]
+        inputs = [
+            self.tokens[name][port]
+            for name, port in data
+            if name in self.tokens and port < len(self.tokens[name])
+        ]
         if len(inputs) < len(data):
             return
         try:
             outputs = run(self._call(node, inputs))
-        except (IndexError, ValueError, TypeError, ZeroDivisionError):  # a shape that the step alone will know
+        except (
+            IndexError,
+            ValueError,
+            TypeError,
+            ZeroDivisionError,
+        ):  # a shape that the step alone will know
             return
-        if not outputs or any(token.dtype in ("variant", "resource") for token in outputs):  # an effect, such as Assert, or a list that will be filled
+        if not outputs or any(
+            token.dtype in ("variant", "resource") for token in outputs
+        ):  # an effect, such as Assert, or a list that will be filled
             return
         names = {name for name, _ in data}
-        constant = names <= self.constant and (all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill")
+        constant = names <= self.constant and (
+            all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill"
+        )
         static = names <= self.static
         self._keep(node, outputs, constant or (static and node.op in _SHAPES), static)
 
@@ -108,7 +135,9 @@ class _Static:
             self.static.add(node.name)
 
     def replaced(self) -> dict[str, Node]:
-        """All nodes, with constants in place of those that only constants make; of a node with several outputs each is one."""
+        """All nodes, with constants in place of those that only constants make; of a node with several
+        outputs each is one.
+        """
         moved: dict[str, str] = {}
         nodes: dict[str, Node] = {}
         for name, node in self.graph.nodes.items():
@@ -120,10 +149,15 @@ class _Static:
                 own = name if len(tokens) == 1 else f"{name}-matshapes-{port}"
                 moved[f"{name}:{port}" if port else name] = own
                 nodes[own] = _made(own, node, token, self._controls(name))
-        return {name: replace(node, inputs=tuple(_moved(reference, moved, nodes) for reference in node.inputs)) for name, node in nodes.items()}
+        return {
+            name: replace(node, inputs=tuple(_moved(reference, moved, nodes) for reference in node.inputs))
+            for name, node in nodes.items()
+        }
 
     def _controls(self, name: str) -> tuple[str, ...]:
-        """What the node and the constants behind it wait for: inside a loop that ties them to an iteration."""
+        """What the node and the constants behind it wait for: inside a loop that ties them to an
+        iteration.
+        """
         found: dict[str, None] = {}
         stack, seen = [name], set[str]()
         while stack:
@@ -144,7 +178,13 @@ class _Static:
 
 def _made(name: str, node: Node, token: Token, controls: tuple[str, ...]) -> Node:
     value = Constant(token.shape, token.dtype, token.values)
-    return Node(name, "Const", controls, node.device, {"value": value, "dtype": value.dtype, "_class": node.attributes.get("_class")})
+    return Node(
+        name,
+        "Const",
+        controls,
+        node.device,
+        {"value": value, "dtype": value.dtype, "_class": node.attributes.get("_class")},
+    )
 
 
 def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) -> str:

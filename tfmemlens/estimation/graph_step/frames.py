@@ -1,4 +1,6 @@
-"""Where a loop's iterations live: one frame for each run of a loop's body, the whole graph in the outermost."""
+"""Where a loop's iterations live: one frame for each run of a loop's body, the whole graph in the
+outermost.
+"""
 
 from __future__ import annotations
 

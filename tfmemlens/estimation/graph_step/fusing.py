@@ -1,5 +1,6 @@
-"""Grappler's Remapper on a CPU (`remapper.cc`): a convolution or a matrix product swallows the bias, the batch normalisation in inference mode and the activation
-that alone read it. The fused node has the name of the last of them.
+"""Grappler's Remapper on a CPU (`remapper.cc`): a convolution or a matrix product swallows the bias, the
+batch normalisation in inference mode and the activation that alone read it. The fused node has the name of
+the last of them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,11 @@ from collections.abc import Iterator, Mapping, Set
 
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-FUSED = {"Conv2D": "_FusedConv2D", "DepthwiseConv2dNative": "_FusedDepthwiseConv2dNative", "MatMul": "_FusedMatMul"}
+FUSED = {
+    "Conv2D": "_FusedConv2D",
+    "DepthwiseConv2dNative": "_FusedDepthwiseConv2dNative",
+    "MatMul": "_FusedMatMul",
+}
 _NORMS = frozenset("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3".split())
 _ACTIVATIONS = frozenset("Relu Relu6 Elu".split())
 _DTYPES = ("float32", "float64", None)
@@ -30,7 +35,12 @@ def fused(nodes: Mapping[str, Node], fetched: Set[str]) -> dict[str, Node]:
 
 def _chain(node: Node, graph: Graph, fetched: Set[str]) -> Iterator[Node]:
     """What a node swallows, in order."""
-    if node.op not in FUSED or node.attributes.get("T") not in _DTYPES or str(node.attributes.get("data_format") or "NHWC") != "NHWC" or _waits(node):
+    if (
+        node.op not in FUSED
+        or node.attributes.get("T") not in _DTYPES
+        or str(node.attributes.get("data_format") or "NHWC") != "NHWC"
+        or _waits(node)
+    ):
         return
     after = _reader(node, graph, fetched)
     if after is None or not _may_follow(node, after):
@@ -44,7 +54,9 @@ def _chain(node: Node, graph: Graph, fetched: Set[str]) -> Iterator[Node]:
 def _may_follow(node: Node, after: Node) -> bool:
     if _waits(after) or split_reference(after.inputs[0]) != (node.name, 0):
         return False
-    return after.op == "BiasAdd" or (after.op in _NORMS and node.op == "Conv2D" and after.attributes.get("is_training") is False)
+    return after.op == "BiasAdd" or (
+        after.op in _NORMS and node.op == "Conv2D" and after.attributes.get("is_training") is False
+    )
 
 
 def _reader(node: Node, graph: Graph, fetched: Set[str]) -> Node | None:
@@ -61,4 +73,12 @@ def _waits(node: Node) -> bool:
 
 def _one(node: Node, chain: list[Node]) -> Node:
     inputs = (*node.inputs, *chain[0].inputs[1:])
-    return Node(chain[-1].name, FUSED[node.op], inputs, node.device, node.attributes, chain[-1].outputs, chain[-1].source)
+    return Node(
+        chain[-1].name,
+        FUSED[node.op],
+        inputs,
+        node.device,
+        node.attributes,
+        chain[-1].outputs,
+        chain[-1].source,
+    )

@@ -34,14 +34,25 @@ class Variables:
         return Token(token.shape, token.dtype, None, token.buffer, resource=variable)
 
     def own(self, call: KernelCall) -> None:
-        """PrepareToUpdateVariable: a resource variable that somebody still reads is copied before it changes."""
+        """PrepareToUpdateVariable: a resource variable that somebody still reads is copied before it
+        changes.
+        """
         for token in call.inputs:
             variable = token.resource
             if not isinstance(variable, Variable) or token.dtype != "resource":
                 continue
             buffer = variable.token.buffer
             if buffer is not None and buffer.holders > 1:
-                self._give(variable, self.memory.allocate(variable.name, "VarHandleOp", buffer.size_bytes, variable.token.shape, variable.token.dtype))
+                self._give(
+                    variable,
+                    self.memory.allocate(
+                        variable.name,
+                        "VarHandleOp",
+                        buffer.size_bytes,
+                        variable.token.shape,
+                        variable.token.dtype,
+                    ),
+                )
 
     def _give(self, variable: Variable, buffer: TokenBuffer | None) -> None:
         """Another buffer for a variable; the old one lives as long as it is read."""
@@ -51,14 +62,18 @@ class Variables:
         self.memory.release(old)
 
     def assign(self, call: KernelCall) -> list[Token]:
-        """A resource variable takes the value's buffer. A reference variable takes it at first, when nobody else holds it, else a copy; later it is overwritten."""
+        """A resource variable takes the value's buffer. A reference variable takes it at first, when nobody
+        else holds it, else a copy; later it is overwritten.
+        """
         variable: Variable = call.inputs[0].resource
         value = call.inputs[1]
         if call.node.op == "AssignVariableOp":
             variable.initialized = True
             buffer = value.buffer
             if buffer is not None and buffer.persistent:  # a constant of the graph
-                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype)
+                buffer = self.memory.allocate(
+                    call.node.name, call.node.op, value.bytes, value.shape, value.dtype
+                )
             variable.token = Token(value.shape, value.dtype, None, variable.token.buffer)
             self._give(variable, buffer)
             return []
@@ -66,7 +81,9 @@ class Variables:
             variable.initialized = True
             buffer = value.buffer
             if value.bytes and (buffer is None or not call.is_last(value)):
-                buffer = self.memory.allocate(call.node.name, call.node.op, value.bytes, value.shape, value.dtype, PERSISTENT)
+                buffer = self.memory.allocate(
+                    call.node.name, call.node.op, value.bytes, value.shape, value.dtype, PERSISTENT
+                )
             variable.token = Token(value.shape, value.dtype, None, buffer)
             self.memory.hold(buffer)
             if buffer is not None:

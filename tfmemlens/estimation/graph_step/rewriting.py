@@ -1,7 +1,9 @@
 """What Grappler does to a training graph before its first step, as far as memory and order feel it.
 
-Constants are folded (`folding`); constant factors and terms are pushed down (ConstantPushDown); convolutions and products swallow what follows them (`fusing`); what only control edges wait for is not computed
-(the gradient of the input images, for one); Identity and NoOp are bypassed; nodes are put in topological order, breadth first.
+Constants are folded (`folding`); constant factors and terms are pushed down (ConstantPushDown); convolutions
+and products swallow what follows them (`fusing`); what only control edges wait for is not computed (the
+gradient of the input images, for one); Identity and NoOp are bypassed; nodes are put in topological order,
+breadth first.
 """
 
 from __future__ import annotations
@@ -20,12 +22,22 @@ from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
 
 _EFFECTS = frozenset(
-    """Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp Assert PrintV2 StackPushV2 StackPopV2 StackV2 TensorArrayV3
-    TensorArrayGradV3 TensorArrayWriteV3 TensorArrayScatterV3 ScatterUpdate ResourceScatterAdd ResourceScatterUpdate NoOp ControlTrigger Merge Switch Enter
-    Exit NextIteration LoopCond VarHandleOp VariableV2 Variable ReadVariableOp _Arg _Retval Placeholder IteratorGetNext Const""".split()
+    """
+        Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp Assert PrintV2
+        StackPushV2 StackPopV2 StackV2 TensorArrayV3 TensorArrayGradV3 TensorArrayWriteV3 TensorArrayScatterV3
+        ScatterUpdate ResourceScatterAdd ResourceScatterUpdate NoOp ControlTrigger Merge Switch Enter Exit
+        NextIteration LoopCond VarHandleOp VariableV2 Variable ReadVariableOp _Arg _Retval Placeholder
+        IteratorGetNext Const
+    """.split()
 )
-_COMMUTATIVE = frozenset("Add AddV2 AddN Mul Maximum Minimum Equal NotEqual LogicalAnd LogicalOr SquaredDifference AccumulateNV2".split())
-_LOOPS = frozenset("Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split())
+_COMMUTATIVE = frozenset(
+    """
+        Add AddV2 AddN Mul Maximum Minimum Equal NotEqual LogicalAnd LogicalOr SquaredDifference AccumulateNV2
+    """.split()
+)
+_LOOPS = frozenset(
+    "Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split()
+)
 _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
 """Ops through which a constant is pushed down."""
@@ -40,28 +52,49 @@ _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
 
 
 def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds, variant: int = 0) -> Graph:
-    """The graph as the executor would get it. TensorFlow keeps readers in sets, so their order differs from run to run: `variant` is one of them."""
+    """The graph as the executor would get it. TensorFlow keeps readers in sets, so their order differs from
+    run to run: `variant` is one of them.
+    """
     graph = folded(graph, fetches, feeds)
     fetched = {split_reference(name)[0] for name in fetches}
     nodes = _without_idle(_bypassed(dict(graph.nodes), fetched), fetches)
-    graph = Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer)
+    graph = Graph(
+        {name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer
+    )
     nodes = _sorted_inputs(fused(_pushed_down(dict(graph.nodes), graph), fetched))
-    return ordered(Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer), variant)
+    return ordered(
+        Graph({name: nodes[name] for name in needed(Graph(nodes), fetches)}, graph.functions, graph.producer),
+        variant,
+    )
 
 
 def _pushed_down(nodes: dict[str, Node], graph: Graph) -> dict[str, Node]:
-    """(x * y) * c becomes (c * y) * x, ConstantFolding::ConstantPushDown: where y is a constant, too, the inner product is one. A constant divisor is a factor."""
+    """(x * y) * c becomes (c * y) * x, ConstantFolding::ConstantPushDown: where y is a constant, too, the
+    inner product is one. A constant divisor is a factor.
+    """
     for name in list(nodes):
         node = nodes[name]
         family = next((family for family in _FAMILIES if node.op in family), None)
-        if family is None or len([each for each in node.inputs if not each.startswith("^")]) != 2 or node.attributes.get("T") in ("float16", "bfloat16"):
+        if (
+            family is None
+            or len([each for each in node.inputs if not each.startswith("^")]) != 2
+            or node.attributes.get("T") in ("float16", "bfloat16")
+        ):
             continue
         sides = [nodes.get(split_reference(reference)[0]) for reference in node.inputs[:2]]
         if node.op in _DIVISIONS and (sides[1] is None or sides[1].op != "Const"):
             continue
-        place = next((index for index, side in enumerate(sides) if side is not None and side.op == "Const"), None)
+        place = next(
+            (index for index, side in enumerate(sides) if side is not None and side.op == "Const"), None
+        )
         inner = None if place is None else sides[1 - place]
-        if place is None or inner is None or inner.op not in family or inner.op in _DIVISIONS or len(graph.consumers.get(inner.name, ())) != 1:
+        if (
+            place is None
+            or inner is None
+            or inner.op not in family
+            or inner.op in _DIVISIONS
+            or len(graph.consumers.get(inner.name, ())) != 1
+        ):
             continue
         _push(nodes, node, inner, place)
     return nodes
@@ -84,7 +117,9 @@ def _push(nodes: dict[str, Node], node: Node, inner: Node, place: int) -> None:
         value = outer.attributes.get("value")
         if not isinstance(value, Constant) or value.shape != ():
             return
-        inputs = (node.inputs[place], inner.inputs[1]) if moved == 0 else (inner.inputs[0], node.inputs[place])
+        inputs = (
+            (node.inputs[place], inner.inputs[1]) if moved == 0 else (inner.inputs[0], node.inputs[place])
+        )
         nodes[inner.name] = replace(inner, inputs=(*inputs, *inner.inputs[2:]))
     nodes[node.name] = replace(node, op=inner.op, inputs=(inner.name, inner.inputs[moved], *node.inputs[2:]))
 
@@ -93,14 +128,20 @@ def _product(left: Node, right: Node) -> Constant | None:
     values = [node.attributes.get("value") for node in (left, right)]
     if not all(isinstance(value, Constant) and value.shape is not None for value in values):
         return None
-    shapes = [tuple(size or 0 for size in value.shape or ()) for value in values if isinstance(value, Constant)]
+    shapes = [
+        tuple(size or 0 for size in value.shape or ()) for value in values if isinstance(value, Constant)
+    ]
     made = Constant(broadcast(shapes), values[0].dtype if isinstance(values[0], Constant) else None)
     return made if (made.bytes or 0) <= _MOST_BYTES else None
 
 
 def _bypassed(nodes: dict[str, Node], fetched: set[str]) -> dict[str, Node]:
     """Readers of an Identity read its source, those who wait for a NoOp wait for what it waits for."""
-    passed = {name: node for name, node in nodes.items() if name not in fetched and (node.op == "NoOp" or (node.op == "Identity" and _plain(node, nodes)))}
+    passed = {
+        name: node
+        for name, node in nodes.items()
+        if name not in fetched and (node.op == "NoOp" or (node.op == "Identity" and _plain(node, nodes)))
+    }
     cache: dict[str, tuple[str, ...]] = {}
 
     def behind(reference: str) -> tuple[str, ...]:
@@ -116,7 +157,9 @@ def _bypassed(nodes: dict[str, Node], fetched: set[str]) -> dict[str, Node]:
             found = tuple(dict.fromkeys(part for each in node.inputs for part in behind(_control(each))))
         else:
             source, *rest = node.inputs
-            found = tuple(dict.fromkeys((*behind(source), *(part for each in rest for part in behind(_control(each))))))
+            found = tuple(
+                dict.fromkeys((*behind(source), *(part for each in rest for part in behind(_control(each)))))
+            )
         cache[reference] = found
         return found
 
@@ -138,13 +181,17 @@ def _bypassed(nodes: dict[str, Node], fetched: set[str]) -> dict[str, Node]:
 
 
 def _plain(node: Node, nodes: Mapping[str, Node]) -> bool:
-    """Whether an Identity may go: not behind a Switch, where it marks the branch, nor behind a reference variable, whose read it is."""
+    """Whether an Identity may go: not behind a Switch, where it marks the branch, nor behind a reference
+    variable, whose read it is.
+    """
     source = nodes.get(split_reference(node.inputs[0])[0]) if node.inputs else None
     return source is not None and source.op not in _LOOPS and source.op not in ("VariableV2", "Variable")
 
 
 def _sorted_inputs(nodes: dict[str, Node]) -> dict[str, Node]:
-    """Inputs of commutative ops in the order of their names, as ArithmeticOptimizer leaves them: the first that may be written over is."""
+    """Inputs of commutative ops in the order of their names, as ArithmeticOptimizer leaves them: the first
+    that may be written over is.
+    """
     result = {}
     for name, node in nodes.items():
         if node.op in _COMMUTATIVE:
@@ -175,23 +222,35 @@ def _without_idle(nodes: dict[str, Node], fetches: Sequence[str]) -> dict[str, N
     result = {}
     for name, node in nodes.items():
         idle = name not in read and not _has_effect(node)
-        result[name] = Node(name, "NoOp", tuple(dict.fromkeys(map(_control, node.inputs))), node.device) if idle else node
+        result[name] = (
+            Node(name, "NoOp", tuple(dict.fromkeys(map(_control, node.inputs))), node.device)
+            if idle
+            else node
+        )
     return _bypassed(result, fetched)
 
 
 def _has_effect(node: Node) -> bool:
-    return node.op in _EFFECTS or "Apply" in node.op or (node.op not in KERNELS and node.op not in ELEMENTWISE)
+    return (
+        node.op in _EFFECTS or "Apply" in node.op or (node.op not in KERNELS and node.op not in ELEMENTWISE)
+    )
 
 
 def ordered(graph: Graph, variant: int = 0) -> Graph:
-    """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's NextIteration does not hold up its Merge."""
+    """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's
+    NextIteration does not hold up its Merge.
+    """
     key = _KEYS[variant % len(_KEYS)]
     waits: dict[str, int] = {}
     readers: dict[str, list[str]] = {}
     for node in graph:
         sources = [split_reference(reference)[0] for reference in node.inputs]
         if node.op in ("Merge", "RefMerge"):
-            sources = [source for source in sources if graph.nodes[source].op not in ("NextIteration", "RefNextIteration")]
+            sources = [
+                source
+                for source in sources
+                if graph.nodes[source].op not in ("NextIteration", "RefNextIteration")
+            ]
         waits[node.name] = len(sources)
         for source in sources:
             readers.setdefault(source, []).append(node.name)

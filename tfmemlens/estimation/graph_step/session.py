@@ -1,4 +1,6 @@
-"""A few steps of a training graph in a session that never runs: variables are made, the step is walked through until it repeats, the last one is the answer."""
+"""A few steps of a training graph in a session that never runs: variables are made, the step is walked
+through until it repeats, the last one is the answer.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
 _KERAS_TARGET = re.compile(r"_targets?(?:_\d+)?\Z")
-"""Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of the allocator."""
+"""Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of
+the allocator.
+"""
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
@@ -45,10 +49,11 @@ def of_graph(
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
-    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an input by its name. An `optimized` graph has been
-    through Grappler already. `held_inputs`: the batch lives on this allocator, as with tf.data and tf.function, instead of being fed to a session.
-    `notes` takes what could not be followed.
-    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by name, which real runs are nearest to.
+    `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an
+    input by its name. An `optimized` graph has been through Grappler already. `held_inputs`: the batch lives
+    on this allocator, as with tf.data and tf.function, instead of being fed to a session. `notes` takes what
+    could not be followed. `variant`: TensorFlow visits the readers of a tensor in an order that differs from
+    run to run; 0 is by name, which real runs are nearest to.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
@@ -57,7 +62,13 @@ def of_graph(
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)
-    ready = rewritten(graph, names, feeds, variant) if not optimized else ordered(graph, variant) if variant else graph
+    ready = (
+        rewritten(graph, names, feeds, variant)
+        if not optimized
+        else ordered(graph, variant)
+        if variant
+        else graph
+    )
     executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
     _complete(executor, memory)
     if held_inputs:
@@ -67,7 +78,9 @@ def of_graph(
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
         executor.step()
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
-    return _timeline(memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, executor.order)
+    return _timeline(
+        memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, executor.order
+    )
 
 
 def _first_region(version: str | None) -> int:
@@ -93,7 +106,9 @@ class _Feeds:
         if self.memory is not None:
             for token in made:
                 if token.bytes:
-                    token.buffer = self.memory.allocate(node.name, node.op, token.bytes, token.shape, token.dtype, PERSISTENT)
+                    token.buffer = self.memory.allocate(
+                        node.name, node.op, token.bytes, token.shape, token.dtype, PERSISTENT
+                    )
             self.held[node.name] = made
         return made
 
@@ -111,14 +126,22 @@ class _Feeds:
         if node.outputs:
             return list(node.outputs)
         shape = node.attributes.get("shape")
-        return [TensorType(shape if isinstance(shape, tuple) else None, str(node.attributes.get("dtype") or node.attributes.get("T") or "float32"))]
+        return [
+            TensorType(
+                shape if isinstance(shape, tuple) else None,
+                str(node.attributes.get("dtype") or node.attributes.get("T") or "float32"),
+            )
+        ]
 
     def _token(self, name: str, known: TensorType) -> Token:
         shape = self.shapes.get(name, known.shape)
         if shape is None:
             if known.dtype == "bool":
                 return Token((), "bool", (1,))
-            raise UsageError(f"the shape of the input {name} is not known", f"give it, as in --input-shape {name}=32x224x224x3")
+            raise UsageError(
+                f"the shape of the input {name} is not known",
+                f"give it, as in --input-shape {name}=32x224x224x3",
+            )
         if shape and shape[0] is None:
             if self.batch is None:
                 raise UsageError(f"the batch of the input {name} is not known", "give it with --batch")
@@ -126,18 +149,26 @@ class _Feeds:
         if None in shape and _KERAS_TARGET.search(name):
             shape = tuple(size if size is not None else 1 for size in shape)
         if None in shape:
-            raise UsageError(f"the input {name} has dimensions that the graph leaves open: {list(shape)}", "give its whole shape with --input-shape")
+            raise UsageError(
+                f"the input {name} has dimensions that the graph leaves open: {list(shape)}",
+                "give its whole shape with --input-shape",
+            )
         return Token(tuple(size or 0 for size in shape), known.dtype or "float32")
 
 
 def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
-    """The nodes behind names such as `loss:0`, `train_op` or `^update` (only waited for). Raises UsageError with the likeliest names."""
+    """The nodes behind names such as `loss:0`, `train_op` or `^update` (only waited for). Raises UsageError
+    with the likeliest names.
+    """
     found = []
     for name in fetches:
         plain = split_reference(name)[0]
         if plain not in graph.nodes:
             near = [each for each in candidates(graph) if each]
-            raise UsageError(f"the graph has no node {plain!r}", f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}")
+            raise UsageError(
+                f"the graph has no node {plain!r}",
+                f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}",
+            )
         found.append(f"^{plain}" if name.startswith("^") else plain)
     return found
 
@@ -148,30 +179,56 @@ def reached(graph: Graph, fetches: Sequence[str]) -> list[str]:
 
 
 def candidates(graph: Graph) -> list[str]:
-    """Nodes that nobody reads and that update variables, those with most updates first: the train op is one of them."""
-    updates = {node.name for node in graph if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")}
-    ends = [node for node in graph if node.op in ("NoOp", "AssignAdd", "AssignAddVariableOp", "Identity") and not graph.consumers.get(node.name)]
+    """Nodes that nobody reads and that update variables, those with most updates first: the train op is one
+    of them.
+    """
+    updates = {
+        node.name
+        for node in graph
+        if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")
+    }
+    ends = [
+        node
+        for node in graph
+        if node.op in ("NoOp", "AssignAdd", "AssignAddVariableOp", "Identity")
+        and not graph.consumers.get(node.name)
+    ]
     counted = [(len(updates.intersection(needed(graph, [node.name]))), node.name) for node in ends]
     return [name for count, name in sorted(counted, key=lambda pair: (-pair[0], pair[1])) if count]
 
 
 def _initialize(graph: Graph, memory: Memory, variables: dict[str, Variable], threads: int) -> None:
-    """Run the variables' initial assignments, as `global_variables_initializer` does: its constants stay in memory, too."""
-    assignments = [node.name for node in graph if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, graph)]
+    """Run the variables' initial assignments, as `global_variables_initializer` does: its constants stay in
+    memory, too.
+    """
+    assignments = [
+        node.name
+        for node in graph
+        if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, graph)
+    ]
     if not assignments:
         return
     feeds = _Feeds(1, {})
-    Executor(folded(graph, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads).step()
+    Executor(
+        folded(graph, assignments, feeds, by_name=True), memory, tuple(assignments), feeds, variables, threads
+    ).step()
 
 
 def _is_first(node: Node, graph: Graph) -> bool:
     """The assignment of the initial value: `X/Assign` of the variable X."""
     target = graph.nodes.get(split_reference(node.inputs[0])[0])
-    return target is not None and target.op in _VARIABLES and node.name.startswith(target.name) and node.name[len(target.name) :].startswith("/Assign")
+    return (
+        target is not None
+        and target.op in _VARIABLES
+        and node.name.startswith(target.name)
+        and node.name[len(target.name) :].startswith("/Assign")
+    )
 
 
 def _complete(executor: Executor, memory: Memory) -> None:
-    """Variables without an initial assignment get their buffer by their shape, as eager code makes them: random numbers by way of two more tensors."""
+    """Variables without an initial assignment get their buffer by their shape, as eager code makes them:
+    random numbers by way of two more tensors.
+    """
     nodes = [item.node for item in executor.items if item.node.op in _VARIABLES]
     for node in sorted(nodes, key=lambda node: int(str(node.attributes.get("_tfmemlens_made") or 0))):
         variable = executor.resources.read(node).resource
@@ -180,7 +237,10 @@ def _complete(executor: Executor, memory: Memory) -> None:
             continue
         variable.initialized = True
         is_random = node.attributes.get("_tfmemlens_filled") is False
-        drawn = [memory.temporary(node.name, node.op, type_.bytes, type_.shape, type_.dtype) for _ in range(2 if is_random else 0)]
+        drawn = [
+            memory.temporary(node.name, node.op, type_.bytes, type_.shape, type_.dtype)
+            for _ in range(2 if is_random else 0)
+        ]
         lasting = PERSISTENT if node.op != "VarHandleOp" else OUTPUT
         type_.buffer = memory.allocate(node.name, node.op, type_.bytes, type_.shape, type_.dtype, lasting)
         memory.hold(type_.buffer)
@@ -199,13 +259,23 @@ def _timeline(
     limit_bytes: int | None,
     order: Sequence[str],
 ) -> Timeline:
-    names = {variable.token.buffer.row: variable.name for variable in variables.values() if variable.token.buffer is not None}
+    names = {
+        variable.token.buffer.row: variable.name
+        for variable in variables.values()
+        if variable.token.buffer is not None
+    }
     rows, standing = [], []
     for index, row in enumerate(memory.rows):
         end = memory.ends[index]
         placed = replace(row, device=device, allocator=allocator)
         if index >= first_row:
-            rows.append(replace(placed, start_micros=float(memory.starts[index] - begun), end_micros=None if end is None else float(end - begun)))
+            rows.append(
+                replace(
+                    placed,
+                    start_micros=float(memory.starts[index] - begun),
+                    end_micros=None if end is None else float(end - begun),
+                )
+            )
         elif end is None or end > begun:
             named = replace(placed, node=names[index], op="VarHandleOp") if index in names else placed
             standing.append(replace(named, purpose=PERSISTENT))

@@ -1,4 +1,6 @@
-"""What flows along a graph's edges when a step is only thought through: types, small values, and who holds which buffer."""
+"""What flows along a graph's edges when a step is only thought through: types, small values, and who holds
+which buffer.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class TokenBuffer:
 
 @dataclass(slots=True)
 class Token:
-    """One tensor: its type, its values where they are few whole numbers, its buffer; `resource` is a variable, a stack or a list."""
+    """One tensor: its type, its values where they are few whole numbers, its buffer; `resource` is a
+    variable, a stack or a list.
+    """
 
     shape: Shape = ()
     dtype: str = "float32"
@@ -60,7 +64,9 @@ class Variable:
 
 @dataclass
 class Memory:
-    """The allocator of one device and the record of what it gave: one row an allocation, times in ticks of one event."""
+    """The allocator of one device and the record of what it gave: one row an allocation, times in ticks of
+    one event.
+    """
 
     pool: Pool
     rows: list[Allocation] = field(default_factory=list)
@@ -68,18 +74,32 @@ class Memory:
     ends: list[int | None] = field(default_factory=list)
     clock: int = 0
 
-    def allocate(self, node: str, op: str, size_bytes: int, shape: Sequence[int], dtype: str, purpose: str = OUTPUT) -> TokenBuffer:
+    def allocate(
+        self, node: str, op: str, size_bytes: int, shape: Sequence[int], dtype: str, purpose: str = OUTPUT
+    ) -> TokenBuffer:
         """A buffer that nobody holds yet."""
         chunk = self.pool.allocate(size_bytes)
         assert chunk is not None, "a pool without a limit always finds room"
         self.clock += 1
         persistent = purpose == PERSISTENT
-        self.rows.append(Allocation(node, chunk.size_bytes, op, requested_bytes=size_bytes, shape=tuple(shape), dtype=dtype, purpose=purpose))
+        self.rows.append(
+            Allocation(
+                node,
+                chunk.size_bytes,
+                op,
+                requested_bytes=size_bytes,
+                shape=tuple(shape),
+                dtype=dtype,
+                purpose=purpose,
+            )
+        )
         self.starts.append(self.clock)
         self.ends.append(None)
         return TokenBuffer(size_bytes, chunk, len(self.rows) - 1, persistent)
 
-    def temporary(self, node: str, op: str, size_bytes: int, shape: Sequence[int] = (), dtype: str = "float32") -> TokenBuffer:
+    def temporary(
+        self, node: str, op: str, size_bytes: int, shape: Sequence[int] = (), dtype: str = "float32"
+    ) -> TokenBuffer:
         """Scratch memory of a kernel, to be freed when it is done."""
         return self.allocate(node, op, size_bytes, shape, dtype, TEMPORARY)
 

@@ -1,4 +1,6 @@
-"""A model's description to a capture with a predicted timeline: findings, pages and tables work on it as on a measurement."""
+"""A model's description to a capture with a predicted timeline: findings, pages and tables work on it as on a
+measurement.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,20 @@ from tfmemlens.model.settings import StepSettings
 
 DEFAULT_OPTIMIZER = "adam"
 _MEASURED_ERROR = 0.10
-"""Beside half the spread of a step's own peaks: nine of ten measured medians lie within both (scripts/benchmarks/estimate.py)."""
+"""Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
+(scripts/benchmarks/estimate.py).
+"""
 _GPU_ERROR = 0.30
 """No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""
 
 
 def capture(network: Network, settings: StepSettings = StepSettings()) -> Capture:
     """The capture. Raises UsageError where the settings do not fit the model."""
-    chosen = settings if settings.optimizer or not settings.training else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
+    chosen = (
+        settings
+        if settings.optimizer or not settings.training
+        else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
+    )
     found, chosen = _predicted(network, settings, chosen)
     timeline = replace(found.timeline, error_share=error_share(found, chosen))
     return Capture(
@@ -34,16 +42,27 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
     )
 
 
-def _predicted(network: Network, asked: StepSettings, chosen: StepSettings) -> tuple[PredictedStep, StepSettings]:
+def _predicted(
+    network: Network, asked: StepSettings, chosen: StepSettings
+) -> tuple[PredictedStep, StepSettings]:
     try:
         return predict(network, chosen), chosen
     except UsageError:
         if asked.optimizer or chosen.optimizer == DEFAULT_OPTIMIZER:
             raise
         return _predicted(network, asked, replace(chosen, optimizer=DEFAULT_OPTIMIZER))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as problem:
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ) as problem:
         raise UnreadableInput(
-            f"{network.path or network.name} describes layers that do not fit together ({type(problem).__name__}: {problem})",
+            f"{network.path or network.name} describes layers that do not fit together"
+            f" ({type(problem).__name__}: {problem})",
             "load it with Keras once and write it again: open(path, 'w').write(model.to_json())",
         ) from None
 
@@ -58,26 +77,56 @@ def error_share(found: PredictedStep, settings: StepSettings) -> float | None:
     return min(share + 0.5 * (len(found.step.unknown) + len(blind)) / max(len(layers), 1), 0.9)
 
 
-def _notes(network: Network, found: PredictedStep, asked: StepSettings, settings: StepSettings) -> Iterator[str]:
+def _notes(
+    network: Network, found: PredictedStep, asked: StepSettings, settings: StepSettings
+) -> Iterator[str]:
     mode = "training" if settings.training else "inference"
     rule = f" with {settings.optimizer}" if settings.training else ""
     if settings.training and not asked.optimizer:
-        rule += ", which the model was compiled with" if network.optimizer and settings.optimizer == network.optimizer else ", since no --optimizer was given"
-    yield f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a {settings.device.upper()}"
-    if settings.device == "cpu" and settings.training and any("Backprop" in op.op for op in found.step.tape.ops):
-        yield "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's kernels take other amounts"
+        rule += (
+            ", which the model was compiled with"
+            if network.optimizer and settings.optimizer == network.optimizer
+            else ", since no --optimizer was given"
+        )
+    yield (
+        f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a"
+        f" {settings.device.upper()}"
+    )
+    if (
+        settings.device == "cpu"
+        and settings.training
+        and any("Backprop" in op.op for op in found.step.tape.ops)
+    ):
+        yield (
+            "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0);"
+            " oneDNN's kernels take other amounts"
+        )
     if settings.device == "gpu":
-        yield "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA, Keras 3's default on a GPU, may need less"
+        yield (
+            "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA,"
+            " Keras 3's default on a GPU, may need less"
+        )
     if network.dialect == "variables":
         yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
     open_sizes = [
-        layer.name for layer in found.network.layers if layer.class_name == "InputLayer" and any(None in (kind.shape or ()) for kind in layer.outputs)
+        layer.name
+        for layer in found.network.layers
+        if layer.class_name == "InputLayer" and any(None in (kind.shape or ()) for kind in layer.outputs)
     ]
     if open_sizes:
-        yield f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give --input-shape or --sequence"
+        yield (
+            f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give"
+            " --input-shape or --sequence"
+        )
     for path, layer in found.network.walk():
         if layer.problem and network.dialect != "variables":
-            yield f"{path} ({layer.class_name}): {layer.problem}" + ("" if layer.weights else "; its weights or shapes are left out")
-    if rest := [path for path in found.step.unknown if not any(path == name and layer.problem for name, layer in found.network.walk())]:
+            yield f"{path} ({layer.class_name}): {layer.problem}" + (
+                "" if layer.weights else "; its weights or shapes are left out"
+            )
+    if rest := [
+        path
+        for path in found.step.unknown
+        if not any(path == name and layer.problem for name, layer in found.network.walk())
+    ]:
         names = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
         yield f"what {names} passes over inside is not known: its inputs and outputs are counted"

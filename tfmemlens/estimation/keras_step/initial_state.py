@@ -1,7 +1,7 @@
 """What stands before a step, allocated in the order in which a program makes it.
 
-As profiles from a program's first line show it (TensorFlow 2.11 and 2.21). It decides which regions the pool takes from the device, and so how much larger
-than asked the chunks of all later steps are.
+As profiles from a program's first line show it (TensorFlow 2.11 and 2.21). It decides which regions the pool
+takes from the device, and so how much larger than asked the chunks of all later steps are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _NUMBER_BYTES = 4
 
 
 def allocate_persistent(pool: Pool, step: TrainingStep) -> dict[int, Chunk]:
-    """Chunks by buffer: the model's weights, the optimizer's counters and slots, constants of the graph, the batch. Each variable has a handle beside it."""
+    """Chunks by buffer: the model's weights, the optimizer's counters and slots, constants of the graph, the
+    batch. Each variable has a handle beside it.
+    """
     found: dict[int, Chunk | None] = {}
 
     def handle(value: TapeValue) -> None:
@@ -36,7 +38,8 @@ def allocate_persistent(pool: Pool, step: TrainingStep) -> dict[int, Chunk]:
 
 
 def _initialized(pool: Pool, weight: TapeValue, name: str) -> Chunk | None:
-    """A random initialiser draws numbers with a key and a counter, scales and shifts them; a recurrent kernel is made orthogonal then.
+    """A random initialiser draws numbers with a key and a counter, scales and shifts them; a recurrent kernel
+    is made orthogonal then.
 
     Each time the variable keeps the last buffer.
     """

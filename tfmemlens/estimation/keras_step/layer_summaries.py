@@ -19,7 +19,11 @@ def summaries(found: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
     for path, layer in _walk(found.network, ""):
         weights = layer.weights
         trainable = [weight for weight in weights if weight.trainable]
-        slots = sum(math.prod(shape) * ITEM_BYTES.get(weight.dtype, 4) for weight in trainable for shape in found.optimizer.slot_shapes(weight.shape))
+        slots = sum(
+            math.prod(shape) * ITEM_BYTES.get(weight.dtype, 4)
+            for weight in trainable
+            for shape in found.optimizer.slot_shapes(weight.shape)
+        )
         told = LayerPrediction(
             layer.class_name,
             len(layer.calls),
@@ -34,7 +38,11 @@ def summaries(found: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
         )
         outputs = tuple(kind for call in layer.calls[:1] for kind in call.outputs)
         size = sum(weight.bytes for weight in weights)
-        lines.append(LayerSummary(path, sum(weight.size for weight in weights), size, slots, layer.formula, outputs, told))
+        lines.append(
+            LayerSummary(
+                path, sum(weight.size for weight in weights), size, slots, layer.formula, outputs, told
+            )
+        )
     return tuple(lines)
 
 
@@ -43,14 +51,20 @@ def _walk(network: Network, prefix: str) -> list[tuple[str, LayerSpec]]:
     for layer in network.layers:
         if layer.network is not None:
             types = layer.calls[0].inputs if layer.calls else ()
-            found += _walk(model_types.applied(layer.network, types, trainable=layer.trainable), f"{prefix}{layer.name}/")
+            found += _walk(
+                model_types.applied(layer.network, types, trainable=layer.trainable), f"{prefix}{layer.name}/"
+            )
         else:
             found.append((f"{prefix}{layer.name}", layer))
     return found
 
 
-def _activity(found: PredictedStep) -> tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], set[str]]:
-    """Per layer: bytes made forward, bytes of these that live when backward begins, the largest temporary, weight gradients; layers that write over an input."""
+def _activity(
+    found: PredictedStep,
+) -> tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], set[str]]:
+    """Per layer: bytes made forward, bytes of these that live when backward begins, the largest temporary,
+    weight gradients; layers that write over an input.
+    """
     tape = found.step.tape
     made: dict[str, int] = {}
     kept: dict[str, int] = {}
@@ -101,19 +115,30 @@ _REASONS = {
 }
 
 
-def _why(layer: LayerSpec, path: str, made: dict[str, int], kept: dict[str, int], reused: set[str], training: bool) -> str:
+def _why(
+    layer: LayerSpec, path: str, made: dict[str, int], kept: dict[str, int], reused: set[str], training: bool
+) -> str:
     if layer.class_name == "InputLayer":
         return "comes with the batch"
     if not training:
         return "freed once the next layer has read it"
     activation = str(layer.config.get("activation") or "")
     reason = _REASONS.get(layer.class_name, "")
-    if layer.class_name in ("Conv2D", "Dense", "Activation", "ReLU", "Conv1D", "DepthwiseConv2D") and not reason:
+    if (
+        layer.class_name in ("Conv2D", "Dense", "Activation", "ReLU", "Conv1D", "DepthwiseConv2D")
+        and not reason
+    ):
         if activation in ("swish", "silu", "gelu"):
             reason = f"{activation} keeps what it reads as well as what it makes"
         elif activation in ("relu", "tanh", "sigmoid") or layer.class_name == "ReLU":
             reason = f"{activation or 'relu'} writes over its input, and its output serves the gradient"
-    stays = "all stays" if kept.get(path, 0) >= made.get(path, 0) > 0 else "part stays" if kept.get(path, 0) else "nothing stays"
+    stays = (
+        "all stays"
+        if kept.get(path, 0) >= made.get(path, 0) > 0
+        else "part stays"
+        if kept.get(path, 0)
+        else "nothing stays"
+    )
     if not made.get(path, 0) and path in reused:
         stays = "written over its input"
     return f"{stays}: {reason}" if reason else stays

@@ -1,6 +1,8 @@
-"""How long ops take against each other, on a CPU without oneDNN: it decides which of them run at the same time, and so whose buffers add up.
+"""How long ops take against each other, on a CPU without oneDNN: it decides which of them run at the same
+time, and so whose buffers add up.
 
-Measured in TensorFlow 2.21 with four threads on a VGG-like net. One unit is a byte that an element-wise op touches.
+Measured in TensorFlow 2.21 with four threads on a VGG-like net. One unit is a byte that an element-wise op
+touches.
 """
 
 PRODUCT = 1 / 3
@@ -22,8 +24,12 @@ SLOW = 30.0
 BYTES_PER_MICROSECOND = 50_000.0
 OVERHEAD_MICROS = 4.0
 STEALING_MICROS = (5.0, 75.0)
-"""How long an op lies in a thread's queue until an idle thread has it: one that is awake at once, one that sleeps after this. Measured in profiles."""
+"""How long an op lies in a thread's queue until an idle thread has it: one that is awake at once, one that
+sleeps after this. Measured in profiles.
+"""
 UNSURE = 1.3
-"""How far the readers of a gradient may stray from their ranks: so far that one in ten pairs stands the other way round, as in real graphs."""
+"""How far the readers of a gradient may stray from their ranks: so far that one in ten pairs stands the other
+way round, as in real graphs.
+"""
 JITTER = 2.0
 """By what factor an op may take longer or shorter from step to step."""

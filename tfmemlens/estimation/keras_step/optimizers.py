@@ -1,4 +1,6 @@
-"""What an optimizer keeps of every weight, and what its update passes over, as Keras 2.11 and 3 write it (not one fused kernel)."""
+"""What an optimizer keeps of every weight, and what its update passes over, as Keras 2.11 and 3 write it (not
+one fused kernel).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """`slots` tensors of each weight's shape; `early` products of them are there from the step's beginning, since they wait for no gradient."""
+    """`slots` tensors of each weight's shape; `early` products of them are there from the step's beginning,
+    since they wait for no gradient.
+    """
 
     name: str
     slots: int
@@ -56,17 +60,28 @@ def optimizer(name: str) -> Optimizer:
     return _KNOWN[plain]
 
 
-def prepare(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> list[TapeValue]:
+def prepare(
+    tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
+) -> list[TapeValue]:
     """What an update computes before it has a gradient: momentum * m is there from the step's beginning.
 
     So are, in Keras 2, the slots of a table of which only some rows have a gradient: they decay as a whole.
     """
     if _sparse_2(tape, kind, weight, grad):
         return [_rewritten(tape, slot) for slot in slots]
-    return [tape.op("Mul", [slots[min(at, len(slots) - 1)]], weight.shape, early=True) for at in range(kind.early)]
+    return [
+        tape.op("Mul", [slots[min(at, len(slots) - 1)]], weight.shape, early=True) for at in range(kind.early)
+    ]
 
 
-def update(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> None:
+def update(
+    tape: Tape,
+    kind: Optimizer,
+    weight: TapeValue,
+    grad: TapeValue,
+    slots: list[TapeValue],
+    ready: list[TapeValue],
+) -> None:
     """The ops that apply one gradient; its steps write over each other where they can."""
     whole = math.prod(grad.shape) == math.prod(weight.shape)
     if kind.name == "sgd":
@@ -93,11 +108,17 @@ def update(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slot
 
 def _sparse_2(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue) -> bool:
     """Whether the update changes rows only, as Keras 2 does where it can."""
-    return not tape.keras_3 and kind.name in ("momentum", "adam", "adamw") and math.prod(grad.shape) != math.prod(weight.shape)
+    return (
+        not tape.keras_3
+        and kind.name in ("momentum", "adam", "adamw")
+        and math.prod(grad.shape) != math.prod(weight.shape)
+    )
 
 
 def _rewritten(tape: Tape, slot: TapeValue) -> TapeValue:
-    """A variable of which rows are written is copied by each read and by each update of the whole (`copy_on_read_mode`)."""
+    """A variable of which rows are written is copied by each read and by each update of the whole
+    (`copy_on_read_mode`).
+    """
     read = tape.op("ReadVariableOp", [slot], early=True)
     scaled = tape.op("Mul", [read], over=[read])
     made = tape.op("AssignAddVariableOp", [scaled, slot], slot.shape)
@@ -120,12 +141,20 @@ def _rows(tape: Tape, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
 
 
 def _dense(tape: Tape, weight: TapeValue, grad: TapeValue) -> TapeValue:
-    """An embedding's gradient has only the rows that were looked up; most updates spread it over the whole table."""
-    return grad if math.prod(grad.shape) == math.prod(weight.shape) else tape.op("UnsortedSegmentSum", [grad], weight.shape)
+    """An embedding's gradient has only the rows that were looked up; most updates spread it over the whole
+    table.
+    """
+    return (
+        grad
+        if math.prod(grad.shape) == math.prod(weight.shape)
+        else tape.op("UnsortedSegmentSum", [grad], weight.shape)
+    )
 
 
 def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
-    """The squares go first, so that the gradient itself can be written over; then both parts meet in a division."""
+    """The squares go first, so that the gradient itself can be written over; then both parts meet in a
+    division.
+    """
     first = _dense(tape, weight, grad)
     first = tape.op("Sub", [first, slots[0]], weight.shape, over=[first])
     first = tape.op("Mul", [first], over=[first])
@@ -140,15 +169,28 @@ def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
     return tape.op("RealDiv", [step, root], over=[step, root])
 
 
-def _generic(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> TapeValue:
-    """Other optimizers: each slot is replaced by its decayed self and the gradient's square, and the step divides by a root."""
+def _generic(
+    tape: Tape,
+    kind: Optimizer,
+    weight: TapeValue,
+    grad: TapeValue,
+    slots: list[TapeValue],
+    ready: list[TapeValue],
+) -> TapeValue:
+    """Other optimizers: each slot is replaced by its decayed self and the gradient's square, and the step
+    divides by a root.
+    """
     if kind.name == "lion":
         return _lion(tape, weight, grad, slots, ready)
     value, left = weight, ready[len(slots) :]
-    for at, slot in enumerate(slots[-1:] if kind.factored else slots[:1] if kind.name == "adadelta" else slots):
+    for at, slot in enumerate(
+        slots[-1:] if kind.factored else slots[:1] if kind.name == "adadelta" else slots
+    ):
         square = _dense(tape, weight, tape.op("Square", [grad]))
         decayed = ready[at] if at < len(ready) else slot
-        value = tape.op("AddV2", [decayed, square], weight.shape, over=[decayed, square] if at < len(ready) else [square])
+        value = tape.op(
+            "AddV2", [decayed, square], weight.shape, over=[decayed, square] if at < len(ready) else [square]
+        )
         tape.consume("AssignVariableOp", [value], replaces=slot)
     root = tape.op("Sqrt", [value], weight.shape)
     whole = _dense(tape, weight, grad)
@@ -161,7 +203,9 @@ def _generic(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, sl
     return step
 
 
-def _lion(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]) -> TapeValue:
+def _lion(
+    tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]
+) -> TapeValue:
     """The sign of one mixture is the step, another is the new slot."""
     mixed = []
     for decayed in ready:

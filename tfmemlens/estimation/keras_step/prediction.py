@@ -34,14 +34,24 @@ class PredictedStep:
     timeline: Timeline
     optimizer: optimizers.Optimizer
     spread: float = 0.0
-    """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two outermost of many: other ops overlap each time."""
+    """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two
+    outermost of many: other ops overlap each time.
+    """
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
     """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer."""
     done = model_types.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
-    step = training_step.build(done, optimizer, settings.training, settings.device, settings.threads, settings.dtype, settings.workers)
+    step = training_step.build(
+        done,
+        optimizer,
+        settings.training,
+        settings.device,
+        settings.threads,
+        settings.dtype,
+        settings.workers,
+    )
     pool = Pool()
     standing = allocate_persistent(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
@@ -52,15 +62,32 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread)
 
 
-def _settled(step: training_step.TrainingStep, pool: Pool, standing: Mapping[int, Chunk], kept: frozenset[int], settings: StepSettings) -> list[tuple[Mapping[int, int], ScheduledRun]]:
+def _settled(
+    step: training_step.TrainingStep,
+    pool: Pool,
+    standing: Mapping[int, Chunk],
+    kept: frozenset[int],
+    settings: StepSettings,
+) -> list[tuple[Mapping[int, int], ScheduledRun]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
     found: list[tuple[Mapping[int, int], ScheduledRun]] = []
     chance, order = Random(0), Random(1)
     for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
-        result = run(step.tape.ops, step.tape.buffers, pool, standing, kept, settings.workers, chance if settings.workers > 1 else None, order)
+        result = run(
+            step.tape.ops,
+            step.tape.buffers,
+            pool,
+            standing,
+            kept,
+            settings.workers,
+            chance if settings.workers > 1 else None,
+            order,
+        )
         found.append((sizes, result))
-        standing = {buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing}
+        standing = {
+            buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing
+        }
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
                 pool.free(chunk)
@@ -68,20 +95,36 @@ def _settled(step: training_step.TrainingStep, pool: Pool, standing: Mapping[int
 
 
 def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int | None]]:
-    """The sizes of the inputs that the user names, and the sequence where an input leaves its length open. Raises UsageError."""
+    """The sizes of the inputs that the user names, and the sequence where an input leaves its length open.
+    Raises UsageError.
+    """
     names = {ref.layer for ref in network.inputs}
     for name in settings.inputs:
         if name and name not in names:
-            raise UsageError(f"the model has no input {name!r}", f"its inputs are {', '.join(sorted(names)) or 'not known'}")
+            raise UsageError(
+                f"the model has no input {name!r}",
+                f"its inputs are {', '.join(sorted(names)) or 'not known'}",
+            )
     own = {ref.layer: _own_sizes(network, ref.layer) for ref in network.inputs}
-    sizes: dict[str, Sequence[int | None]] = {name: _without_batch(name, given, own, settings.batch) for name, given in settings.inputs.items()}
+    sizes: dict[str, Sequence[int | None]] = {
+        name: _without_batch(name, given, own, settings.batch) for name, given in settings.inputs.items()
+    }
     if settings.sequence is None:
         return sizes
-    shapes = {name: list(sizes.get(name, sizes.get("", [None] if known is None else known))) for name, known in own.items()}
+    shapes = {
+        name: list(sizes.get(name, sizes.get("", [None] if known is None else known)))
+        for name, known in own.items()
+    }
     if shapes and all(shape[:1] != [None] for shape in shapes.values()):
         fixed = ", ".join(f"{name} at {shape[0]}" for name, shape in shapes.items() if shape)
-        raise UsageError(f"the model leaves no length open for --sequence: it fixes {fixed}", "--input-shape gives all sizes of an input anew")
-    return sizes | {name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]] for name, shape in shapes.items()}
+        raise UsageError(
+            f"the model leaves no length open for --sequence: it fixes {fixed}",
+            "--input-shape gives all sizes of an input anew",
+        )
+    return sizes | {
+        name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]]
+        for name, shape in shapes.items()
+    }
 
 
 def _own_sizes(network: Network, name: str) -> list[int | None] | None:
@@ -91,8 +134,12 @@ def _own_sizes(network: Network, name: str) -> list[int | None] | None:
     return list(found[1:]) if isinstance(found, list | tuple) else None
 
 
-def _without_batch(name: str, given: Sequence[int | None], own: Mapping[str, list[int | None] | None], batch: int) -> Sequence[int | None]:
-    """The sizes as they are asked for; elsewhere `--input-shape` has the batch in front, so one too many may be that. Raises UsageError."""
+def _without_batch(
+    name: str, given: Sequence[int | None], own: Mapping[str, list[int | None] | None], batch: int
+) -> Sequence[int | None]:
+    """The sizes as they are asked for; elsewhere `--input-shape` has the batch in front, so one too many may
+    be that. Raises UsageError.
+    """
     known = {each: sizes for each, sizes in own.items() if sizes is not None and name in ("", each)}
     if not known or any(len(sizes) == len(given) for sizes in known.values()):
         return given
@@ -100,23 +147,35 @@ def _without_batch(name: str, given: Sequence[int | None], own: Mapping[str, lis
     if len(given) != len(sizes) + 1:
         example = "x".join(str(size or "N") for size in sizes)
         raise UsageError(
-            f"the input {where} takes {len(sizes)} sizes, and --input-shape gives {len(given)}", f"leave the batch out, as in --input-shape {example}"
+            f"the input {where} takes {len(sizes)} sizes, and --input-shape gives {len(given)}",
+            f"leave the batch out, as in --input-shape {example}",
         )
     if given[0] not in (None, batch):
         rest = "x".join(str(size) for size in given[1:])
-        raise UsageError(f"--input-shape leaves the batch out here, and the batch is {batch}", f"write --input-shape {rest} --batch {given[0]}")
+        raise UsageError(
+            f"--input-shape leaves the batch out here, and the batch is {batch}",
+            f"write --input-shape {rest} --batch {given[0]}",
+        )
     return given[1:]
 
 
-def _timeline(step: training_step.TrainingStep, settled: tuple[Mapping[int, int], ScheduledRun], settings: StepSettings) -> Timeline:
+def _timeline(
+    step: training_step.TrainingStep, settled: tuple[Mapping[int, int], ScheduledRun], settings: StepSettings
+) -> Timeline:
     device, allocator = ("GPU:0", "GPU_0_bfc") if settings.device == "gpu" else ("CPU:0", "cpu")
     standing, result = settled
     buffers = step.tape.buffers
     lives = sorted(result.lives, key=lambda life: life.start_micros)
     rows = [_row(buffers, life, device, allocator) for life in lives]
     gone = {life.buffer for life in lives if life.op is None}
-    before = [_standing_row(buffers[index], size, device, allocator) for index, size in standing.items() if index not in gone]
-    owners = {row.node: _owner(buffers, life) for row, life in zip(rows, lives, strict=True) if row.node and life.op}
+    before = [
+        _standing_row(buffers[index], size, device, allocator)
+        for index, size in standing.items()
+        if index not in gone
+    ]
+    owners = {
+        row.node: _owner(buffers, life) for row, life in zip(rows, lives, strict=True) if row.node and life.op
+    }
     owners |= {buffers[index].node: buffers[index].owner for index in standing}
     names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
     return Timeline(
@@ -133,7 +192,17 @@ def _owner(buffers: Sequence[TapeBuffer], life: Life) -> Owner:
 
 
 def _standing_row(buffer: TapeBuffer, chunk_bytes: int, device: str, allocator: str) -> Allocation:
-    return Allocation(buffer.node, chunk_bytes, buffer.op, device, allocator, buffer.bytes, shape=buffer.shape, dtype=buffer.dtype, purpose=PERSISTENT)
+    return Allocation(
+        buffer.node,
+        chunk_bytes,
+        buffer.op,
+        device,
+        allocator,
+        buffer.bytes,
+        shape=buffer.shape,
+        dtype=buffer.dtype,
+        purpose=PERSISTENT,
+    )
 
 
 def _row(buffers: Sequence[TapeBuffer], life: Life, device: str, allocator: str) -> Allocation:

@@ -1,9 +1,11 @@
-"""A step on several threads, without computing anything: when each op runs, which buffers live, what the allocator hands out.
+"""A step on several threads, without computing anything: when each op runs, which buffers live, what the
+allocator hands out.
 
-As TensorFlow's executor does it (`executor.cc :: ScheduleReady`, Eigen's NonBlockingThreadPool): of the ops that become ready when one ends, the thread
-keeps the cheap ones and the last expensive one, and leaves the others to its queue, which it takes from the front and other threads from the back. An op
-allocates when it starts, writes over an input that nobody else needs, and lets go of its inputs when it ends. Times are guesses from what an op touches;
-they only decide what overlaps.
+As TensorFlow's executor does it (`executor.cc :: ScheduleReady`, Eigen's NonBlockingThreadPool): of the ops
+that become ready when one ends, the thread keeps the cheap ones and the last expensive one, and leaves the
+others to its queue, which it takes from the front and other threads from the back. An op allocates when it
+starts, writes over an input that nobody else needs, and lets go of its inputs when it ends. Times are guesses
+from what an op touches; they only decide what overlaps.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from tfmemlens.estimation.keras_step.op_costs import BYTES_PER_MICROSECOND, JITTER, OVERHEAD_MICROS, STEALING_MICROS, UNSURE
+from tfmemlens.estimation.keras_step.op_costs import (
+    BYTES_PER_MICROSECOND,
+    JITTER,
+    OVERHEAD_MICROS,
+    STEALING_MICROS,
+    UNSURE,
+)
 from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
 from tfmemlens.knowledge.bfc import Chunk, Pool
 
@@ -24,7 +32,9 @@ _AFTER_MICROS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One allocation: which op made it (None: it stood before the step), when it was born and died (None: it outlives the step), its chunk."""
+    """One allocation: which op made it (None: it stood before the step), when it was born and died (None: it
+    outlives the step), its chunk.
+    """
 
     op: TapeOp | None
     buffer: int | None
@@ -37,7 +47,9 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRun:
-    """What happened: allocations and executions; `start_bytes` stood before and after, what died in the step is among the lives."""
+    """What happened: allocations and executions; `start_bytes` stood before and after, what died in the step
+    is among the lives.
+    """
 
     lives: tuple[Life, ...]
     executions: tuple[tuple[str, float, float], ...]
@@ -49,7 +61,9 @@ class ScheduledRun:
 
 @dataclass
 class _Slot:
-    """A chunk in use. `users`: ops that still read what lives in it, and one more for what must outlive the step."""
+    """A chunk in use. `users`: ops that still read what lives in it, and one more for what must outlive the
+    step.
+    """
 
     op: TapeOp | None
     buffer: int
@@ -72,13 +86,23 @@ class _Worker:
 class _Memory:
     """Which buffer lives in which chunk, and who still needs it."""
 
-    def __init__(self, ops: Sequence[TapeOp], buffers: Sequence[TapeBuffer], standing: Mapping[int, Chunk], kept: frozenset[int], pool: Pool) -> None:
+    def __init__(
+        self,
+        ops: Sequence[TapeOp],
+        buffers: Sequence[TapeBuffer],
+        standing: Mapping[int, Chunk],
+        kept: frozenset[int],
+        pool: Pool,
+    ) -> None:
         self.buffers, self.pool = buffers, pool
         self.users = [1 if index in kept or buffer.standing else 0 for index, buffer in enumerate(buffers)]
         for op in ops:
             for read in set(op.reads):
                 self.users[read] += 1
-        self.slots = {index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index]) for index, chunk in standing.items()}
+        self.slots = {
+            index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index])
+            for index, chunk in standing.items()
+        }
         self.old: dict[int, _Slot] = {}
         """Where the values of a variable live that was updated while somebody still read them."""
         self.lives: list[Life] = []
@@ -86,7 +110,18 @@ class _Memory:
     def start(self, op: TapeOp, now: float) -> tuple[Chunk, float] | None:
         """Allocate what an op makes and its temporary; returns the temporary."""
         for made in op.writes:
-            donor = next((self.slots[read] for read in op.over if read in self.slots and self.slots[read].users == 1), None) if made == op.writes[0] else None
+            donor = (
+                next(
+                    (
+                        self.slots[read]
+                        for read in op.over
+                        if read in self.slots and self.slots[read].users == 1
+                    ),
+                    None,
+                )
+                if made == op.writes[0]
+                else None
+            )
             if donor is not None:
                 donor.users += self.users[made]
                 self.slots[made] = donor
@@ -110,7 +145,11 @@ class _Memory:
         if temporary is not None:
             self.lives.append(Life(op, None, op.temporary_bytes, temporary[0].size_bytes, temporary[1], now))
             self.pool.free(temporary[0])
-        if op.replaces is not None and (new := self.slots.get(op.reads[-1])) is not None and (old := self.slots.get(op.replaces)) is not new:
+        if (
+            op.replaces is not None
+            and (new := self.slots.get(op.reads[-1])) is not None
+            and (old := self.slots.get(op.replaces)) is not new
+        ):
             new.users += 1
             self.slots[op.replaces] = new
             if old is not None:
@@ -138,7 +177,11 @@ class _Memory:
 
     def _settle(self, slot: _Slot, now: float) -> None:
         if not slot.users and slot.requested_bytes:
-            self.lives.append(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, now))
+            self.lives.append(
+                Life(
+                    slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, now
+                )
+            )
             self.pool.free(slot.chunk)
             slot.requested_bytes = 0
 
@@ -153,16 +196,19 @@ def run(
     chance: Random | None = None,
     order: Random | None = None,
 ) -> ScheduledRun:
-    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that outlive the step.
+    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that
+    outlive the step.
 
-    With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops overlap.
-    With `order` the readers of a tensor stand in another order where Grappler's is not sure.
+    With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops
+    overlap. With `order` the readers of a tensor stand in another order where Grappler's is not sure.
     """
     memory = _Memory(ops, buffers, standing or {}, kept, pool)
     waiting, followers = _dependencies(ops, order)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
     threads = [_Worker() for _ in range(max(workers, 1))]
-    roots = (index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes))
+    roots = (
+        index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes)
+    )
     for place, index in enumerate(sorted(roots, key=lambda index: not ops[index].early)):
         threads[place % len(threads)].queue.append((index, 0.0))
     running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
@@ -174,7 +220,9 @@ def run(
             if chosen is not None:
                 index = chosen
                 temporary = memory.start(ops[index], now + _AFTER_MICROS)
-                end = now + (OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND) * (JITTER ** chance.uniform(-1, 1) if chance else 1)
+                end = now + (OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND) * (
+                    JITTER ** chance.uniform(-1, 1) if chance else 1
+                )
                 executions.append((ops[index].name, now, end))
                 serial += 1
                 thread.busy = True
@@ -193,7 +241,11 @@ def run(
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-        _schedule(ready, threads[number], now + (chance.uniform(*STEALING_MICROS) if chance else sum(STEALING_MICROS) / 2))
+        _schedule(
+            ready,
+            threads[number],
+            now + (chance.uniform(*STEALING_MICROS) if chance else sum(STEALING_MICROS) / 2),
+        )
     return _result(memory, executions, pool, before)
 
 
@@ -208,7 +260,10 @@ def _dependencies(ops: Sequence[TapeOp], order: Random | None) -> tuple[list[int
             followers[before].append(index)
     for readers in followers:
         if any(ops[reader].rank for reader in readers):
-            places = {reader: ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0) for reader in readers}
+            places = {
+                reader: ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0)
+                for reader in readers
+            }
             readers.sort(key=lambda reader: (places[reader], reader))
     return waiting, followers
 
@@ -218,7 +273,9 @@ def _next(thread: _Worker, threads: Sequence[_Worker], now: float) -> int | None
         return thread.inline.popleft()
     if thread.queue:
         return thread.queue.popleft()[0]
-    return next((other.queue.pop()[0] for other in threads if other.queue and other.queue[-1][1] <= now), None)
+    return next(
+        (other.queue.pop()[0] for other in threads if other.queue and other.queue[-1][1] <= now), None
+    )
 
 
 def _stolen_at(threads: Sequence[_Worker]) -> float | None:
@@ -240,9 +297,17 @@ def _schedule(ready: Sequence[int], thread: _Worker, stolen_micros: float) -> No
         thread.inline.append(expensive)
 
 
-def _result(memory: _Memory, executions: list[tuple[str, float, float]], pool: Pool, before: int) -> ScheduledRun:
+def _result(
+    memory: _Memory, executions: list[tuple[str, float, float]], pool: Pool, before: int
+) -> ScheduledRun:
     standing = {buffer: slot.chunk for buffer, slot in memory.slots.items()}
     fresh = {id(slot): slot for slot in memory.slots.values() if slot.op is not None}
-    lives = [*memory.lives, *(Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, None) for slot in fresh.values())]
+    lives = [
+        *memory.lives,
+        *(
+            Life(slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, None)
+            for slot in fresh.values()
+        ),
+    ]
     died = sum(life.chunk_bytes for life in lives if life.op is None)
     return ScheduledRun(tuple(lives), tuple(executions), pool.peak_bytes, before - died, standing)

@@ -1,7 +1,7 @@
 """The ops of one training step as a list: who reads and writes which buffer, forward and backward.
 
-Layers write their forward ops with `Tape.op` and say with `Tape.gradient` how a gradient comes back through them; `Tape.differentiate` then
-writes the backward ops, summing where several come together.
+Layers write their forward ops with `Tape.op` and say with `Tape.gradient` how a gradient comes back through
+them; `Tape.differentiate` then writes the backward ops, summing where several come together.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class TapeBuffer:
 
 @dataclass(frozen=True, slots=True)
 class TapeOp:
-    """One kernel: buffers that it reads and makes, what it may write over, its temporary, and its work (about bytes touched)."""
+    """One kernel: buffers that it reads and makes, what it may write over, its temporary, and its work (about
+    bytes touched).
+    """
 
     name: str
     op: str
@@ -66,7 +68,9 @@ class TapeOp:
     early: bool = False
     """Whether it runs at the very beginning, since it waits for nothing but variables."""
     rank: int = 0
-    """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as they were made."""
+    """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as
+    they were made.
+    """
 
 
 Back = Callable[["TapeValue"], Sequence["TapeValue | None"]]
@@ -91,11 +95,23 @@ class Tape:
     constants: list[TapeValue] = field(default_factory=list)
     """What Grappler computed once: it stands beside the variables."""
     turned: dict[int, TapeValue] = field(default_factory=dict)
-    """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras 3)."""
+    """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras
+    3).
+    """
     wanted: set[int] = field(default_factory=set)
-    """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from them."""
+    """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
+    them.
+    """
 
-    def source(self, name: str, shape: Sizes, dtype: str, kind: Kind, trainable: bool = False, layer: str | None = None) -> TapeValue:
+    def source(
+        self,
+        name: str,
+        shape: Sizes,
+        dtype: str,
+        kind: Kind,
+        trainable: bool = False,
+        layer: str | None = None,
+    ) -> TapeValue:
         """A tensor that stands before the step: a weight, a batch of inputs."""
         phase = Phase.INPUT if kind is Kind.INPUT else Phase.NONE
         op = "VarHandleOp" if kind is Kind.PARAMETER else "_Arg"
@@ -104,7 +120,9 @@ class Tape:
             self.wanted.add(value.index)
         return value
 
-    def _value(self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False) -> TapeValue:
+    def _value(
+        self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False
+    ) -> TapeValue:
         size = math.prod(shape) * ITEM_BYTES.get(dtype, 4)
         self.buffers.append(TapeBuffer(node, op, owner, size, shape, dtype, standing))
         self.values.append(TapeValue(len(self.values), shape, dtype, len(self.buffers) - 1))
@@ -112,7 +130,13 @@ class Tape:
 
     def _node(self, op: str) -> str:
         layer = self.layer
-        plain = f"gradient_tape/{layer}/{op}" if self.phase is Phase.GRADIENT else f"{layer}/{op}" if layer else op
+        plain = (
+            f"gradient_tape/{layer}/{op}"
+            if self.phase is Phase.GRADIENT
+            else f"{layer}/{op}"
+            if layer
+            else op
+        )
         count = self._names[plain] = self._names.get(plain, -1) + 1
         return plain if not count else f"{plain}_{count}"
 
@@ -131,7 +155,8 @@ class Tape:
         rank: int = 0,
         repeated: bool = False,
     ) -> TapeValue:
-        """One kernel with one output, of the first input's type unless told otherwise; it may write over the values in `over`.
+        """One kernel with one output, of the first input's type unless told otherwise; it may write over the
+        values in `over`.
 
         `repeated`: one of many executions of the same node, as in a loop.
         """
@@ -162,10 +187,25 @@ class Tape:
         return made
 
     def _kind(self) -> Kind:
-        return Kind.GRADIENT if self.phase is Phase.GRADIENT else Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
+        return (
+            Kind.GRADIENT
+            if self.phase is Phase.GRADIENT
+            else Kind.WORKSPACE
+            if self.phase is Phase.OPTIMIZER
+            else Kind.ACTIVATION
+        )
 
-    def consume(self, op: str, reads: Sequence[TapeValue], *, updates: TapeValue | None = None, replaces: TapeValue | None = None) -> None:
-        """A kernel that makes nothing: the update of a variable in place, or its replacement by the last thing read."""
+    def consume(
+        self,
+        op: str,
+        reads: Sequence[TapeValue],
+        *,
+        updates: TapeValue | None = None,
+        replaces: TapeValue | None = None,
+    ) -> None:
+        """A kernel that makes nothing: the update of a variable in place, or its replacement by the last
+        thing read.
+        """
         owner = Owner(self.layer or None, self._kind(), self.phase, op)
         node, read = self._node(op), tuple(each.buffer for each in reads)
         touched = float(sum(each.bytes for each in reads))
@@ -216,7 +256,9 @@ class Tape:
         return pieces[0] if len(pieces) == 1 else self.op("AddN", pieces, over=pieces)
 
     def prune(self, outputs: Sequence[TapeValue]) -> None:
-        """Empty the ops whose results nobody reads, as Grappler drops them; their places stay, since others count on them."""
+        """Empty the ops whose results nobody reads, as Grappler drops them; their places stay, since others
+        count on them.
+        """
         wanted = {value.buffer for value in outputs}
         for index in range(len(self.ops) - 1, -1, -1):
             op = self.ops[index]

@@ -39,13 +39,24 @@ class TrainingStep:
     """Layers whose ops are not known."""
 
 
-def build(network: Network, optimizer: optimizers.Optimizer, training: bool, device: str, threads: int, dtype: str | None, workers: int = 4) -> TrainingStep:
+def build(
+    network: Network,
+    optimizer: optimizers.Optimizer,
+    training: bool,
+    device: str,
+    threads: int,
+    dtype: str | None,
+    workers: int = 4,
+) -> TrainingStep:
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
     step = TrainingStep(Tape(training, keras_3))
     _Builder(step, device, threads, keras_3, dtype, workers).network(network, {}, "")
     outputs = step.outputs
-    step.scalars = [step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT) for at in range(optimizer.scalars + 6)]
+    step.scalars = [
+        step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT)
+        for at in range(optimizer.scalars + 6)
+    ]
     if training:
         tape = step.tape
         seeds = [seed for value in outputs for seed in _loss(step, value, network.loss)]
@@ -56,12 +67,25 @@ def build(network: Network, optimizer: optimizers.Optimizer, training: bool, dev
             if trainable:
                 tape.layer = layer
                 slots = [
-                    tape.source(f"{optimizer.name}/{layer}/slot_{at}", shape, weight.dtype, Kind.OPTIMIZER_SLOT, layer=layer)
+                    tape.source(
+                        f"{optimizer.name}/{layer}/slot_{at}",
+                        shape,
+                        weight.dtype,
+                        Kind.OPTIMIZER_SLOT,
+                        layer=layer,
+                    )
                     for at, shape in enumerate(optimizer.slot_shapes(weight.shape))
                 ]
                 step.slots += [(layer, slot) for slot in slots]
                 if grad is not None and optimizer.name != "none":
-                    optimizers.update(tape, optimizer, weight, grad, slots, optimizers.prepare(tape, optimizer, weight, grad, slots))
+                    optimizers.update(
+                        tape,
+                        optimizer,
+                        weight,
+                        grad,
+                        slots,
+                        optimizers.prepare(tape, optimizer, weight, grad, slots),
+                    )
     step.tape.prune(outputs)
     if device == "cpu":
         _handles(step)
@@ -72,7 +96,9 @@ def _handles(step: TrainingStep) -> None:
     variables = [*(weight for _, weight, _ in step.weights), *step.scalars, *(slot for _, slot in step.slots)]
     for value in variables:
         buffer = step.tape.buffers[value.buffer]
-        step.handles[value.buffer] = step.tape.source(f"{buffer.node}/handle", (_HANDLE_BYTES,), "uint8", Kind.CONSTANT, layer=buffer.owner.layer)
+        step.handles[value.buffer] = step.tape.source(
+            f"{buffer.node}/handle", (_HANDLE_BYTES,), "uint8", Kind.CONSTANT, layer=buffer.owner.layer
+        )
 
 
 @dataclass
@@ -104,7 +130,11 @@ class _Builder:
             inputs = [value for ref in call.inbound if (value := _lookup(made, ref)) is not None]
             if layer.network is not None:
                 done = model_types.applied(layer.network, call.inputs, self.dtype, trainable=layer.trainable)
-                made[name, index] = self.network(done, {ref.layer: [value] for ref, value in zip(done.inputs, inputs, strict=False)}, f"{path}/")
+                made[name, index] = self.network(
+                    done,
+                    {ref.layer: [value] for ref, value in zip(done.inputs, inputs, strict=False)},
+                    f"{path}/",
+                )
                 continue
             start = len(self.step.tape.ops)
             made[name, index] = self._call(path, layer, inputs, call.outputs)
@@ -115,21 +145,44 @@ class _Builder:
         return outputs
 
     def _input(self, path: str, outputs: Sequence[TensorType]) -> list[TapeValue]:
-        values = [self.step.tape.source(path, sizes_of(kind), kind.dtype or "float32", Kind.INPUT, layer=path) for kind in outputs]
+        values = [
+            self.step.tape.source(path, sizes_of(kind), kind.dtype or "float32", Kind.INPUT, layer=path)
+            for kind in outputs
+        ]
         self.step.inputs += values
         return values
 
-    def _call(self, path: str, layer: LayerSpec, inputs: list[TapeValue], outputs: tuple[TensorType, ...]) -> list[TapeValue]:
+    def _call(
+        self, path: str, layer: LayerSpec, inputs: list[TapeValue], outputs: tuple[TensorType, ...]
+    ) -> list[TapeValue]:
         tape = self.step.tape
         tape.layer, tape.phase = self.holder or path, Phase.FORWARD
         dtype = compute_dtype(layer.config.get("dtype"), outputs)
         if "float" in dtype:
-            inputs = [value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype) for value in inputs]
+            inputs = [
+                value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype)
+                for value in inputs
+            ]
         weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
-        job = LoweringContext(tape, layer, inputs, outputs, weights, dtype, self.keras_3, self.device, self.threads, self.workers)
+        job = LoweringContext(
+            tape,
+            layer,
+            inputs,
+            outputs,
+            weights,
+            dtype,
+            self.keras_3,
+            self.device,
+            self.threads,
+            self.workers,
+        )
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)
-        if layer.class_name == "TimeDistributed" and layer.inner and len(job.inputs[0].shape if job.inputs else ()) > 1:
+        if (
+            layer.class_name == "TimeDistributed"
+            and layer.inner
+            and len(job.inputs[0].shape if job.inputs else ()) > 1
+        ):
             return self._distributed(path, layer, job)
         return lower(job)
 
@@ -145,7 +198,14 @@ class _Builder:
             self.holder = None
         else:
             shape = job.shape
-            made = lower(replace(job, spec=inner, inputs=[flat], outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)))
+            made = lower(
+                replace(
+                    job,
+                    spec=inner,
+                    inputs=[flat],
+                    outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),),
+                )
+            )
         return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
 
     def _weights(self, path: str, layer: LayerSpec) -> dict[str, TapeValue]:
@@ -153,7 +213,14 @@ class _Builder:
             self.weights[path] = {}
             for spec in layer.weights:
                 owner = self.holder or path
-                value = self.step.tape.source(f"{path}/{spec.name}", spec.shape, spec.dtype, Kind.PARAMETER, spec.trainable and self.step.tape.training, owner)
+                value = self.step.tape.source(
+                    f"{path}/{spec.name}",
+                    spec.shape,
+                    spec.dtype,
+                    Kind.PARAMETER,
+                    spec.trainable and self.step.tape.training,
+                    owner,
+                )
                 self.weights[path][spec.name] = value
                 self.step.weights.append((owner, value, spec.trainable))
         return self.weights[path]
@@ -174,7 +241,9 @@ _MANY_CLASSES = 1000
 
 
 def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
-    """Whether labels are class numbers: as compiled, else after a softmax, and for logits of a thousand classes or more."""
+    """Whether labels are class numbers: as compiled, else after a softmax, and for logits of a thousand
+    classes or more.
+    """
     if loss is not None:
         return "sparse" in loss
     return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MANY_CLASSES,))

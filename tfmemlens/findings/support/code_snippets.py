@@ -9,15 +9,19 @@ def enable_report(api: Api) -> str | None:
     """How to get the list of live tensors with the next OOM; None where this TensorFlow cannot."""
     if api.newest < (1, 5) or api.front_end is FrontEnd.JAX:
         return None
-    if api.front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION) or (api.front_end in (FrontEnd.KERAS, FrontEnd.UNKNOWN) and api.is_tf2):
+    if api.front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION) or (
+        api.front_end in (FrontEnd.KERAS, FrontEnd.UNKNOWN) and api.is_tf2
+    ):
         return None
     if api.front_end is FrontEnd.KERAS and api.is_tf1:
         return (
-            "run_opts = tf.RunOptions(report_tensor_allocations_upon_oom=True)\n"
-            "model.compile(..., options=run_opts, run_metadata=tf.RunMetadata())  # without run_metadata the process crashes"
+            "run_opts = tf.RunOptions(report_tensor_allocations_upon_oom=True)\nmodel.compile(...,"
+            " options=run_opts, run_metadata=tf.RunMetadata())  # without run_metadata the process crashes"
         )
     prefix = "tf.compat.v1." if api.oldest >= (1, 13) else "tf."
-    return f"sess.run(fetches, feed_dict, options={prefix}RunOptions(report_tensor_allocations_upon_oom=True))"
+    return (
+        f"sess.run(fetches, feed_dict, options={prefix}RunOptions(report_tensor_allocations_upon_oom=True))"
+    )
 
 
 def profile_memory(api: Api) -> str:
@@ -26,11 +30,15 @@ def profile_memory(api: Api) -> str:
         return "jax.profiler.save_device_memory_profile('memory.prof')"
     if api.is_tf1 or (api.front_end is FrontEnd.SESSION and api.oldest < (2, 0)):
         return (
-            "md = tf.RunMetadata()\n"
-            "sess.run(train_op, feed, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True), run_metadata=md)\n"
-            "open('step.pb', 'wb').write(md.SerializeToString())   # then: tfmemlens profile step.pb"
+            "md = tf.RunMetadata()\nsess.run(train_op, feed,"
+            " options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True),"
+            " run_metadata=md)\nopen('step.pb', 'wb').write(md.SerializeToString())   # then: tfmemlens"
+            " profile step.pb"
         )
-    return "tf.profiler.experimental.start('logdir'); train_one_step(); tf.profiler.experimental.stop()   # then: tfmemlens profile logdir"
+    return (
+        "tf.profiler.experimental.start('logdir'); train_one_step(); tf.profiler.experimental.stop()   #"
+        " then: tfmemlens profile logdir"
+    )
 
 
 def mixed_precision(api: Api) -> str | None:
@@ -49,7 +57,10 @@ def recompute(api: Api) -> str | None:
     if api.front_end is FrontEnd.JAX:
         return "y = jax.checkpoint(block)(x)"
     if api.is_tf1:
-        return "block = tf.contrib.layers.recompute_grad(block)   # TF 1.4+; the block must create its variables with get_variable"
+        return (
+            "block = tf.contrib.layers.recompute_grad(block)   # TF 1.4+; the block must create its variables"
+            " with get_variable"
+        )
     return "block = tf.recompute_grad(block)"
 
 
@@ -79,5 +90,11 @@ def batch_norm_training(api: Api) -> str:
 def growth(api: Api) -> str:
     """Take device memory as needed."""
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
-        return "config = tf.ConfigProto(); config.gpu_options.allow_growth = True; sess = tf.Session(config=config)"
-    return "for gpu in tf.config.list_physical_devices('GPU'): tf.config.experimental.set_memory_growth(gpu, True)"
+        return (
+            "config = tf.ConfigProto(); config.gpu_options.allow_growth = True; sess ="
+            " tf.Session(config=config)"
+        )
+    return (
+        "for gpu in tf.config.list_physical_devices('GPU'): tf.config.experimental.set_memory_growth(gpu,"
+        " True)"
+    )

@@ -1,4 +1,6 @@
-"""The convolution behind a gradient's node, as exactly as a trace or a graph beside it tells: kernel, channels, filters, output grid."""
+"""The convolution behind a gradient's node, as exactly as a trace or a graph beside it tells: kernel,
+channels, filters, output grid.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class KnownConvolution(NamedTuple):
     """What is certain about a convolution; None where nothing says so."""
 
     weights: Sizes
-    """[kernel..., channels, filters] as the buffer's columns see them: of a transposed convolution the channels that it writes come first."""
+    """[kernel..., channels, filters] as the buffer's columns see them: of a transposed convolution the
+    channels that it writes come first.
+    """
     grid: Sizes | None
     """Output positions on each axis; of a transposed convolution its input's."""
     batch: int | None
@@ -48,11 +52,16 @@ class KnownConvolution(NamedTuple):
     def kernel_text(self) -> str:
         """`3 x 3 kernel x 64 channels`."""
         channels = self.weights[-2]
-        return f"{' x '.join(map(str, self.weights[:-2]))} kernel x {channels} channel{'s' if channels > 1 else ''}"
+        return (
+            f"{' x '.join(map(str, self.weights[:-2]))} kernel x {channels}"
+            f" channel{'s' if channels > 1 else ''}"
+        )
 
 
 def known(case: Case, node: str | None, owner: Owner, patch: int | None = None) -> KnownConvolution | None:
-    """The convolution whose gradient (or transposed forward pass) the node computes; `patch` chooses where several have the name."""
+    """The convolution whose gradient (or transposed forward pass) the node computes; `patch` chooses where
+    several have the name.
+    """
     if not node:
         return None
     graph = case.capture.graph
@@ -71,7 +80,9 @@ def _wanted(node: str, owner: Owner, found: Node | None) -> set[str]:
     if owner.forward:
         names.add(owner.forward)
     if found:
-        names |= {split_reference(reference)[0] for reference in found.inputs if not reference.startswith("^")}
+        names |= {
+            split_reference(reference)[0] for reference in found.inputs if not reference.startswith("^")
+        }
     return names
 
 
@@ -92,11 +103,16 @@ def _named(table: AllocationTable) -> Iterator[tuple[str, Sizes]]:
             yield name, tuple(size or 0 for size in shape)
 
 
-def _weights(case: Case, node: str, found: Node | None, shapes: dict[str, set[Sizes]], patch: int | None) -> tuple[Sizes | None, str]:
+def _weights(
+    case: Case, node: str, found: Node | None, shapes: dict[str, set[Sizes]], patch: int | None
+) -> tuple[Sizes | None, str]:
     """The weights' shape: the weight gradient has it, and so has the operand that the graph names."""
     head = node.rpartition("/")[0]
     traced = _only(
-        shape for name in _SIBLINGS for shape in shapes.get(f"{head}/{name}" if head else name, ()) if patch is None or math.prod(shape[:-1]) == patch
+        shape
+        for name in _SIBLINGS
+        for shape in shapes.get(f"{head}/{name}" if head else name, ())
+        if patch is None or math.prod(shape[:-1]) == patch
     )
     if traced:
         return traced, "the trace"
@@ -128,17 +144,30 @@ def _in_graph(case: Case, name: str) -> Sizes | None:
     return None
 
 
-def _grid(node: str, owner: Owner, found: Node | None, shapes: dict[str, set[Sizes]], weights: Sizes) -> tuple[int | None, Sizes | None]:
-    """Batch and output grid: from the forward op's output, else its gradient, else the input's shape with strides and padding of the graph."""
+def _grid(
+    node: str, owner: Owner, found: Node | None, shapes: dict[str, set[Sizes]], weights: Sizes
+) -> tuple[int | None, Sizes | None]:
+    """Batch and output grid: from the forward op's output, else its gradient, else the input's shape with
+    strides and padding of the graph.
+    """
     names = [owner.forward] if owner.forward and owner.forward != node else []
     names += [split_reference(found.inputs[2])[0]] if found and len(found.inputs) > 2 else []
     for name in names:
-        outputs = [shape for shape in shapes.get(name, ()) if len(shape) == len(weights) and shape[-1] == weights[-1]]
+        outputs = [
+            shape for shape in shapes.get(name, ()) if len(shape) == len(weights) and shape[-1] == weights[-1]
+        ]
         if len(outputs) == 1:
             return outputs[0][0], outputs[0][1:-1]
     head = node.rpartition("/")[0]
-    gradients = {f"{head}/{name}" if head else name for name in _INPUTS} | ({node} if found and "BackpropInput" in found.op else set())
-    inputs = {shape for name in gradients for shape in shapes.get(name, ()) if len(shape) == len(weights) and shape[-1] == weights[-2]}
+    gradients = {f"{head}/{name}" if head else name for name in _INPUTS} | (
+        {node} if found and "BackpropInput" in found.op else set()
+    )
+    inputs = {
+        shape
+        for name in gradients
+        for shape in shapes.get(name, ())
+        if len(shape) == len(weights) and shape[-1] == weights[-2]
+    }
     if len(inputs) == 1:
         shape = inputs.pop()
         return shape[0], _by_attributes(found, shape, weights)

@@ -1,4 +1,6 @@
-"""What a graph that has been through the layout pass proves of its copies: causes, costs, and what ends them."""
+"""What a graph that has been through the layout pass proves of its copies: causes, costs, and what ends
+them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def of_graph(case: Case, study: LayoutStudy) -> Iterator[Finding]:
             because=f"{amount(cause)} because {cause.because}",
             detail=cost(cause, study),
             evidence=proof(cause.copies),
-            remedies=tuple([] if minor else of_cause(cause, study, case.api)) + tuple(of_study(study, case.api) if cause is study.causes[0] else []),
+            remedies=tuple([] if minor else of_cause(cause, study, case.api))
+            + tuple(of_study(study, case.api) if cause is study.causes[0] else []),
         )
 
 
@@ -38,7 +41,9 @@ def amount(cause: LayoutCause) -> str:
     count = f"{len(cause.copies)} cop{'y' if len(cause.copies) == 1 else 'ies'}"
     if cause.unknown == len(cause.copies):
         return f"{count} of unknown size"
-    return f"{count}, {human(cause.bytes)}" + (f" and {cause.unknown} of unknown size" if cause.unknown else "")
+    return f"{count}, {human(cause.bytes)}" + (
+        f" and {cause.unknown} of unknown size" if cause.unknown else ""
+    )
 
 
 def cost(cause: LayoutCause, study: LayoutStudy) -> str:
@@ -55,7 +60,10 @@ def cost(cause: LayoutCause, study: LayoutStudy) -> str:
     change = (
         f"would fall from {human(peak.bytes)} to {human(peak.bytes - saved)}"
         if saved
-        else f"would stay at {human(peak.bytes)}: none of them is alive then, or each takes the place of its original"
+        else (
+            f"would stay at {human(peak.bytes)}: none of them is alive then, or each takes the place of its"
+            " original"
+        )
     )
     return f"{text} Without them the peak {change} ({peak.certainty.value}: {peak.how})."
 
@@ -64,7 +72,8 @@ def proof(copies: Sequence[LayoutCopy]) -> tuple[Evidence, ...]:
     """The largest copies, each with the op that forces it."""
     return tuple(
         Evidence(
-            f"{copy.node} copies {copy.tensor} for {copy.forced_by} ({copy.forced_op or 'op not in the graph'})"
+            f"{copy.node} copies {copy.tensor} for {copy.forced_by}"
+            f" ({copy.forced_op or 'op not in the graph'})"
             + (f", through {', '.join(copy.through[:2])}" if copy.through else "")
             + (f", made in {copy.source}" if copy.source else "")
         )
@@ -77,7 +86,10 @@ def proven(case: Case, rows: list[Row]) -> list[LayoutCause]:
     if case.layout is None:
         return []
     names = {row.allocation.node for row in rows}
-    kept = [replace(cause, copies=tuple(copy for copy in cause.copies if copy.node in names)) for cause in case.layout.causes]
+    kept = [
+        replace(cause, copies=tuple(copy for copy in cause.copies if copy.node in names))
+        for cause in case.layout.causes
+    ]
     return sorted((cause for cause in kept if cause.copies), key=lambda cause: -cause.bytes)
 
 
@@ -87,19 +99,29 @@ def told(proven: list[LayoutCause]) -> str:
 
 
 def counted(proven: list[LayoutCause], rows: list[Row]) -> str:
-    """`12 copies, 2.30 GiB, because …` for each cause; the bytes are those of the moment, not of the graph's run."""
+    """`12 copies, 2.30 GiB, because …` for each cause; the bytes are those of the moment, not of the graph's
+    run.
+    """
     told = []
     for cause in proven:
         names = {copy.node for copy in cause.copies}
         size = sum(row.allocation.total_bytes for row in rows if row.allocation.node in names)
-        told.append(f"{len(cause.copies)} cop{'y' if len(cause.copies) == 1 else 'ies'}, {human(size)}, because {cause.because}")
+        told.append(
+            f"{len(cause.copies)} cop{'y' if len(cause.copies) == 1 else 'ies'}, {human(size)}, because"
+            f" {cause.because}"
+        )
     return f"The graph proves why: {'; '.join(told)}."
 
 
 def remedies(case: Case, proven: list[LayoutCause], traced: bool) -> tuple[Remedy, ...]:
     """What ends these copies; savings only where the graph's peak is the one that is explained."""
     assert case.layout
-    edits = [remedy for cause in proven if cause.slug not in _ENDS for remedy in of_cause(cause, case.layout, case.api)]
+    edits = [
+        remedy
+        for cause in proven
+        if cause.slug not in _ENDS
+        for remedy in of_cause(cause, case.layout, case.api)
+    ]
     found = (*edits, *of_study(case.layout, case.api))
     return found if traced else tuple(replace(remedy, saves_bytes=None, certainty=None) for remedy in found)
 
@@ -115,5 +137,14 @@ def at_the_peak(case: Case, traced: bool) -> str:
     peak = case.layout.peak if case.layout else None
     if peak is None:
         return ""
-    where = "" if traced else " of the traced step" if case.capture.timelines else " of a step played through on paper"
-    return f"Without all copies the peak{where} would be {human(min(peak.without_bytes, peak.bytes))} instead of {human(peak.bytes)} ({peak.certainty.value}: {peak.how})."
+    where = (
+        ""
+        if traced
+        else " of the traced step"
+        if case.capture.timelines
+        else " of a step played through on paper"
+    )
+    return (
+        f"Without all copies the peak{where} would be {human(min(peak.without_bytes, peak.bytes))} instead of"
+        f" {human(peak.bytes)} ({peak.certainty.value}: {peak.how})."
+    )

@@ -56,13 +56,23 @@ def row_name(row: Row) -> str:
     if allocation.node:
         return allocation.node
     shape = f" {format_shape(allocation.shape)} {allocation.dtype}" if allocation.shape is not None else ""
-    what = "an argument of the program" if allocation.purpose == "parameter" else f"an unnamed {allocation.op}" if allocation.op else "a buffer without a name"
+    what = (
+        "an argument of the program"
+        if allocation.purpose == "parameter"
+        else f"an unnamed {allocation.op}"
+        if allocation.op
+        else "a buffer without a name"
+    )
     return what + shape
 
 
 def size_of(allocation: Allocation) -> Size:
     """The size of one execution with its error bar."""
-    return Size(allocation.size_bytes, allocation.size_bytes - allocation.error_bytes, allocation.size_bytes + allocation.error_bytes)
+    return Size(
+        allocation.size_bytes,
+        allocation.size_bytes - allocation.error_bytes,
+        allocation.size_bytes + allocation.error_bytes,
+    )
 
 
 def failures(case: Case) -> Iterator[tuple[int, Moment]]:
@@ -88,15 +98,26 @@ def has_backward(moment: Moment) -> bool:
 
 
 def is_forward_only(moment: Moment) -> bool:
-    """Whether a traced step is known to have no backward pass: all that ran is known, and nothing that allocated computes gradients."""
+    """Whether a traced step is known to have no backward pass: all that ran is known, and nothing that
+    allocated computes gradients.
+    """
     timeline = moment.timeline
-    if timeline is None or timeline.predicted or not len(timeline.executions.node) or any(phase.name == "backward" for phase in moment.phases):
+    if (
+        timeline is None
+        or timeline.predicted
+        or not len(timeline.executions.node)
+        or any(phase.name == "backward" for phase in moment.phases)
+    ):
         return False
-    return not any("gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.table.node if node)
+    return not any(
+        "gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.table.node if node
+    )
 
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
-    """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of the device."""
+    """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
+    the device.
+    """
     if moment.balance.limit and moment.balance.limit.bytes:
         return moment.balance.limit
     if case.capture.hints.limit_bytes:
@@ -126,7 +147,11 @@ def place(moment: Moment) -> str:
     if request.owner.layer:
         return request.owner.layer
     if request.failed.updating:
-        return f"the optimizer's update ({request.failed.node})" if request.failed.node else "the optimizer's update"
+        return (
+            f"the optimizer's update ({request.failed.node})"
+            if request.failed.node
+            else "the optimizer's update"
+        )
     return request.failed.node or request.failed.op or ""
 
 
@@ -143,7 +168,9 @@ def on_host(moment: Moment) -> bool:
 
 
 def cut_list(moment: Moment) -> bool:
-    """Whether the largest buffers of a compiler's list are missing, so that no share of the whole can be told."""
+    """Whether the largest buffers of a compiler's list are missing, so that no share of the whole can be
+    told.
+    """
     compiler = moment.incident.compiler if moment.incident else None
     return compiler is not None and compiler.cut
 

@@ -13,13 +13,22 @@ from tfmemlens.model.scaling import of_weights as node_of_weights
 
 
 def smaller_batch(moment: Moment) -> Remedy:
-    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and slots stay."""
+    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and
+    slots stay.
+    """
     scaling = _growing_with_batch(moment)
     batch = _batch(moment)
     if batch == 1 and not scaling:
-        return Remedy("the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten sequences), or the model")
+        return Remedy(
+            "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten"
+            " sequences), or the model"
+        )
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
-    training = "" if is_forward_only(moment) else "; accumulate gradients over two steps if you need the same effective batch"
+    training = (
+        ""
+        if is_forward_only(moment)
+        else "; accumulate gradients over two steps if you need the same effective batch"
+    )
     return Remedy(
         f"halve the batch{example}{training}",
         saves_bytes=scaling // 2 or None,
@@ -30,11 +39,16 @@ def smaller_batch(moment: Moment) -> Remedy:
 def half_precision(moment: Moment, api: Api) -> Remedy | None:
     """Activations in 16 bits; weights and slots stay in 32."""
     code = code_snippets.mixed_precision(api)
-    floats = [] if _compiled(moment) else [row for row in of_kind(moment, *BATCH_KINDS) if row.allocation.dtype in (None, "float32")]
+    floats = (
+        []
+        if _compiled(moment)
+        else [row for row in of_kind(moment, *BATCH_KINDS) if row.allocation.dtype in (None, "float32")]
+    )
     if code is None:
         return None
     return Remedy(
-        "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots do not",
+        "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots"
+        " do not",
         code,
         total(floats) // 2 or None,
         Certainty.ESTIMATE if floats else None,
@@ -48,7 +62,8 @@ def recompute(moment: Moment, api: Api) -> Remedy | None:
     if code is None:
         return None
     return Remedy(
-        "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the blocks' inputs are kept",
+        "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the"
+        " blocks' inputs are kept",
         code,
         kept // 2 or None,
         Certainty.ESTIMATE if kept else None,
@@ -65,7 +80,9 @@ def _compiled(moment: Moment) -> CompilerMemory | None:
 
 
 def _growing_with_batch(moment: Moment) -> int:
-    """Bytes of what grows with the batch; of a compiled program its temporaries, for its list names only the largest."""
+    """Bytes of what grows with the batch; of a compiled program its temporaries, for its list names only the
+    largest.
+    """
     if compiler := _compiled(moment):
         temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
         return temporaries.bytes if temporaries else 0
@@ -73,9 +90,15 @@ def _growing_with_batch(moment: Moment) -> int:
 
 
 def _batch(moment: Moment) -> int | None:
-    """The first dimension of what was asked for, where that is a batch: not of weights, slots, or im2col buffers."""
+    """The first dimension of what was asked for, where that is a batch: not of weights, slots, or im2col
+    buffers.
+    """
     request = moment.request
-    if request is None or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.WORKSPACE) or request.owner.phase is Phase.OPTIMIZER:
+    if (
+        request is None
+        or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.WORKSPACE)
+        or request.owner.phase is Phase.OPTIMIZER
+    ):
         return None
     if request.owner.phase is Phase.GRADIENT and len(request.failed.shape or ()) == 2:
         return None  # as likely the gradient of a kernel

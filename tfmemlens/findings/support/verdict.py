@@ -9,7 +9,18 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.units import human, human_size, percent
 
-_TRACES = {"run-metadata", "xspace", "tfevents", "chrome-trace", "tfprof", "log-memory", "memory-profile", "graph-def", "meta-graph", "saved-model"}
+_TRACES = {
+    "run-metadata",
+    "xspace",
+    "tfevents",
+    "chrome-trace",
+    "tfprof",
+    "log-memory",
+    "memory-profile",
+    "graph-def",
+    "meta-graph",
+    "saved-model",
+}
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -18,18 +29,37 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(_layout(case.layout))
     if not case.moments:
         soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
-        nothing = "No memory figures are in this trace." if _TRACES & set(case.capture.source.formats) else "No sign that memory ran out was found."
+        nothing = (
+            "No memory figures are in this trace."
+            if _TRACES & set(case.capture.source.formats)
+            else "No sign that memory ran out was found."
+        )
         return _sentence((soft or findings[0]).headline) if findings else nothing
     moment = case.moments[0]
     ours = [finding for finding in findings if finding.moment == 0]
     best = next((finding for finding in ours if finding.severity is not Severity.NOTE), None)
     if best is None:
-        largest = moment.attribution.by("kind")[0] if moment.request is None and len(moment.attribution.table) else None
-        mostly = f", {percent(largest.total_bytes, moment.attribution.table.total_bytes)} of it {largest.name}" if largest else ""
+        largest = (
+            moment.attribution.by("kind")[0]
+            if moment.request is None and len(moment.attribution.table)
+            else None
+        )
+        mostly = (
+            f", {percent(largest.total_bytes, moment.attribution.table.total_bytes)} of it {largest.name}"
+            if largest
+            else ""
+        )
         return _sentence(f"{_what(moment)}{mostly}")
     if moment.request is None:
         return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
-    deeper = next((finding for finding in ours if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because), None)
+    deeper = next(
+        (
+            finding
+            for finding in ours
+            if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because
+        ),
+        None,
+    )
     why = f" ({deeper.because})" if deeper else ""
     return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}{why}")
 
@@ -50,29 +80,59 @@ def _what(moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
         limit, need = moment.balance.limit, moment.attribution.table.total_bytes
-        fits = "" if limit is None else f", which does not fit {human(limit.bytes)}" if need > limit.bytes else f" of {human(limit.bytes)}"
+        fits = (
+            ""
+            if limit is None
+            else (
+                f", which does not fit {human(limit.bytes)}"
+                if need > limit.bytes
+                else f" of {human(limit.bytes)}"
+            )
+        )
         return f"A step is predicted to need {human(need)}{fits}"
     if request is None:
         timeline = moment.timeline
-        bound = {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "") if timeline and not timeline.predicted else ""
+        bound = (
+            {"lower bound": "at least ", "estimate": "about "}.get(timeline.precision, "")
+            if timeline and not timeline.predicted
+            else ""
+        )
         if timeline and moment.below_peak and moment.peak_micros is not None:
             since = moment.peak_micros - timeline.events[0][0]
             when = f"line {moment.peak_micros:,.0f}" if timeline.ordinal else f"{since / 1000:,.1f} ms"
             held = human(moment.attribution.table.total_bytes)
-            return f"At {when} this step holds {held} on {timeline.allocator}, below its peak of {human(timeline.peak_bytes)}"
-        return f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on {moment.timeline.allocator if moment.timeline else 'its device'}"
+            return (
+                f"At {when} this step holds {held} on {timeline.allocator}, below its peak of"
+                f" {human(timeline.peak_bytes)}"
+            )
+        return (
+            f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on"
+            f" {moment.timeline.allocator if moment.timeline else 'its device'}"
+        )
     failed = request.failed
     where = place(moment)
     at = f" at {where}" if where else ""
     if failed.kind is RequestKind.XLA:
         return f"An XLA program could not get {tensor_text(moment)} for its buffers"
     if failed.kind is RequestKind.PROGRAM:
-        return f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs {tensor_text(moment)}"
+        return (
+            f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs"
+            f" {tensor_text(moment)}"
+        )
     if failed.kind is RequestKind.TPU:
-        if moment.incident and moment.incident.compiler and moment.incident.compiler.free and not failed.executable:
+        if (
+            moment.incident
+            and moment.incident.compiler
+            and moment.incident.compiler.free
+            and not failed.executable
+        ):
             return f"A buffer of {tensor_text(moment)} found no room on the TPU"
         name = f" {failed.executable}" if failed.executable else ""
-        return f"The TPU program{name} needs {tensor_text(moment)}" if failed.size else f"The TPU program{name} does not fit"
+        return (
+            f"The TPU program{name} needs {tensor_text(moment)}"
+            if failed.size
+            else f"The TPU program{name} does not fit"
+        )
     if failed.kind is RequestKind.HOST:
         return f"Host memory (not the GPU's) ran out{at}"
     if failed.kind is RequestKind.COPY:
@@ -83,7 +143,11 @@ def _what(moment: Moment) -> str:
         return f"The driver refused memory{at}"
     if failed.shape is None and failed.size is None:
         books = moment.balance
-        used = f", with {human_size(books.in_use)} of {human_size(books.limit)} in use" if books.in_use and books.limit and books.limit.bytes else ""
+        used = (
+            f", with {human_size(books.in_use)} of {human_size(books.limit)} in use"
+            if books.in_use and books.limit and books.limit.bytes
+            else ""
+        )
         return f"Memory ran out{at}{used}"
     return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
 
@@ -94,4 +158,6 @@ def _sentence(text: str) -> str:
 
 def _lower(text: str) -> str:
     first = text.split(" ")[0]
-    return text if first.isupper() or any(letter.isdigit() for letter in first) else text[:1].lower() + text[1:]
+    return (
+        text if first.isupper() or any(letter.isdigit() for letter in first) else text[:1].lower() + text[1:]
+    )

@@ -1,7 +1,25 @@
-"""What a convolution must hold: output, patches, gradients' buffers, packed slabs, workspaces; and how to recognise them by their shapes."""
+"""What a convolution must hold: output, patches, gradients' buffers, packed slabs, workspaces; and how to
+recognise them by their shapes.
+"""
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.convolution.recognition import ColBuffer, col_buffer_of, filters_of, is_shuffled_volume, kernels_of, most_bytes, volume_kernels_of
+from tfmemlens.knowledge.convolution.recognition import (
+    ColBuffer,
+    col_buffer_of,
+    filters_of,
+    is_shuffled_volume,
+    kernels_of,
+    most_bytes,
+    volume_kernels_of,
+)
 
-__all__ = ["ColBuffer", "col_buffer_of", "filters_of", "is_shuffled_volume", "kernels_of", "most_bytes", "volume_kernels_of"]
+__all__ = [
+    "ColBuffer",
+    "col_buffer_of",
+    "filters_of",
+    "is_shuffled_volume",
+    "kernels_of",
+    "most_bytes",
+    "volume_kernels_of",
+]

@@ -1,7 +1,8 @@
-"""The gradients of convolutions on the CPU without oneDNN: an explicit im2col buffer, `col_buffer`, a temporary that TensorFlow books.
+"""The gradients of convolutions on the CPU without oneDNN: an explicit im2col buffer, `col_buffer`, a
+temporary that TensorFlow books.
 
-Sources: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}, conv_grad_ops_3d.cc, read in TF 1.10, 1.15 and 2.21. Measured to the byte
-in each: `sample_traces/convolution/measured.csv`.
+Sources: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}, conv_grad_ops_3d.cc, read in TF 1.10, 1.15 and
+2.21. Measured to the byte in each: `sample_traces/convolution/measured.csv`.
 """
 
 from __future__ import annotations
@@ -21,24 +22,34 @@ L2_BYTES = 256 * KIB
 USUAL_L3_BYTES = 32 * MIB
 """Assumed where the processor's L3 cache is not known."""
 MOST_OVERHEAD = 25
-"""Conv3D's gradients fall back to Eigen above this multiple of their tensors (`kMaxTempAllocationOverhead`)."""
+"""Conv3D's gradients fall back to Eigen above this multiple of their tensors
+(`kMaxTempAllocationOverhead`).
+"""
 FIRST_3D_BUFFER = (1, 12)
-"""First version whose Conv3D gradients use a col_buffer (measured: 1.10 and 1.11 pad and shuffle instead, 1.12 and 1.13 have it)."""
+"""First version whose Conv3D gradients use a col_buffer (measured: 1.10 and 1.11 pad and shuffle instead,
+1.12 and 1.13 have it).
+"""
 
 
 def work_unit(conv: Convolution) -> int:
-    """Elements that the matrix product of one image touches: patches, output and weights (`work_unit_size`)."""
+    """Elements that the matrix product of one image touches: patches, output and weights
+    (`work_unit_size`).
+    """
     places, taps = positions(conv), patch(conv)
     return places * taps + places * conv.filters + taps * conv.filters
 
 
 def images_of_filter_gradient(conv: Convolution, target_bytes: int = TARGET_BYTES) -> int:
-    """Images that Conv2DBackpropFilter unrolls at once: ceil(target / work unit), whatever the batch and the threads."""
+    """Images that Conv2DBackpropFilter unrolls at once: ceil(target / work unit), whatever the batch and the
+    threads.
+    """
     return -(-(target_bytes // conv.item_bytes) // max(work_unit(conv), 1))
 
 
 def images_of_input_gradient(conv: Convolution, threads: int) -> int:
-    """Images that Conv2DBackpropInput unrolls at once: one if the batch is one or each thread has an L2 cache full to do, else as above."""
+    """Images that Conv2DBackpropInput unrolls at once: one if the batch is one or each thread has an L2 cache
+    full to do, else as above.
+    """
     if conv.batch == 1 or work_unit(conv) // threads >= L2_BYTES // conv.item_bytes:
         return 1
     return images_of_filter_gradient(conv)
@@ -52,7 +63,9 @@ def filter_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
 
 
 def input_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
-    """What the gradient for the input takes beside its output; also what the forward pass of the adjoint (transposed) convolution takes."""
+    """What the gradient for the input takes beside its output; also what the forward pass of the adjoint
+    (transposed) convolution takes.
+    """
     if len(conv.kernel) == 3:
         return _volume_input(conv, setting)
     return _need(conv, images_of_input_gradient(conv, setting.threads), "30 MiB")
@@ -64,7 +77,10 @@ def _need(conv: Convolution, images: int, target: str) -> Need:
     note = (
         "one image at a time: no smaller batch shrinks it"
         if images == 1
-        else f"{images} images at once, for the kernel aims at {target}, whatever the batch; {human(count // images)} an image"
+        else (
+            f"{images} images at once, for the kernel aims at {target}, whatever the batch;"
+            f" {human(count // images)} an image"
+        )
     )
     return Need(count, True, Certainty.EXACT, f"{format_shape(shape)} x {conv.item_bytes} bytes", shape, note)
 
@@ -73,8 +89,17 @@ def _volume_filter(conv: Convolution, setting: ConvolutionSetting) -> Need:
     if setting.version < FIRST_3D_BUFFER:
         padded = _padded_output_bytes(conv)
         total = padded + conv.input_bytes + conv.kernel_bytes
-        formula = f"padded output gradient {padded:,} + shuffled input {conv.input_bytes:,} + shuffled weights {conv.kernel_bytes:,} bytes"
-        return Need(total, True, Certainty.EXACT, formula, note="this version pads and shuffles its operands; later ones unroll patches")
+        formula = (
+            f"padded output gradient {padded:,} + shuffled input {conv.input_bytes:,} + shuffled weights"
+            f" {conv.kernel_bytes:,} bytes"
+        )
+        return Need(
+            total,
+            True,
+            Certainty.EXACT,
+            formula,
+            note="this version pads and shuffles its operands; later ones unroll patches",
+        )
     return _volume(conv, setting, None)
 
 
@@ -82,22 +107,35 @@ def _volume_input(conv: Convolution, setting: ConvolutionSetting) -> Need:
     if setting.version < FIRST_3D_BUFFER:
         padded = _padded_output_bytes(conv)
         formula = f"padded output gradient {padded:,} + reversed weights {conv.kernel_bytes:,} bytes"
-        return Need(padded + conv.kernel_bytes, True, Certainty.EXACT, formula, note="this version pads its operands; later ones unroll patches")
+        return Need(
+            padded + conv.kernel_bytes,
+            True,
+            Certainty.EXACT,
+            formula,
+            note="this version pads its operands; later ones unroll patches",
+        )
     return _volume(conv, setting, 1 if conv.batch == 1 else None)
 
 
 def _padded_output_bytes(conv: Convolution) -> int:
-    """TF <= 1.11 spreads the output gradient by the strides and pads it to input + kernel - 1 on each axis."""
+    """TF <= 1.11 spreads the output gradient by the strides and pads it to input + kernel - 1 on each
+    axis.
+    """
     sides = [side + kernel - 1 for side, kernel in zip(conv.input[1:-1], conv.kernel, strict=True)]
     return conv.batch * math.prod(sides) * conv.filters * conv.item_bytes
 
 
 def _volume(conv: Convolution, setting: ConvolutionSetting, volumes: int | None) -> Need:
-    """A col_buffer of as many volumes as fill the L3 cache, unless that exceeds 25 times the tensors: then Eigen computes without one."""
+    """A col_buffer of as many volumes as fill the L3 cache, unless that exceeds 25 times the tensors: then
+    Eigen computes without one.
+    """
     if volumes is not None or setting.l3_bytes is not None:
         return _checked(conv, volumes or images_of_filter_gradient(conv, setting.l3_bytes or 0))
     found = _checked(conv, images_of_filter_gradient(conv, USUAL_L3_BYTES))
-    note = f"{found.note}; for an L3 cache of {human(USUAL_L3_BYTES)}: give the processor's (--l3) for the exact figure"
+    note = (
+        f"{found.note}; for an L3 cache of {human(USUAL_L3_BYTES)}: give the processor's (--l3) for the exact"
+        " figure"
+    )
     return replace(found, certainty=Certainty.ESTIMATE, note=note)
 
 
@@ -105,10 +143,22 @@ def _checked(conv: Convolution, volumes: int) -> Need:
     shape = (volumes, positions(conv), patch(conv))
     elements = math.prod(shape)
     if elements // max(_tensor_elements(conv), 1) > MOST_OVERHEAD:
-        formula = f"{format_shape(shape)} would exceed 25 times input, weights and output: Eigen computes it without"
-        return Need(0, True, Certainty.EXACT, formula, note="no buffer: it would be more than 25 times the tensors")
+        formula = (
+            f"{format_shape(shape)} would exceed 25 times input, weights and output: Eigen computes it"
+            " without"
+        )
+        return Need(
+            0, True, Certainty.EXACT, formula, note="no buffer: it would be more than 25 times the tensors"
+        )
     note = f"{volumes} volume{'s' if volumes > 1 else ''} at once"
-    return Need(elements * conv.item_bytes, True, Certainty.EXACT, f"{format_shape(shape)} x {conv.item_bytes} bytes", shape, note)
+    return Need(
+        elements * conv.item_bytes,
+        True,
+        Certainty.EXACT,
+        f"{format_shape(shape)} x {conv.item_bytes} bytes",
+        shape,
+        note,
+    )
 
 
 def volume_bytes(conv: Convolution) -> int:
@@ -117,7 +167,9 @@ def volume_bytes(conv: Convolution) -> int:
 
 
 def most_volumes(conv: Convolution) -> int:
-    """How many volumes a Conv3D gradient may unroll at once before it falls back to Eigen, by the sizes of its tensors."""
+    """How many volumes a Conv3D gradient may unroll at once before it falls back to Eigen, by the sizes of
+    its tensors.
+    """
     return ((MOST_OVERHEAD + 1) * _tensor_elements(conv) - 1) // max(positions(conv) * patch(conv), 1)
 
 
@@ -126,6 +178,8 @@ def _tensor_elements(conv: Convolution) -> int:
 
 
 def asymmetric_padding(conv: Convolution) -> tuple[int, ...]:
-    """For each axis 1 where SAME pads one more after than before: so with even kernels, and with strides that do not fit."""
+    """For each axis 1 where SAME pads one more after than before: so with even kernels, and with strides that
+    do not fit.
+    """
     axes = zip(conv.input[1:-1], conv.kernel, conv.strides, conv.dilations, strict=True)
     return tuple(after - before for before, after in (padding_of(*axis, conv.padding) for axis in axes))

@@ -1,9 +1,12 @@
-"""The forward pass on the CPU without oneDNN: Eigen multiplies patches that it packs in slabs, taken by malloc behind TensorFlow's back.
+"""The forward pass on the CPU without oneDNN: Eigen multiplies patches that it packs in slabs, taken by
+malloc behind TensorFlow's back.
 
-The patch matrix is never whole. Up to TF 1.13 Eigen packs slabs 320 columns deep of ALL rows and keeps two of them; from 1.14 each thread packs
-small blocks of its own. From 1.13 a convolution with few filters and many taps is split along its taps instead, and each thread sums into an
-output of its own. Source: TensorContractionThreadPool.h (`Context`, `shardByInnerDim`, `evalShardedByInnerDim`) of the Eigen in each version.
-Measured as growth of the resident set in TF 1.10 to 1.15 and 2.21: `sample_traces/convolution/measured.csv`.
+The patch matrix is never whole. Up to TF 1.13 Eigen packs slabs 320 columns deep of ALL rows and keeps two of
+them; from 1.14 each thread packs small blocks of its own. From 1.13 a convolution with few filters and many
+taps is split along its taps instead, and each thread sums into an output of its own. Source:
+TensorContractionThreadPool.h (`Context`, `shardByInnerDim`, `evalShardedByInnerDim`) of the Eigen in each
+version. Measured as growth of the resident set in TF 1.10 to 1.15 and 2.21:
+`sample_traces/convolution/measured.csv`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.units import human
 
 SLAB_COLUMNS = 320
-"""Depth of a slab (`kc`): what Eigen caps a block's depth at, whatever the dtype, where the L1 cache has 32 KiB or more."""
+"""Depth of a slab (`kc`): what Eigen caps a block's depth at, whatever the dtype, where the L1 cache has 32
+KiB or more.
+"""
 SLABS = 2
 """Slabs that are alive together (`P - 1` pipeline stages)."""
 FIRST_SPLIT = (1, 13)
@@ -27,7 +32,10 @@ FEW_FILTERS = 8
 TAPS_PER_THREAD = 32
 """More taps than this (8 * `Traits::nr`) are worth splitting."""
 
-_UNSEEN = "two slabs of packed patches, by malloc: no report or trace shows them, and failure is std::bad_alloc or the kernel's OOM killer"
+_UNSEEN = (
+    "two slabs of packed patches, by malloc: no report or trace shows them, and failure is std::bad_alloc or"
+    " the kernel's OOM killer"
+)
 
 
 def packed_bytes(conv: Convolution) -> int:
@@ -42,7 +50,9 @@ def splits_taps(conv: Convolution, setting: ConvolutionSetting) -> bool:
     return (
         setting.version >= FIRST_SPLIT
         and threads >= 2
-        and (threads % 2 == 0 or setting.version < FIRST_THREAD_LOCAL)  # from 1.14 Eigen tries even numbers of threads only
+        and (
+            threads % 2 == 0 or setting.version < FIRST_THREAD_LOCAL
+        )  # from 1.14 Eigen tries even numbers of threads only
         and conv.batch * positions(conv) > 1
         and conv.filters < FEW_FILTERS
         and patch(conv) // threads > TAPS_PER_THREAD
@@ -59,17 +69,43 @@ def forward(conv: Convolution, setting: ConvolutionSetting) -> Need:
         return Need(0, False, Certainty.ESTIMATE, "one thread packs one small block at a time")
     if splits_taps(conv, setting):
         extra = (setting.threads - 1) * output_bytes(conv)
-        formula = f"{setting.threads - 1} x {output_bytes(conv):,} bytes: fewer than {FEW_FILTERS} filters, so each thread sums into an output of its own"
-        return Need(extra, False, Certainty.ESTIMATE, formula, note="it does so while these outputs fit the processor's L3 cache")
+        formula = (
+            f"{setting.threads - 1} x {output_bytes(conv):,} bytes: fewer than {FEW_FILTERS} filters, so each"
+            " thread sums into an output of its own"
+        )
+        return Need(
+            extra,
+            False,
+            Certainty.ESTIMATE,
+            formula,
+            note="it does so while these outputs fit the processor's L3 cache",
+        )
     if setting.version < FIRST_THREAD_LOCAL:
         return Need(packed_bytes(conv), False, Certainty.ESTIMATE, slabs, note=_UNSEEN)
-    return Need(0, False, Certainty.ESTIMATE, "each thread packs small blocks of its own", note=_reserved(conv, setting))
+    return Need(
+        0,
+        False,
+        Certainty.ESTIMATE,
+        "each thread packs small blocks of its own",
+        note=_reserved(conv, setting),
+    )
 
 
 def _reserved(conv: Convolution, setting: ConvolutionSetting) -> str:
-    large = conv.filters < FEW_FILTERS and output_bytes(conv) * setting.threads > (setting.l3_bytes or USUAL_L3_BYTES)
-    if large and patch(conv) // setting.threads > TAPS_PER_THREAD and setting.threads % 2 == 0 and setting.l3_bytes is None:
+    large = conv.filters < FEW_FILTERS and output_bytes(conv) * setting.threads > (
+        setting.l3_bytes or USUAL_L3_BYTES
+    )
+    if (
+        large
+        and patch(conv) // setting.threads > TAPS_PER_THREAD
+        and setting.threads % 2 == 0
+        and setting.l3_bytes is None
+    ):
         return (
-            f"a processor with an L3 cache of {human(output_bytes(conv) * setting.threads)} or more takes {human((setting.threads - 1) * output_bytes(conv))}"
+            f"a processor with an L3 cache of {human(output_bytes(conv) * setting.threads)} or more takes"
+            f" {human((setting.threads - 1) * output_bytes(conv))}"
         )
-    return f"up to {human(packed_bytes(conv))} of address space may be reserved and is hardly touched: it counts under `ulimit -v` only"
+    return (
+        f"up to {human(packed_bytes(conv))} of address space may be reserved and is hardly touched: it counts"
+        " under `ulimit -v` only"
+    )

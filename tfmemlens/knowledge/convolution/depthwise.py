@@ -1,7 +1,8 @@
 """Depthwise convolutions on the CPU: strips of one kernel's size per thread, never a patch matrix.
 
-Source: depthwise_conv_op.cc, depthwise_conv_grad_op.cc. Strips and weights are padded to whole vector registers. Exact with one thread; with
-more, strips that overlap in time depend on the scheduler. Measured in TF 1.10, 1.15 and 2.21: `sample_traces/convolution/measured.csv`.
+Source: depthwise_conv_op.cc, depthwise_conv_grad_op.cc. Strips and weights are padded to whole vector
+registers. Exact with one thread; with more, strips that overlap in time depend on the scheduler. Measured in
+TF 1.10, 1.15 and 2.21: `sample_traces/convolution/measured.csv`.
 """
 
 from __future__ import annotations
@@ -37,12 +38,20 @@ def forward(conv: Convolution, setting: ConvolutionSetting) -> Need:
 
 def input_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
     """Padded weights, and for each thread a strip and a row of results."""
-    return _need(conv, setting, padded_weights_bytes(conv), strip_bytes(conv) + _padded(conv) * conv.item_bytes, "padded weights")
+    return _need(
+        conv,
+        setting,
+        padded_weights_bytes(conv),
+        strip_bytes(conv) + _padded(conv) * conv.item_bytes,
+        "padded weights",
+    )
 
 
 def filter_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
     """Weights once for each image of the batch, and a strip for each thread."""
-    return _need(conv, setting, conv.batch * strip_bytes(conv), strip_bytes(conv), f"{conv.batch} images x weights")
+    return _need(
+        conv, setting, conv.batch * strip_bytes(conv), strip_bytes(conv), f"{conv.batch} images x weights"
+    )
 
 
 def _need(conv: Convolution, setting: ConvolutionSetting, fixed: int, strip: int, what: str) -> Need:

@@ -9,7 +9,14 @@ from tfmemlens.knowledge.convolution import gpu, onednn
 from tfmemlens.knowledge.convolution.alternatives import alternatives
 from tfmemlens.knowledge.convolution.passes import passes
 from tfmemlens.knowledge.convolution.sizes import flops, output_bytes, output_shape, patch_matrix_bytes, reach
-from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionReport, ConvolutionSetting, Need, Variation
+from tfmemlens.model.convolution import (
+    Convolution,
+    ConvolutionKind,
+    ConvolutionReport,
+    ConvolutionSetting,
+    Need,
+    Variation,
+)
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import MIB, human, rough
 
@@ -53,7 +60,9 @@ def variation(conv: Convolution, setting: ConvolutionSetting) -> Variation:
 
 
 def variations(conv: Convolution) -> Iterator[Convolution]:
-    """Other kernels at this batch, then other batches with this kernel; the convolution itself is among the kernels."""
+    """Other kernels at this batch, then other batches with this kernel; the convolution itself is among the
+    kernels.
+    """
     kernels = {conv.kernel, *((side,) * len(conv.kernel) for side in KERNELS)}
     for kernel in sorted(kernels, key=lambda sides: (sum(sides), sides)):
         other = replace(conv, kernel=kernel)
@@ -66,8 +75,13 @@ def variations(conv: Convolution) -> Iterator[Convolution]:
 
 
 def fits(conv: Convolution) -> bool:
-    """Whether the kernel, spread by its dilation, fits into the input where it must (VALID), and is no larger than it."""
-    return all(reach(kernel, dilation) <= side for side, kernel, dilation in zip(conv.input[1:-1], conv.kernel, conv.dilations, strict=True))
+    """Whether the kernel, spread by its dilation, fits into the input where it must (VALID), and is no larger
+    than it.
+    """
+    return all(
+        reach(kernel, dilation) <= side
+        for side, kernel, dilation in zip(conv.input[1:-1], conv.kernel, conv.dilations, strict=True)
+    )
 
 
 def _verdict(conv: Convolution, setting: ConvolutionSetting) -> str:
@@ -76,7 +90,10 @@ def _verdict(conv: Convolution, setting: ConvolutionSetting) -> str:
         size = found.forward.temporary_bytes or 0
         if not size:
             return f"It takes nothing beside its tensors: {found.forward.formula}."
-        return f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on the algorithm that autotune finds fastest."
+        return (
+            f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on"
+            " the algorithm that autotune finds fastest."
+        )
     return f"{_of_forward(conv, found.forward)} {_of_backward(found.filter_gradient, found.input_gradient)}".rstrip()
 
 
@@ -87,7 +104,10 @@ def _of_forward(conv: Convolution, need: Need) -> str:
     if size < MIB and conv.kind is ConvolutionKind.TRANSPOSED:
         return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors."
     if size < MIB:
-        return f"The forward pass takes next to nothing beside its tensors: the {human(patch_matrix_bytes(conv))} of patches are never written out."
+        return (
+            "The forward pass takes next to nothing beside its tensors: the"
+            f" {human(patch_matrix_bytes(conv))} of patches are never written out."
+        )
     seen = "" if need.tracked else " that no report of TensorFlow shows"
     return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors{seen}."
 
@@ -100,12 +120,22 @@ def _of_backward(weights: Need, inputs: Need) -> str:
     if max(first, second) < MIB:
         return "The gradients take next to nothing, either."
     if first == second:
-        return f"Training adds {_hedge(weights)}{human(first)} in the backward pass, and twice that when both gradients run at once."
-    return f"In the backward pass the gradients take {_hedge(weights)}{human(first)} (weights) and {_hedge(inputs)}{human(second)} (input)."
+        return (
+            f"Training adds {_hedge(weights)}{human(first)} in the backward pass, and twice that when both"
+            " gradients run at once."
+        )
+    return (
+        f"In the backward pass the gradients take {_hedge(weights)}{human(first)} (weights) and"
+        f" {_hedge(inputs)}{human(second)} (input)."
+    )
 
 
 def _hedge(need: Need) -> str:
-    return {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}[need.certainty] if need.temporary_bytes else ""
+    return (
+        {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}[need.certainty]
+        if need.temporary_bytes
+        else ""
+    )
 
 
 def _notes(conv: Convolution, setting: ConvolutionSetting) -> Iterator[str]:
@@ -113,18 +143,25 @@ def _notes(conv: Convolution, setting: ConvolutionSetting) -> Iterator[str]:
         return
     if setting.device == "gpu":
         yield (
-            f"Given NHWC, the kernel itself copies input, output and weights to NCHW unless the LayoutOptimizer did so before: "
-            f"{human(gpu.layout_temporaries_bytes(conv))} while the op runs."
+            "Given NHWC, the kernel itself copies input, output and weights to NCHW unless the"
+            f" LayoutOptimizer did so before: {human(gpu.layout_temporaries_bytes(conv))} while the op runs."
         )
         yield (
-            f"The workspace limit is {human(gpu.default_limit_bytes(setting.version))} unless {gpu.LIMIT_VARIABLE} says otherwise. With autotune (the default) "
-            "the first step tries every algorithm, so it peaks higher, and runs can differ."
+            f"The workspace limit is {human(gpu.default_limit_bytes(setting.version))} unless"
+            f" {gpu.LIMIT_VARIABLE} says otherwise. With autotune (the default) the first step tries every"
+            " algorithm, so it peaks higher, and runs can differ."
         )
         return
     if setting.version < (1, 8) and conv.kind is not ConvolutionKind.DEPTHWISE:
         yield "The forward rule was measured in TensorFlow 1.8 and later; in older versions it may take more."
     if onednn.computes(conv, setting):
-        yield "oneDNN computes this (the default from TF 2.9 on Linux x86); --no-onednn shows TensorFlow's own kernels."
+        yield (
+            "oneDNN computes this (the default from TF 2.9 on Linux x86); --no-onednn shows TensorFlow's own"
+            " kernels."
+        )
     found = passes(conv, setting)
     if min(found.filter_gradient.temporary_bytes or 0, found.input_gradient.temporary_bytes or 0) >= MIB:
-        yield "The two gradients do not depend on each other: TensorFlow often runs them side by side, and then both buffers are alive."
+        yield (
+            "The two gradients do not depend on each other: TensorFlow often runs them side by side, and then"
+            " both buffers are alive."
+        )

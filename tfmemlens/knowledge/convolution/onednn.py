@@ -1,8 +1,10 @@
-"""Convolutions that oneDNN computes on the CPU (Linux x86: the default from TF 2.9): scratchpads, booked as temporaries of the forward op.
+"""Convolutions that oneDNN computes on the CPU (Linux x86: the default from TF 2.9): scratchpads, booked as
+temporaries of the forward op.
 
-oneDNN states no sizes. The bounds held for every configuration measured in TF 2.21 on a processor with AVX-512
-(`sample_traces/convolution/measured.csv`): about 12 KiB, but for images of one channel up to the patches of one image per thread.
-The gradients book nothing. oneDNN computes float32 and bfloat16; others run in TensorFlow's own kernels.
+oneDNN states no sizes. The bounds held for every configuration measured in TF 2.21 on a processor with
+AVX-512 (`sample_traces/convolution/measured.csv`): about 12 KiB, but for images of one channel up to the
+patches of one image per thread. The gradients book nothing. oneDNN computes float32 and bfloat16; others run
+in TensorFlow's own kernels.
 """
 
 from __future__ import annotations
@@ -35,10 +37,24 @@ def forward(conv: Convolution, setting: ConvolutionSetting) -> Need:
         return Need(setting.threads * image + base, True, Certainty.BOUND, f"at most {formula}", note=note)
     if conv.kind is ConvolutionKind.DEPTHWISE:
         image = positions(conv) * math.prod(conv.kernel) * conv.item_bytes if conv.channels == 1 else 0
-        return Need(setting.threads * image + base, True, Certainty.BOUND, f"at most {setting.threads * image + base:,} bytes", note=note)
-    return Need(base, True, Certainty.BOUND, f"at most {setting.threads + 1} x {BASE_BYTES:,} bytes", note=note)
+        return Need(
+            setting.threads * image + base,
+            True,
+            Certainty.BOUND,
+            f"at most {setting.threads * image + base:,} bytes",
+            note=note,
+        )
+    return Need(
+        base, True, Certainty.BOUND, f"at most {setting.threads + 1} x {BASE_BYTES:,} bytes", note=note
+    )
 
 
 def gradient() -> Need:
     """A gradient's temporaries: none are booked."""
-    return Need(0, True, Certainty.ESTIMATE, "oneDNN builds no patch matrix and books no scratchpad here", note="measured 0 in every configuration")
+    return Need(
+        0,
+        True,
+        Certainty.ESTIMATE,
+        "oneDNN builds no patch matrix and books no scratchpad here",
+        note="measured 0 in every configuration",
+    )

@@ -19,18 +19,28 @@ class Passes(NamedTuple):
 
 
 def passes(conv: Convolution, setting: ConvolutionSetting) -> Passes:
-    """What forward and the two gradients take; the gradients do not depend on each other and often run side by side."""
+    """What forward and the two gradients take; the gradients do not depend on each other and often run side
+    by side.
+    """
     if setting.device == "gpu":
         need = gpu.need(conv, setting)
         return Passes(need, need, need)
     if onednn.computes(conv, setting):
         return _with_onednn(conv, setting)
     if conv.kind is ConvolutionKind.DEPTHWISE:
-        found = Passes(depthwise.forward(conv, setting), depthwise.filter_gradient(conv, setting), depthwise.input_gradient(conv, setting))
+        found = Passes(
+            depthwise.forward(conv, setting),
+            depthwise.filter_gradient(conv, setting),
+            depthwise.input_gradient(conv, setting),
+        )
     elif conv.kind is ConvolutionKind.TRANSPOSED:
         return _transposed(conv, setting)
     else:
-        found = Passes(cpu_forward.forward(conv, setting), cpu_backward.filter_gradient(conv, setting), cpu_backward.input_gradient(conv, setting))
+        found = Passes(
+            cpu_forward.forward(conv, setting),
+            cpu_backward.filter_gradient(conv, setting),
+            cpu_backward.input_gradient(conv, setting),
+        )
     return found if not _dilated(conv) else Passes(found.forward, _NO_DILATED_GRADIENT, _NO_DILATED_GRADIENT)
 
 
@@ -42,11 +52,17 @@ def _with_onednn(conv: Convolution, setting: ConvolutionSetting) -> Passes:
 
 
 def _transposed(conv: Convolution, setting: ConvolutionSetting) -> Passes:
-    """Forward is the input gradient of the convolution that leads back, and its own input gradient is that convolution."""
+    """Forward is the input gradient of the convolution that leads back, and its own input gradient is that
+    convolution.
+    """
     back = adjoint(conv)
     if _dilated(conv):
         return Passes(_NO_DILATED_GRADIENT, _NO_DILATED_GRADIENT, cpu_forward.forward(back, setting))
-    return Passes(cpu_backward.input_gradient(back, setting), cpu_backward.filter_gradient(back, setting), cpu_forward.forward(back, setting))
+    return Passes(
+        cpu_backward.input_gradient(back, setting),
+        cpu_backward.filter_gradient(back, setting),
+        cpu_forward.forward(back, setting),
+    )
 
 
 def _dilated(conv: Convolution) -> bool:
@@ -58,6 +74,8 @@ _NO_DILATED_GRADIENT = Need(
     True,
     Certainty.EXACT,
     "not computed: without oneDNN the CPU has no kernel for it",
-    note="the op fails with «do not yet support dilation rates larger than 1» (measured in 1.10, 1.15 and 2.21); tf.nn.atrous_conv2d goes through "
-    "SpaceToBatchND instead, which copies input and output",
+    note=(
+        "the op fails with «do not yet support dilation rates larger than 1» (measured in 1.10, 1.15 and"
+        " 2.21); tf.nn.atrous_conv2d goes through SpaceToBatchND instead, which copies input and output"
+    ),
 )

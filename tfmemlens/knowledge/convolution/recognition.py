@@ -13,7 +13,9 @@ TARGET_BYTES = 30 * MIB
 
 @dataclass(frozen=True, slots=True)
 class ColBuffer:
-    """The explicit im2col buffer of a CPU convolution gradient: [images, out_height*out_width, kernel_height*kernel_width*channels]."""
+    """The explicit im2col buffer of a CPU convolution gradient: [images, out_height*out_width,
+    kernel_height*kernel_width*channels].
+    """
 
     images: int
     positions: int
@@ -25,10 +27,11 @@ class ColBuffer:
 
 
 def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
-    """Read a shape such as [1,65536,576] as an im2col buffer: a 3x3 kernel over 64 channels on a 256x256 grid.
+    """Read a shape such as [1,65536,576] as an im2col buffer: a 3x3 kernel over 64 channels on a 256x256
+    grid.
 
-    Source: conv_grad_filter_ops.cc and conv_grad_input_ops.cc (`col_buffer`), read in TF 1.10, 1.15 and 2.21 and measured in each.
-    None if the shape cannot be one.
+    Source: conv_grad_filter_ops.cc and conv_grad_input_ops.cc (`col_buffer`), read in TF 1.10, 1.15 and 2.21
+    and measured in each. None if the shape cannot be one.
     """
     if shape is None or len(shape) != 3 or any(size is None or size < 1 for size in shape):
         return None
@@ -40,7 +43,9 @@ def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
 
 
 def _grids(positions: int) -> tuple[tuple[int, int], ...]:
-    pairs = [(side, positions // side) for side in range(1, math.isqrt(positions) + 1) if positions % side == 0]
+    pairs = [
+        (side, positions // side) for side in range(1, math.isqrt(positions) + 1) if positions % side == 0
+    ]
     return tuple(pair for pair in reversed(pairs) if pair[1] <= 8 * pair[0])[:4] or (pairs[-1],)
 
 
@@ -57,14 +62,38 @@ def volume_kernels_of(patch: int) -> tuple[tuple[int, int], ...]:
 
 
 def _volume_oddity(side: int, channels: int) -> tuple[int, int]:
-    """Unlike an image's, a volume's 1x1x1 kernel is unrolled, too: 16 columns are 16 channels rather than two under a 2x2x2 kernel."""
+    """Unlike an image's, a volume's 1x1x1 kernel is unrolled, too: 16 columns are 16 channels rather than two
+    under a 2x2x2 kernel.
+    """
     usual = _usual(channels)
-    return (0 if side == 3 and usual else 1 if side in (5, 7) and usual else 2 if usual and side > 1 else 3 if usual else 4, side)
+    return (
+        (
+            0
+            if side == 3 and usual
+            else 1
+            if side in (5, 7) and usual
+            else 2
+            if usual and side > 1
+            else 3
+            if usual
+            else 4
+        ),
+        side,
+    )
 
 
 def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
     usual = _usual(channels)
-    return (0 if height == 3 and usual else 1 if height in (5, 7, 11) and usual else 2 if usual and height > 1 else 3 if height > 1 else 4, height)
+    return (
+        (
+            0
+            if height == 3 and usual
+            else (
+                1 if height in (5, 7, 11) and usual else 2 if usual and height > 1 else 3 if height > 1 else 4
+            )
+        ),
+        height,
+    )
 
 
 def _usual(channels: int) -> bool:
@@ -72,10 +101,11 @@ def _usual(channels: int) -> bool:
 
 
 def filters_of(images: int, positions: int, patch: int, item_bytes: int = 4) -> tuple[int, int] | None:
-    """The least and the most filters with which a gradient unrolls so many images at once; None for one image, which tells only a minimum.
+    """The least and the most filters with which a gradient unrolls so many images at once; None for one
+    image, which tells only a minimum.
 
-    The kernel takes ceil(30 MiB / work unit) images, and the work unit, positions*patch + (positions + patch)*filters, holds the filters:
-    [374,256,72] can only be a layer of 8.
+    The kernel takes ceil(30 MiB / work unit) images, and the work unit, positions*patch + (positions +
+    patch)*filters, holds the filters: [374,256,72] can only be a layer of 8.
     """
     if images < 2:
         return None
@@ -87,7 +117,9 @@ def filters_of(images: int, positions: int, patch: int, item_bytes: int = 4) -> 
 
 
 def most_bytes(positions: int, patch: int, item_bytes: int = 4) -> int:
-    """The most that a buffer of such images takes, however few its filters: as many images as 30 MiB hold, one at least."""
+    """The most that a buffer of such images takes, however few its filters: as many images as 30 MiB hold,
+    one at least.
+    """
     image = positions * patch * item_bytes
     return -(-TARGET_BYTES // max(image, 1)) * image
 
@@ -97,5 +129,9 @@ LARGEST_USUAL_KERNEL = 11
 
 
 def is_shuffled_volume(shape: tuple[int | None, ...] | None) -> bool:
-    """Whether what a 3-D weight gradient asks for is no gradient, [3,3,3,16,16], but a re-ordered volume, [32,64,64,2,16]: so before TF 1.12."""
-    return shape is not None and len(shape) == 5 and max(size or 0 for size in shape[:3]) > LARGEST_USUAL_KERNEL
+    """Whether what a 3-D weight gradient asks for is no gradient, [3,3,3,16,16], but a re-ordered volume,
+    [32,64,64,2,16]: so before TF 1.12.
+    """
+    return (
+        shape is not None and len(shape) == 5 and max(size or 0 for size in shape[:3]) > LARGEST_USUAL_KERNEL
+    )

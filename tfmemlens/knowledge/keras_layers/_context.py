@@ -62,7 +62,9 @@ class LayerCall:
         return bool(self.get("data_format") == "channels_first" or self.get("dim_ordering") == "th")
 
     def grid(self, rank: int) -> tuple[Shape, int]:
-        """The spatial sizes and the number of channels of an input with `rank` spatial dimensions. Raises Unknown."""
+        """The spatial sizes and the number of channels of an input with `rank` spatial dimensions. Raises
+        Unknown.
+        """
         shape = self.shape
         if len(shape) != rank + 2:
             raise UnsupportedLayer(f"it needs an input of rank {rank + 2}, and reads {list(shape)}")
@@ -76,16 +78,30 @@ class LayerCall:
         batch = self.shape[0]
         return (batch, channels, *space) if self.channels_first else (batch, *space, channels)
 
-    def weight(self, name: str, *shape: int | None, trainable: bool = True, dtype: str | None = None) -> WeightSpec:
+    def weight(
+        self, name: str, *shape: int | None, trainable: bool = True, dtype: str | None = None
+    ) -> WeightSpec:
         """A weight in the layer's own dtype. Raises Unknown where a size is."""
         if any(size is None for size in shape):
-            raise UnsupportedLayer(f"the size of its {name} depends on an input size that is not known; give --input-shape")
+            raise UnsupportedLayer(
+                f"the size of its {name} depends on an input size that is not known; give --input-shape"
+            )
         sizes = tuple(int(size) for size in shape if size is not None)
         return WeightSpec(name, sizes, dtype or self.variable_dtype, trainable and self.spec.trainable)
 
-    def told(self, shape: Sequence[int | None] | None, weights: Sequence[WeightSpec] = (), formula: str = "", dtype: str | None = None) -> LayerSpecs:
+    def told(
+        self,
+        shape: Sequence[int | None] | None,
+        weights: Sequence[WeightSpec] = (),
+        formula: str = "",
+        dtype: str | None = None,
+    ) -> LayerSpecs:
         """One output of this shape."""
-        return LayerSpecs((TensorType(None if shape is None else tuple(shape), dtype or self.dtype),), tuple(weights), formula)
+        return LayerSpecs(
+            (TensorType(None if shape is None else tuple(shape), dtype or self.dtype),),
+            tuple(weights),
+            formula,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +146,9 @@ def tuple_of(value: Any, rank: int) -> tuple[int, ...]:
 
 
 def window(size: int | None, kernel: int, stride: int, padding: str, dilation: int = 1) -> int | None:
-    """How many positions a window takes: SAME ceil(i/s), VALID ceil((i-(k-1)*d)/s) (`common_shape_fns.cc`)."""
+    """How many positions a window takes: SAME ceil(i/s), VALID ceil((i-(k-1)*d)/s)
+    (`common_shape_fns.cc`).
+    """
     if size is None:
         return None
     reach = (kernel - 1) * dilation + 1
@@ -141,7 +159,9 @@ def window(size: int | None, kernel: int, stride: int, padding: str, dilation: i
 
 def product(sizes: Sequence[int | None]) -> int | None:
     """The product, None where a factor is unknown."""
-    return None if any(size is None for size in sizes) else math.prod(size for size in sizes if size is not None)
+    return (
+        None if any(size is None for size in sizes) else math.prod(size for size in sizes if size is not None)
+    )
 
 
 def times(*factors: object) -> str:

@@ -8,7 +8,10 @@ from typing import Any
 from tfmemlens.knowledge.keras_layers._context import LayerCall, Shape
 from tfmemlens.model.tensor import TensorType
 
-COMPARE = set("equal notequal greater greaterequal less lessequal logicaland logicalor logicalnot isnan isfinite isinf isclose".split())
+COMPARE = set(
+    "equal notequal greater greaterequal less lessequal logicaland logicalor logicalnot isnan isfinite isinf"
+    " isclose".split()
+)
 _TRUTH = {"all", "any"}
 _PLACES = {"argmax", "argmin", "argsort", "countnonzero"}
 """Ops that make numbers of elements, whatever they read."""
@@ -40,7 +43,11 @@ def tensors(value: object) -> Iterator[TensorType]:
 
 def constant_shape(value: object) -> Shape:
     """The shape of numbers that are written out in nested lists."""
-    return (len(value), *constant_shape(value[0])) if isinstance(value, list) and value and not list(tensors(value)) else ()
+    return (
+        (len(value), *constant_shape(value[0]))
+        if isinstance(value, list) and value and not list(tensors(value))
+        else ()
+    )
 
 
 def dtype_of(asked: LayerCall) -> str:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, Shape, UnsupportedLayer, product, times
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    Shape,
+    UnsupportedLayer,
+    product,
+    times,
+)
 from tfmemlens.model.network import WeightSpec
 from tfmemlens.model.tensor import TensorType
 
@@ -10,7 +18,11 @@ from tfmemlens.model.tensor import TensorType
 def sources(asked: LayerCall) -> tuple[Shape, Shape, Shape]:
     """The shapes of query, value and key, given by position, by name or as a list. Raises Unknown."""
     first = asked.arguments.get("0")
-    places: list[object] = list(first) if isinstance(first, list) else [first, asked.arguments.get("1"), asked.arguments.get("2")]
+    places: list[object] = (
+        list(first)
+        if isinstance(first, list)
+        else [first, asked.arguments.get("1"), asked.arguments.get("2")]
+    )
     places += [None] * (3 - len(places))
     query = asked.arguments.get("query") or places[0]
     value = asked.arguments.get("value") or places[1] or query
@@ -35,11 +47,19 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
     heads, deep = int(asked.config["num_heads"]), int(asked.config["key_dim"])
     wide = int(asked.get("value_dim", default=deep))
     target = asked.config.get("output_shape")
-    made = [query[-1]] if not target else [int(target)] if isinstance(target, int) else [int(size) for size in target]
+    made = (
+        [query[-1]]
+        if not target
+        else [int(target)]
+        if isinstance(target, int)
+        else [int(size) for size in target]
+    )
     if any(size is None for size in made):
         raise UnsupportedLayer("the width of its query is not known")
     sizes = [size for size in made if size is not None]
-    weights = _projection(asked, "query", query[-1], heads, deep) + _projection(asked, "key", key[-1], heads, deep)
+    weights = _projection(asked, "query", query[-1], heads, deep) + _projection(
+        asked, "key", key[-1], heads, deep
+    )
     weights += _projection(asked, "value", value[-1], heads, wide)
     if asked.config.get("use_gate"):
         weights += _projection(asked, "gate", query[-1], heads, wide)
@@ -49,21 +69,28 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
         weights.append(asked.weight("attention_output/bias", *sizes))
     more = "+1" if bias else ""
     gate = f"+({query[-1]}{more})*{heads}*{wide}" if asked.config.get("use_gate") else ""
-    formula = (
-        f"({query[-1]}{more})*{heads}*{deep}+({key[-1]}{more})*{heads}*{deep}+({value[-1]}{more})*{heads}*{wide}{gate}+({heads}*{wide}{more})*{times(*sizes)}"
-    )
+    formula = f"({query[-1]}{more})*{heads}*{deep}+({key[-1]}{more})*{heads}*{deep}+({value[-1]}{more})*{heads}*{wide}{gate}+({heads}*{wide}{more})*{times(*sizes)}"
     outputs = [TensorType((*query[:-1], *sizes), asked.dtype)]
     if _scores(asked):
         axes = asked.config.get("attention_axes") or [1]
-        outputs.append(TensorType((query[0], heads, *(query[axis] for axis in axes), *(value[axis] for axis in axes)), asked.dtype))
+        outputs.append(
+            TensorType(
+                (query[0], heads, *(query[axis] for axis in axes), *(value[axis] for axis in axes)),
+                asked.dtype,
+            )
+        )
     return LayerSpecs(tuple(outputs), tuple(weights), formula)
 
 
 def _grouped(asked: LayerCall) -> LayerSpecs:
     query, value, key = sources(asked)
-    deep, heads, shared = (int(asked.config[name]) for name in ("head_dim", "num_query_heads", "num_key_value_heads"))
+    deep, heads, shared = (
+        int(asked.config[name]) for name in ("head_dim", "num_query_heads", "num_key_value_heads")
+    )
     width = query[-1]
-    weights = _projection(asked, "query", width, heads, deep) + _projection(asked, "key", key[-1], shared, deep)
+    weights = _projection(asked, "query", width, heads, deep) + _projection(
+        asked, "key", key[-1], shared, deep
+    )
     weights += _projection(asked, "value", value[-1], shared, deep)
     gate = bool(asked.config.get("use_gate"))
     if gate:
@@ -72,8 +99,12 @@ def _grouped(asked: LayerCall) -> LayerSpecs:
     bias = asked.config.get("use_bias", True)
     if bias:
         weights.append(asked.weight("attention_output/bias", width))
-    q, k, v, out = (f"({size}+1)" if bias else str(size) for size in (width, key[-1], value[-1], f"{heads}*{deep}"))
-    formula = f"{q}*{heads}*{deep}{'*2' if gate else ''}+{k}*{shared}*{deep}+{v}*{shared}*{deep}+{out}*{width}"
+    q, k, v, out = (
+        f"({size}+1)" if bias else str(size) for size in (width, key[-1], value[-1], f"{heads}*{deep}")
+    )
+    formula = (
+        f"{q}*{heads}*{deep}{'*2' if gate else ''}+{k}*{shared}*{deep}+{v}*{shared}*{deep}+{out}*{width}"
+    )
     outputs = [TensorType(query, asked.dtype)]
     if _scores(asked):
         outputs.append(TensorType((query[0], heads, query[1], value[1]), asked.dtype))
@@ -84,13 +115,17 @@ def _dot_product(asked: LayerCall) -> LayerSpecs:
     query, value, _ = sources(asked)
     weights: list[WeightSpec] = []
     if asked.config.get("use_scale", asked.spec.class_name == "AdditiveAttention"):
-        weights.append(asked.weight("scale", *([query[-1]] if asked.spec.class_name == "AdditiveAttention" else [])))
+        weights.append(
+            asked.weight("scale", *([query[-1]] if asked.spec.class_name == "AdditiveAttention" else []))
+        )
     if asked.config.get("score_mode") == "concat":
         weights.append(asked.weight("concat_score_weight"))
     outputs = [TensorType((*query[:-1], value[-1]), asked.dtype)]
     if _scores(asked):
         outputs.append(TensorType((*query[:-1], value[1]), asked.dtype))
-    return LayerSpecs(tuple(outputs), tuple(weights), "+".join(str(product(weight.shape)) for weight in weights))
+    return LayerSpecs(
+        tuple(outputs), tuple(weights), "+".join(str(product(weight.shape)) for weight in weights)
+    )
 
 
 RULES: dict[str, Rule] = {

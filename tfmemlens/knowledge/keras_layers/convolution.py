@@ -44,7 +44,13 @@ def grid_after(asked: LayerCall, rank: int) -> tuple[tuple[int | None, ...], int
     """The output's grid, and the input's channels."""
     space, channels = asked.grid(rank)
     sizes = zip(space, kernel_of(asked, rank), strides_of(asked, rank), dilation_of(asked, rank), strict=True)
-    return tuple(window(size, kernel, stride, padding_of(asked), dilation) for size, kernel, stride, dilation in sizes), channels
+    return (
+        tuple(
+            window(size, kernel, stride, padding_of(asked), dilation)
+            for size, kernel, stride, dilation in sizes
+        ),
+        channels,
+    )
 
 
 def _conv(rank: int) -> Rule:
@@ -59,7 +65,10 @@ def _conv(rank: int) -> Rule:
         formula = f"({patch}+1)*{filters}" if has_bias(asked) else f"{patch}*{filters}"
         if rank_of_lora := asked.config.get("lora_rank"):
             weights[0] = asked.weight("kernel", *kernel, channels // groups, filters, trainable=False)
-            weights += [asked.weight("lora_kernel_a", *kernel, channels // groups, rank_of_lora), asked.weight("lora_kernel_b", rank_of_lora, filters)]
+            weights += [
+                asked.weight("lora_kernel_a", *kernel, channels // groups, rank_of_lora),
+                asked.weight("lora_kernel_b", rank_of_lora, filters),
+            ]
             formula += f"+({patch}+{filters})*{rank_of_lora}"
         return asked.told(asked.placed(space, filters), weights, formula)
 
@@ -73,23 +82,40 @@ def _transposed(rank: int) -> Rule:
         extra = asked.get("output_padding")
         extras = tuple_of(extra, rank) if extra is not None else (None,) * rank
         columns = zip(space, kernel, strides_of(asked, rank), dilation_of(asked, rank), extras, strict=True)
-        grid = [_widened(size, side, stride, dilation, padding_of(asked), more) for size, side, stride, dilation, more in columns]
+        grid = [
+            _widened(size, side, stride, dilation, padding_of(asked), more)
+            for size, side, stride, dilation, more in columns
+        ]
         weights = [asked.weight("kernel", *kernel, filters, channels)]
         if has_bias(asked):
             weights.append(asked.weight("bias", filters))
         patch = times(*kernel, channels)
-        return asked.told(asked.placed(grid, filters), weights, f"({patch}+1)*{filters}" if has_bias(asked) else f"{patch}*{filters}")
+        return asked.told(
+            asked.placed(grid, filters),
+            weights,
+            f"({patch}+1)*{filters}" if has_bias(asked) else f"{patch}*{filters}",
+        )
 
     return rule
 
 
-def _widened(size: int | None, kernel: int, stride: int, dilation: int, padding: str, extra: int | None) -> int | None:
+def _widened(
+    size: int | None, kernel: int, stride: int, dilation: int, padding: str, extra: int | None
+) -> int | None:
     """Keras's `deconv_output_length`."""
     if size is None:
         return None
     reach = (kernel - 1) * dilation + 1
     if extra is None:
-        return size * stride if padding == "same" else size * stride + max(reach - stride, 0) if padding == "valid" else size * stride - (stride + reach - 2)
+        return (
+            size * stride
+            if padding == "same"
+            else (
+                size * stride + max(reach - stride, 0)
+                if padding == "valid"
+                else size * stride - (stride + reach - 2)
+            )
+        )
     pad = {"same": reach // 2, "valid": 0}.get(padding, reach - 1)
     return (size - 1) * stride + reach - 2 * pad + extra
 
@@ -102,7 +128,11 @@ def _depthwise(rank: int) -> Rule:
         weights = [asked.weight("kernel", *kernel, channels, multiplier)]
         if has_bias(asked):
             weights.append(asked.weight("bias", made))
-        return asked.told(asked.placed(space, made), weights, f"({times(*kernel)}+1)*{made}" if has_bias(asked) else times(*kernel, made))
+        return asked.told(
+            asked.placed(space, made),
+            weights,
+            f"({times(*kernel)}+1)*{made}" if has_bias(asked) else times(*kernel, made),
+        )
 
     return rule
 
@@ -110,9 +140,16 @@ def _depthwise(rank: int) -> Rule:
 def _separable(rank: int) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = grid_after(asked, rank)
-        kernel, filters, multiplier = kernel_of(asked, rank), _filters(asked), int(asked.get("depth_multiplier", default=1))
+        kernel, filters, multiplier = (
+            kernel_of(asked, rank),
+            _filters(asked),
+            int(asked.get("depth_multiplier", default=1)),
+        )
         made = channels * multiplier
-        weights = [asked.weight("depthwise_kernel", *kernel, channels, multiplier), asked.weight("pointwise_kernel", *(1,) * rank, made, filters)]
+        weights = [
+            asked.weight("depthwise_kernel", *kernel, channels, multiplier),
+            asked.weight("pointwise_kernel", *(1,) * rank, made, filters),
+        ]
         if has_bias(asked):
             weights.append(asked.weight("bias", filters))
         point = f"({made}+1)*{filters}" if has_bias(asked) else times(made, filters)
@@ -133,7 +170,11 @@ def _local(rank: int) -> Rule:
         weights: list[WeightSpec] = [asked.weight("kernel", positions or None, patch, filters)]
         if has_bias(asked):
             weights.append(asked.weight("bias", *space, filters))
-        return asked.told(asked.placed(space, filters), weights, f"{positions}*({patch}+1)*{filters}" if has_bias(asked) else times(positions, patch, filters))
+        return asked.told(
+            asked.placed(space, filters),
+            weights,
+            f"{positions}*({patch}+1)*{filters}" if has_bias(asked) else times(positions, patch, filters),
+        )
 
     return rule
 
@@ -143,10 +184,22 @@ RULES: dict[str, Rule] = {
     **{f"{name}{suffix}": _conv(rank) for suffix, rank in _RANKS.items() for name in ("Conv", "Convolution")},
     "AtrousConvolution2D": _conv(2),
     "AtrousConvolution1D": _conv(1),
-    **{f"{name}{suffix}{end}": _transposed(rank) for suffix, rank in _RANKS.items() for name, end in (("Conv", "Transpose"), ("Convolution", "Transpose"))},
+    **{
+        f"{name}{suffix}{end}": _transposed(rank)
+        for suffix, rank in _RANKS.items()
+        for name, end in (("Conv", "Transpose"), ("Convolution", "Transpose"))
+    },
     "Deconvolution2D": _transposed(2),
     "Deconvolution3D": _transposed(3),
-    **{f"Depthwise{name}{suffix}": _depthwise(rank) for suffix, rank in _RANKS.items() for name in ("Conv", "Convolution")},
-    **{f"Separable{name}{suffix}": _separable(rank) for suffix, rank in _RANKS.items() for name in ("Conv", "Convolution")},
+    **{
+        f"Depthwise{name}{suffix}": _depthwise(rank)
+        for suffix, rank in _RANKS.items()
+        for name in ("Conv", "Convolution")
+    },
+    **{
+        f"Separable{name}{suffix}": _separable(rank)
+        for suffix, rank in _RANKS.items()
+        for name in ("Conv", "Convolution")
+    },
     **{f"LocallyConnected{suffix}": _local(rank) for suffix, rank in _RANKS.items()},
 }

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, UnsupportedLayer, product, same, times, tuple_of, unchanged
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    UnsupportedLayer,
+    product,
+    same,
+    times,
+    tuple_of,
+    unchanged,
+)
 from tfmemlens.model.tensor import TensorType, numpy_dtype
 
 
@@ -17,7 +27,9 @@ def _input(asked: LayerCall) -> LayerSpecs:
         raise UnsupportedLayer("the model does not say what it reads; give --input-shape")
     if isinstance(shape, dict):
         raise UnsupportedLayer("it reads a dictionary of inputs")
-    return LayerSpecs((TensorType(tuple(shape), numpy_dtype(kind) if isinstance(kind, str) else asked.dtype),))
+    return LayerSpecs(
+        (TensorType(tuple(shape), numpy_dtype(kind) if isinstance(kind, str) else asked.dtype),)
+    )
 
 
 def _dense(asked: LayerCall) -> LayerSpecs:
@@ -53,7 +65,11 @@ def _einsum_dense(asked: LayerCall) -> LayerSpecs:
     weights = [asked.weight("kernel", *(sizes.get(letter) for letter in kernel))]
     if axes := asked.config.get("bias_axes"):
         weights.append(asked.weight("bias", *(sizes.get(letter) for letter in output if letter in axes)))
-    return asked.told([sizes.get(letter) for letter in output], weights, "+".join(times(*weight.shape) for weight in weights))
+    return asked.told(
+        [sizes.get(letter) for letter in output],
+        weights,
+        "+".join(times(*weight.shape) for weight in weights),
+    )
 
 
 def _embedding(asked: LayerCall) -> LayerSpecs:
@@ -92,7 +108,14 @@ def _prelu(asked: LayerCall) -> LayerSpecs:
 
 
 def _flatten(asked: LayerCall) -> LayerSpecs:
-    return LayerSpecs((TensorType((asked.shape[0], product(asked.shape[1:]) if len(asked.shape) > 1 else 1), asked.inputs[0].dtype),))
+    return LayerSpecs(
+        (
+            TensorType(
+                (asked.shape[0], product(asked.shape[1:]) if len(asked.shape) > 1 else 1),
+                asked.inputs[0].dtype,
+            ),
+        )
+    )
 
 
 def reshaped(asked: LayerCall, target: list[int | None]) -> LayerSpecs:
@@ -110,11 +133,19 @@ def _reshape(asked: LayerCall) -> LayerSpecs:
 
 
 def _permute(asked: LayerCall) -> LayerSpecs:
-    return LayerSpecs((TensorType((asked.shape[0], *(asked.shape[axis] for axis in asked.config["dims"])), asked.inputs[0].dtype),))
+    return LayerSpecs(
+        (
+            TensorType(
+                (asked.shape[0], *(asked.shape[axis] for axis in asked.config["dims"])), asked.inputs[0].dtype
+            ),
+        )
+    )
 
 
 def _repeat(asked: LayerCall) -> LayerSpecs:
-    return LayerSpecs((TensorType((asked.shape[0], int(asked.config["n"]), *asked.shape[1:]), asked.inputs[0].dtype),))
+    return LayerSpecs(
+        (TensorType((asked.shape[0], int(asked.config["n"]), *asked.shape[1:]), asked.inputs[0].dtype),)
+    )
 
 
 def _lambda(asked: LayerCall) -> LayerSpecs:
@@ -151,15 +182,23 @@ def _layer_scale(asked: LayerCall) -> LayerSpecs:
 
 
 def _maxout(asked: LayerCall) -> LayerSpecs:
-    units, width, features = int(asked.config["output_dim"]), asked.shape[-1], int(asked.get("nb_feature", default=4))
+    units, width, features = (
+        int(asked.config["output_dim"]),
+        asked.shape[-1],
+        int(asked.get("nb_feature", default=4)),
+    )
     return asked.told(
-        (asked.shape[0], units), [asked.weight("kernel", features, width, units), asked.weight("bias", features, units)], f"{features}*({width}+1)*{units}"
+        (asked.shape[0], units),
+        [asked.weight("kernel", features, width, units), asked.weight("bias", features, units)],
+        f"{features}*({width}+1)*{units}",
     )
 
 
 def _highway(asked: LayerCall) -> LayerSpecs:
     width = asked.shape[-1]
-    weights = [asked.weight(name, width, width) for name in ("W", "W_carry")] + [asked.weight(name, width) for name in ("b", "b_carry")]
+    weights = [asked.weight(name, width, width) for name in ("W", "W_carry")] + [
+        asked.weight(name, width) for name in ("b", "b_carry")
+    ]
     return asked.told(asked.shape, weights, f"2*({width}+1)*{width}")
 
 
@@ -195,13 +234,27 @@ RULES: dict[str, Rule] = {
     "Identity": unchanged,
     "Masking": same,
     "ActivityRegularization": same,
-    **dict.fromkeys("Activation ReLU LeakyReLU ELU ThresholdedReLU Softmax ParametricSoftplus SReLU".split(), same),
     **dict.fromkeys(
-        "Dropout AlphaDropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D StochasticDepth FixedDropout".split(), same
+        "Activation ReLU LeakyReLU ELU ThresholdedReLU Softmax ParametricSoftplus SReLU".split(), same
     ),
     **dict.fromkeys(
-        "Rescaling RandomFlip RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness RandomHue RandomSaturation".split(), same
+        "Dropout AlphaDropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D"
+        " SpatialDropout3D StochasticDepth FixedDropout".split(),
+        same,
     ),
-    **dict.fromkeys("RandomSharpness RandomShear RandomGrayscale RandomInvert RandomPosterization RandomErasing RandomColorJitter Solarization".split(), same),
-    **dict.fromkeys("RandomColorDegeneration RandomElasticTransform RandomGaussianBlur RandomPerspective AutoContrast Equalization".split(), same),
+    **dict.fromkeys(
+        "Rescaling RandomFlip RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness"
+        " RandomHue RandomSaturation".split(),
+        same,
+    ),
+    **dict.fromkeys(
+        "RandomSharpness RandomShear RandomGrayscale RandomInvert RandomPosterization RandomErasing"
+        " RandomColorJitter Solarization".split(),
+        same,
+    ),
+    **dict.fromkeys(
+        "RandomColorDegeneration RandomElasticTransform RandomGaussianBlur RandomPerspective AutoContrast"
+        " Equalization".split(),
+        same,
+    ),
 }

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, Shape, UnsupportedLayer, broadcast
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    Shape,
+    UnsupportedLayer,
+    broadcast,
+)
 
 
 def shapes_of(asked: LayerCall) -> list[Shape]:
@@ -19,7 +26,10 @@ def concatenated(shapes: Sequence[Shape], axis: int) -> Shape:
     axis %= len(shapes[0])
     parts = [shape[axis] for shape in shapes]
     total = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
-    return tuple(total if at == axis else next((shape[at] for shape in shapes if shape[at] is not None), None) for at in range(len(shapes[0])))
+    return tuple(
+        total if at == axis else next((shape[at] for shape in shapes if shape[at] is not None), None)
+        for at in range(len(shapes[0]))
+    )
 
 
 def _elementwise(asked: LayerCall) -> LayerSpecs:

@@ -13,17 +13,29 @@ Types = Mapping[tuple[str, int], Sequence[TensorType]]
 _NOTHING = TensorType(None, None)
 
 
-def complete(network: Network, batch: int | None = None, inputs: Mapping[str, Sequence[int | None]] | None = None, dtype: str | None = None) -> Network:
+def complete(
+    network: Network,
+    batch: int | None = None,
+    inputs: Mapping[str, Sequence[int | None]] | None = None,
+    dtype: str | None = None,
+) -> Network:
     """The network with input and output types at each call, with weights and formulas.
 
-    `batch` replaces the unknown first dimension of every input, `inputs` the other dimensions of the input of that name (`""`: of every
-    input); `dtype` replaces the dtype policy of all layers. What cannot be known stays empty, with a `problem` that says why.
+    `batch` replaces the unknown first dimension of every input, `inputs` the other dimensions of the input of
+    that name (`""`: of every input); `dtype` replaces the dtype policy of all layers. What cannot be known
+    stays empty, with a `problem` that says why.
     """
     given = {ref.layer: _input_type(network, ref, batch, inputs or {}) for ref in network.inputs}
     return _run(network, given, trust=not inputs and batch is None, dtype=dtype)
 
 
-def applied(network: Network, types: Sequence[TensorType], dtype: str | None = None, trust: bool = False, trainable: bool = True) -> Network:
+def applied(
+    network: Network,
+    types: Sequence[TensorType],
+    dtype: str | None = None,
+    trust: bool = False,
+    trainable: bool = True,
+) -> Network:
     """The same for a nested model that reads tensors of these types."""
     given = dict(zip((ref.layer for ref in network.inputs), types, strict=False))
     return _run(network, given, trust=trust, dtype=dtype, trainable=trainable)
@@ -31,11 +43,17 @@ def applied(network: Network, types: Sequence[TensorType], dtype: str | None = N
 
 def types_of(network: Network, wanted: Iterable[TensorRef]) -> tuple[TensorType, ...]:
     """The types of these tensors of a completed network."""
-    made = {(layer.name, index): call.outputs for layer in network.layers for index, call in enumerate(layer.calls)}
+    made = {
+        (layer.name, index): call.outputs
+        for layer in network.layers
+        for index, call in enumerate(layer.calls)
+    }
     return tuple(_lookup(made, ref) for ref in wanted)
 
 
-def _input_type(network: Network, ref: TensorRef, batch: int | None, inputs: Mapping[str, Sequence[int | None]]) -> TensorType | None:
+def _input_type(
+    network: Network, ref: TensorRef, batch: int | None, inputs: Mapping[str, Sequence[int | None]]
+) -> TensorType | None:
     """The input's type where the caller or a reader of it says more than its own configuration does."""
     layer = network[ref.layer]
     wanted = inputs.get(ref.layer, inputs.get(""))
@@ -53,7 +71,13 @@ def _input_type(network: Network, ref: TensorRef, batch: int | None, inputs: Map
     return TensorType(tuple(shape), own.dtype if own else "float32")
 
 
-def _run(network: Network, given: Mapping[str, TensorType | None], trust: bool, dtype: str | None, trainable: bool = True) -> Network:
+def _run(
+    network: Network,
+    given: Mapping[str, TensorType | None],
+    trust: bool,
+    dtype: str | None,
+    trainable: bool = True,
+) -> Network:
     declared = _declared(network)
     made: dict[tuple[str, int], Sequence[TensorType]] = {}
     specs = {layer.name: _prepared(layer, dtype, trainable) for layer in network.layers}
@@ -65,11 +89,16 @@ def _run(network: Network, given: Mapping[str, TensorType | None], trust: bool, 
         if given.get(name) is not None and not call.inbound:
             outputs: Sequence[TensorType] = (given[name] or _NOTHING,)
         else:
-            layer, outputs = _called(layer, call, types, made, declared.get((name, index), {}), trust, network.dialect, dtype)
+            layer, outputs = _called(
+                layer, call, types, made, declared.get((name, index), {}), trust, network.dialect, dtype
+            )
         specs[name] = layer
         made[name, index] = outputs
         calls[name][index] = replace(call, inputs=types, outputs=tuple(outputs))
-    return replace(network, layers=tuple(replace(specs[layer.name], calls=tuple(calls[layer.name])) for layer in network.layers))
+    return replace(
+        network,
+        layers=tuple(replace(specs[layer.name], calls=tuple(calls[layer.name])) for layer in network.layers),
+    )
 
 
 def _prepared(layer: LayerSpec, dtype: str | None, trainable: bool) -> LayerSpec:
@@ -82,14 +111,23 @@ def _prepared(layer: LayerSpec, dtype: str | None, trainable: bool) -> LayerSpec
 
 
 def _called(
-    layer: LayerSpec, call: NetworkCall, types: tuple[TensorType, ...], made: Types, declared: Mapping[int, TensorType], trust: bool, dialect: str, dtype: str | None
+    layer: LayerSpec,
+    call: NetworkCall,
+    types: tuple[TensorType, ...],
+    made: Types,
+    declared: Mapping[int, TensorType],
+    trust: bool,
+    dialect: str,
+    dtype: str | None,
 ) -> tuple[LayerSpec, Sequence[TensorType]]:
     if layer.network is not None:
         nested = applied(layer.network, types, dtype, trust, layer.trainable)
         problem = next((each.problem for each in nested.layers if each.problem), None)
-        return replace(layer, network=nested if not layer.calls or not layer.network.layers[0].outputs else layer.network, problem=problem), types_of(
-            nested, nested.outputs
-        )
+        return replace(
+            layer,
+            network=nested if not layer.calls or not layer.network.layers[0].outputs else layer.network,
+            problem=problem,
+        ), types_of(nested, nested.outputs)
     arguments = {key: _resolved(value, made) for key, value in call.arguments.items()}
     if "0" not in arguments and types:
         arguments["0"] = types[0] if len(types) == 1 else list(types)
@@ -97,25 +135,38 @@ def _called(
         told = describe(LayerCall(layer, types, arguments, dialect))
     except UnsupportedLayer as problem:
         outputs = [declared.get(port, _NOTHING) for port in range(max(declared, default=0) + 1)]
-        owned = tuple(replace(weight, trainable=weight.trainable and layer.trainable) for weight in layer.stored)
+        owned = tuple(
+            replace(weight, trainable=weight.trainable and layer.trainable) for weight in layer.stored
+        )
         why = f"{problem}; its weights are those in the file" if owned else str(problem)
         sums = "+".join("*".join(map(str, weight.shape)) or "1" for weight in owned)
-        return replace(layer, problem=why, weights=layer.weights or owned, formula=layer.formula or sums), outputs if trust else [
-            TensorType(_unbatched(each, types), each.dtype) for each in outputs
-        ]
+        return replace(layer, problem=why, weights=layer.weights or owned, formula=layer.formula or sums), (
+            outputs if trust else [TensorType(_unbatched(each, types), each.dtype) for each in outputs]
+        )
     weights = layer.weights or told.weights
-    return replace(layer, weights=weights, formula=layer.formula or told.formula), _believed(told, declared if trust else {})
+    return replace(layer, weights=weights, formula=layer.formula or told.formula), _believed(
+        told, declared if trust else {}
+    )
 
 
 def _believed(told: LayerSpecs, declared: Mapping[int, TensorType]) -> Sequence[TensorType]:
     """What the file states of an output fills in what the rule left open."""
-    return [declared[port] if port in declared and each.shape is None else each for port, each in enumerate(told.outputs)]
+    return [
+        declared[port] if port in declared and each.shape is None else each
+        for port, each in enumerate(told.outputs)
+    ]
 
 
 def _unbatched(declared: TensorType, types: Sequence[TensorType]) -> tuple[int | None, ...] | None:
     """A stated shape at another batch: right unless the layer mixes the batch with another dimension."""
     batch = next((each.shape[0] for each in types if each.shape), None)
-    return None if declared.shape is None else (batch, *declared.shape[1:]) if declared.shape and declared.shape[0] is None else declared.shape
+    return (
+        None
+        if declared.shape is None
+        else (batch, *declared.shape[1:])
+        if declared.shape and declared.shape[0] is None
+        else declared.shape
+    )
 
 
 def _resolved(value: object, made: Types) -> object:
@@ -142,15 +193,21 @@ def _declared(network: Network) -> dict[tuple[str, int], dict[int, TensorType]]:
 
 
 def _order(network: Network) -> list[tuple[str, int]]:
-    """All calls so that each follows those whose outputs it reads; what waits for nothing that exists comes last."""
-    waiting = [(layer.name, index, call) for layer in network.layers for index, call in enumerate(layer.calls)]
+    """All calls so that each follows those whose outputs it reads; what waits for nothing that exists comes
+    last.
+    """
+    waiting = [
+        (layer.name, index, call) for layer in network.layers for index, call in enumerate(layer.calls)
+    ]
     known = {(name, index) for name, index, _ in waiting}
     done: set[tuple[str, int]] = set()
     order: list[tuple[str, int]] = []
     while waiting:
         rest = []
         for name, index, call in waiting:
-            if all((ref.layer, ref.call) in done or (ref.layer, ref.call) not in known for ref in call.inbound):
+            if all(
+                (ref.layer, ref.call) in done or (ref.layer, ref.call) not in known for ref in call.inbound
+            ):
                 done.add((name, index))
                 order.append((name, index))
             else:

@@ -22,15 +22,25 @@ def _batch(asked: LayerCall) -> LayerSpecs:
     sizes = [asked.shape[axis] for axis in _axes(asked)]
     names = [name for name, flag in (("gamma", "scale"), ("beta", "center")) if asked.config.get(flag, True)]
     weights = [asked.weight(name, *sizes, dtype=_wide(asked)) for name in names]
-    weights += [asked.weight(name, *sizes, trainable=False, dtype=_wide(asked)) for name in ("moving_mean", "moving_variance")]
+    weights += [
+        asked.weight(name, *sizes, trainable=False, dtype=_wide(asked))
+        for name in ("moving_mean", "moving_variance")
+    ]
     if asked.config.get("renorm"):
-        weights += [asked.weight(name, *sizes, trainable=False) for name in ("moving_stddev", "renorm_mean", "renorm_stddev")]
+        weights += [
+            asked.weight(name, *sizes, trainable=False)
+            for name in ("moving_stddev", "renorm_mean", "renorm_stddev")
+        ]
     return asked.told(asked.shape, weights, _formula(len(weights), weights[-1].shape))
 
 
 def _wide(asked: LayerCall) -> str:
     """Half precision keeps its statistics in float32."""
-    return "float32" if asked.variable_dtype in ("float16", "bfloat16") and asked.dialect != "keras-3" else asked.variable_dtype
+    return (
+        "float32"
+        if asked.variable_dtype in ("float16", "bfloat16") and asked.dialect != "keras-3"
+        else asked.variable_dtype
+    )
 
 
 def _layer(asked: LayerCall) -> LayerSpecs:
@@ -44,7 +54,11 @@ def _layer(asked: LayerCall) -> LayerSpecs:
 
 def _group(asked: LayerCall) -> LayerSpecs:
     sizes = [asked.shape[axis] for axis in _axes(asked)[:1]]
-    weights = [asked.weight(name, *sizes) for name, flag in (("gamma", "scale"), ("beta", "center")) if asked.config.get(flag, True)]
+    weights = [
+        asked.weight(name, *sizes)
+        for name, flag in (("gamma", "scale"), ("beta", "center"))
+        if asked.config.get(flag, True)
+    ]
     return asked.told(asked.shape, weights, _formula(len(weights), weights[0].shape) if weights else "")
 
 
@@ -60,7 +74,9 @@ def _normalization(asked: LayerCall) -> LayerSpecs:
     sizes = [asked.shape[axis] for axis in _axes(asked)] if asked.config.get("axis", -1) is not None else []
     count = WeightSpec("count", (), "int64" if asked.dialect != "keras-3" else "int32", trainable=False)
     weights = [asked.weight(name, *sizes, trainable=False) for name in ("mean", "variance")] + [count]
-    return asked.told(asked.shape, weights, f"2*{times(*weights[0].shape)}+1" if product(sizes) != 1 else "2*1+1")
+    return asked.told(
+        asked.shape, weights, f"2*{times(*weights[0].shape)}+1" if product(sizes) != 1 else "2*1+1"
+    )
 
 
 RULES: dict[str, Rule] = {

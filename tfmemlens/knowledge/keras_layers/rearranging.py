@@ -1,24 +1,39 @@
-"""Ops that join, cut, turn, repeat and pick: NumPy's functions and their namesakes in Keras and TensorFlow."""
+"""Ops that join, cut, turn, repeat and pick: NumPy's functions and their namesakes in Keras and
+TensorFlow.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, UnsupportedLayer, product
-from tfmemlens.knowledge.keras_layers._operation import argument, axes_of, constant_shape, dtype_of, name_of, tensors
+from tfmemlens.knowledge.keras_layers._operation import (
+    argument,
+    axes_of,
+    constant_shape,
+    dtype_of,
+    name_of,
+    tensors,
+)
 from tfmemlens.knowledge.keras_layers.merging import concatenated
 from tfmemlens.model.tensor import TensorType, numpy_dtype
 
 
 def _concatenate(asked: LayerCall) -> LayerSpecs:
     return asked.told(
-        concatenated([each.shape or () for each in tensors(argument(asked, 0, "values", "xs"))], int(argument(asked, 1, "axis", default=0))),
+        concatenated(
+            [each.shape or () for each in tensors(argument(asked, 0, "values", "xs"))],
+            int(argument(asked, 1, "axis", default=0)),
+        ),
         dtype=dtype_of(asked),
     )
 
 
 def _hstack(asked: LayerCall) -> LayerSpecs:
-    return asked.told(concatenated([each.shape or () for each in tensors(argument(asked, 0, "xs"))], 1), dtype=dtype_of(asked))
+    return asked.told(
+        concatenated([each.shape or () for each in tensors(argument(asked, 0, "xs"))], 1),
+        dtype=dtype_of(asked),
+    )
 
 
 def _stack(asked: LayerCall) -> LayerSpecs:
@@ -28,7 +43,9 @@ def _stack(asked: LayerCall) -> LayerSpecs:
 
 
 def _reshape(asked: LayerCall) -> LayerSpecs:
-    target = [None if isinstance(size, TensorType) else size for size in argument(asked, 1, "newshape", "shape")]
+    target = [
+        None if isinstance(size, TensorType) else size for size in argument(asked, 1, "newshape", "shape")
+    ]
     whole = product(asked.shape)
     sizes: list[int | None] = [None if size in (-1, None) else int(size) for size in target]
     if sizes.count(None) == 1 and whole is not None:
@@ -54,7 +71,10 @@ def _swapaxes(asked: LayerCall) -> LayerSpecs:
 
 def _moveaxis(asked: LayerCall) -> LayerSpecs:
     rank = len(asked.shape)
-    source, target = axes_of(argument(asked, 1, "source"), rank), axes_of(argument(asked, 2, "destination"), rank)
+    source, target = (
+        axes_of(argument(asked, 1, "source"), rank),
+        axes_of(argument(asked, 2, "destination"), rank),
+    )
     order = [axis for axis in range(rank) if axis not in source]
     for where, which in sorted(zip(target, source, strict=True)):
         order.insert(where, which)
@@ -70,7 +90,11 @@ def _expand(asked: LayerCall) -> LayerSpecs:
 
 def _squeeze(asked: LayerCall) -> LayerSpecs:
     axis = argument(asked, 1, "axis")
-    gone = axes_of(axis, len(asked.shape)) if axis is not None and axis != [] else [at for at, size in enumerate(asked.shape) if size == 1]
+    gone = (
+        axes_of(axis, len(asked.shape))
+        if axis is not None and axis != []
+        else [at for at, size in enumerate(asked.shape) if size == 1]
+    )
     return asked.told([size for at, size in enumerate(asked.shape) if at not in gone], dtype=dtype_of(asked))
 
 
@@ -107,7 +131,10 @@ def _sliced(size: int | None, part: slice) -> int | None:
 
 
 def _split(asked: LayerCall) -> LayerSpecs:
-    sections, axis = argument(asked, 1, "indices_or_sections", "num_or_size_splits"), int(argument(asked, 2, "axis", default=0)) % len(asked.shape)
+    sections, axis = (
+        argument(asked, 1, "indices_or_sections", "num_or_size_splits"),
+        int(argument(asked, 2, "axis", default=0)) % len(asked.shape),
+    )
     size = asked.shape[axis]
     if isinstance(sections, int):
         parts: list[int | None] = [None if size is None else size // sections] * sections
@@ -116,7 +143,9 @@ def _split(asked: LayerCall) -> LayerSpecs:
     else:
         marks = [0, *sections, size if size is not None else 0]
         parts = [end - start for start, end in pairwise(marks)]
-    made = [TensorType((*asked.shape[:axis], part, *asked.shape[axis + 1 :]), dtype_of(asked)) for part in parts]
+    made = [
+        TensorType((*asked.shape[:axis], part, *asked.shape[axis + 1 :]), dtype_of(asked)) for part in parts
+    ]
     return LayerSpecs(tuple(made))
 
 
@@ -128,7 +157,13 @@ def _unstack(asked: LayerCall) -> LayerSpecs:
 
 def _tile(asked: LayerCall) -> LayerSpecs:
     counts = argument(asked, 1, "repeats", "multiples")
-    return asked.told([None if size is None else size * int(count) for size, count in zip(asked.shape, counts, strict=True)], dtype=dtype_of(asked))
+    return asked.told(
+        [
+            None if size is None else size * int(count)
+            for size, count in zip(asked.shape, counts, strict=True)
+        ],
+        dtype=dtype_of(asked),
+    )
 
 
 def _repeat(asked: LayerCall) -> LayerSpecs:
@@ -136,14 +171,21 @@ def _repeat(asked: LayerCall) -> LayerSpecs:
     if not isinstance(count, int) or axis is None:
         raise UnsupportedLayer("it repeats by numbers that the file does not tell")
     return asked.told(
-        [size * count if size is not None and at == axis % len(asked.shape) else size for at, size in enumerate(asked.shape)], dtype=dtype_of(asked)
+        [
+            size * count if size is not None and at == axis % len(asked.shape) else size
+            for at, size in enumerate(asked.shape)
+        ],
+        dtype=dtype_of(asked),
     )
 
 
 def _pad(asked: LayerCall) -> LayerSpecs:
     width = argument(asked, 1, "pad_width", "paddings")
     sides = [(width, width)] * len(asked.shape) if isinstance(width, int) else [tuple(each) for each in width]
-    return asked.told([None if size is None else size + sum(side) for size, side in zip(asked.shape, sides, strict=True)], dtype=dtype_of(asked))
+    return asked.told(
+        [None if size is None else size + sum(side) for size, side in zip(asked.shape, sides, strict=True)],
+        dtype=dtype_of(asked),
+    )
 
 
 def _take(asked: LayerCall) -> LayerSpecs:
@@ -165,7 +207,11 @@ def _one_hot(asked: LayerCall) -> LayerSpecs:
 
 def _broadcast_to(asked: LayerCall) -> LayerSpecs:
     return asked.told(
-        [None if isinstance(size, TensorType) or size in (-1, None) else int(size) for size in argument(asked, 1, "shape")], dtype=dtype_of(asked)
+        [
+            None if isinstance(size, TensorType) or size in (-1, None) else int(size)
+            for size in argument(asked, 1, "shape")
+        ],
+        dtype=dtype_of(asked),
     )
 
 

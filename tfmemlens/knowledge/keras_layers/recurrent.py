@@ -5,19 +5,41 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, Shape, UnsupportedLayer, times, tuple_of, window
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    Shape,
+    UnsupportedLayer,
+    times,
+    tuple_of,
+    window,
+)
 from tfmemlens.model.network import LayerSpec, NetworkCall, WeightSpec
 from tfmemlens.model.tensor import TensorType
 
-GATES = {"SimpleRNN": 1, "GRU": 3, "LSTM": 4, "CuDNNGRU": 3, "CuDNNLSTM": 4, "SimpleRNNCell": 1, "GRUCell": 3, "LSTMCell": 4}
+GATES = {
+    "SimpleRNN": 1,
+    "GRU": 3,
+    "LSTM": 4,
+    "CuDNNGRU": 3,
+    "CuDNNLSTM": 4,
+    "SimpleRNNCell": 1,
+    "GRUCell": 3,
+    "LSTMCell": 4,
+}
 """How many gates stand side by side in each kernel."""
 
 
 def has_two_biases(spec: LayerSpec, dialect: str) -> bool:
-    """CuDNN's layout keeps one bias for the input and one for the state; GRU has it with `reset_after`, Keras 3's default."""
+    """CuDNN's layout keeps one bias for the input and one for the state; GRU has it with `reset_after`, Keras
+    3's default.
+    """
     if spec.class_name.startswith("CuDNN"):
         return True
-    return spec.class_name in ("GRU", "GRUCell") and bool(spec.config.get("reset_after", dialect == "keras-3"))
+    return spec.class_name in ("GRU", "GRUCell") and bool(
+        spec.config.get("reset_after", dialect == "keras-3")
+    )
 
 
 def _units(asked: LayerCall) -> int:
@@ -28,15 +50,25 @@ def _cell_weights(asked: LayerCall, width: int | None) -> tuple[list[WeightSpec]
     name, units = asked.spec.class_name, _units(asked)
     gates = GATES[name]
     times_gates = f"{gates}*" if gates > 1 else ""
-    weights = [asked.weight("kernel", width, gates * units), asked.weight("recurrent_kernel", units, gates * units)]
+    weights = [
+        asked.weight("kernel", width, gates * units),
+        asked.weight("recurrent_kernel", units, gates * units),
+    ]
     if not asked.config.get("use_bias", True):
         return weights, f"{times_gates}({width}+{units})*{units}"
     two = has_two_biases(asked.spec, asked.dialect)
-    shape: tuple[int, ...] = (2, gates * units) if two and not name.startswith("CuDNN") else ((2 if two else 1) * gates * units,)
-    return [*weights, asked.weight("bias", *shape)], f"{times_gates}({width}+{units}+{2 if two else 1})*{units}"
+    shape: tuple[int, ...] = (
+        (2, gates * units) if two and not name.startswith("CuDNN") else ((2 if two else 1) * gates * units,)
+    )
+    return [
+        *weights,
+        asked.weight("bias", *shape),
+    ], f"{times_gates}({width}+{units}+{2 if two else 1})*{units}"
 
 
-def _sequence(asked: LayerCall, units: int, states: list[Shape], step: Shape | None = None) -> tuple[TensorType, ...]:
+def _sequence(
+    asked: LayerCall, units: int, states: list[Shape], step: Shape | None = None
+) -> tuple[TensorType, ...]:
     """The output, whole or its last step, and the states if they are returned."""
     major = bool(asked.get("time_major"))
     batch, length = (asked.shape[1], asked.shape[0]) if major else asked.shape[:2]
@@ -54,7 +86,11 @@ def _recurrent(asked: LayerCall) -> LayerSpecs:
         raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(asked.shape)}")
     weights, formula = _cell_weights(asked, asked.shape[-1])
     batch = asked.shape[1] if asked.get("time_major") else asked.shape[0]
-    return LayerSpecs(_sequence(asked, units, [(batch, units)] * (2 if "LSTM" in asked.spec.class_name else 1)), tuple(weights), formula)
+    return LayerSpecs(
+        _sequence(asked, units, [(batch, units)] * (2 if "LSTM" in asked.spec.class_name else 1)),
+        tuple(weights),
+        formula,
+    )
 
 
 def _cell(asked: LayerCall) -> LayerSpecs:
@@ -65,7 +101,11 @@ def _cell(asked: LayerCall) -> LayerSpecs:
 def _of_cells(asked: LayerCall) -> LayerSpecs:
     """`RNN(cell)`: the cells one above the other."""
     width, weights, formulas, states = asked.shape[-1], [], [], []
-    cells = [cell for each in asked.spec.inner for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))]
+    cells = [
+        cell
+        for each in asked.spec.inner
+        for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))
+    ]
     if not cells:
         raise UnsupportedLayer("its cell is not described")
     for index, cell in enumerate(cells):
@@ -88,30 +128,57 @@ def _conv_lstm(rank: int) -> Rule:
             raise UnsupportedLayer(f"it needs an input of rank {rank + 3}, and reads {list(shape)}")
         filters, kernel = int(asked.get("filters", "nb_filter")), tuple_of(asked.config["kernel_size"], rank)
         space, channels = (shape[3:], shape[2]) if asked.channels_first else (shape[2:-1], shape[-1])
-        strides, dilation = tuple_of(asked.get("strides", default=1), rank), tuple_of(asked.get("dilation_rate", default=1), rank)
-        grid = [window(*each[:3], str(asked.get("padding", default="valid")), each[3]) for each in zip(space, kernel, strides, dilation, strict=True)]
-        weights = [asked.weight("kernel", *kernel, channels, 4 * filters), asked.weight("recurrent_kernel", *kernel, filters, 4 * filters)]
+        strides, dilation = (
+            tuple_of(asked.get("strides", default=1), rank),
+            tuple_of(asked.get("dilation_rate", default=1), rank),
+        )
+        grid = [
+            window(*each[:3], str(asked.get("padding", default="valid")), each[3])
+            for each in zip(space, kernel, strides, dilation, strict=True)
+        ]
+        weights = [
+            asked.weight("kernel", *kernel, channels, 4 * filters),
+            asked.weight("recurrent_kernel", *kernel, filters, 4 * filters),
+        ]
         more = ""
         if asked.config.get("use_bias", True):
             weights.append(asked.weight("bias", 4 * filters))
             more = "+1"
         step = (filters, *grid) if asked.channels_first else (*grid, filters)
         states = [(shape[0], *step)] * 2
-        return LayerSpecs(_sequence(asked, filters, states, step), tuple(weights), f"4*({times(*kernel)}*({channels}+{filters}){more})*{filters}")
+        return LayerSpecs(
+            _sequence(asked, filters, states, step),
+            tuple(weights),
+            f"4*({times(*kernel)}*({channels}+{filters}){more})*{filters}",
+        )
 
     return rule
 
 
-def _inner(asked: LayerCall, spec: LayerSpec, types: tuple[TensorType, ...], arguments: dict[str, Any]) -> LayerSpecs:
+def _inner(
+    asked: LayerCall, spec: LayerSpec, types: tuple[TensorType, ...], arguments: dict[str, Any]
+) -> LayerSpecs:
     """What a wrapped layer makes and owns; a nested model counts, too."""
     from tfmemlens.knowledge.keras_layers import describe, model_types
 
     if spec.network is not None:
         done = model_types.applied(spec.network, types)
-        weights = [replace(weight, name=f"{path}/{weight.name}") for path, layer in done.walk() for weight in layer.weights]
-        frozen = tuple(replace(weight, trainable=weight.trainable and asked.spec.trainable) for weight in weights)
-        return LayerSpecs(model_types.types_of(done, done.outputs), frozen, "+".join(layer.formula for _, layer in done.walk() if layer.formula))
-    ours = replace(spec, trainable=spec.trainable and asked.spec.trainable, calls=(NetworkCall(inputs=types),))
+        weights = [
+            replace(weight, name=f"{path}/{weight.name}")
+            for path, layer in done.walk()
+            for weight in layer.weights
+        ]
+        frozen = tuple(
+            replace(weight, trainable=weight.trainable and asked.spec.trainable) for weight in weights
+        )
+        return LayerSpecs(
+            model_types.types_of(done, done.outputs),
+            frozen,
+            "+".join(layer.formula for _, layer in done.walk() if layer.formula),
+        )
+    ours = replace(
+        spec, trainable=spec.trainable and asked.spec.trainable, calls=(NetworkCall(inputs=types),)
+    )
     return describe(LayerCall(ours, types, arguments, asked.dialect))
 
 
@@ -122,7 +189,9 @@ def _time_distributed(asked: LayerCall) -> LayerSpecs:
     batch = None if shape[0] is None or shape[1] is None else shape[0] * shape[1]
     step = TensorType((batch, *shape[2:]), asked.inputs[0].dtype)
     told = _inner(asked, asked.spec.inner[0], (step,), {"0": step})
-    outputs = tuple(TensorType((shape[0], shape[1], *(each.shape or ())[1:]), each.dtype) for each in told.outputs)
+    outputs = tuple(
+        TensorType((shape[0], shape[1], *(each.shape or ())[1:]), each.dtype) for each in told.outputs
+    )
     return LayerSpecs(outputs, told.weights, told.formula)
 
 
@@ -140,8 +209,16 @@ def _bidirectional(asked: LayerCall) -> LayerSpecs:
         shape = (*shape[:-1], None if shape[-1] is None or other is None else shape[-1] + other)
     outputs = [TensorType(shape, first.dtype)] if mode is not None else [first, second]
     states = [each for told in both for each in told.outputs[1:]]
-    weights = [replace(weight, name=f"{way}/{weight.name}") for way, told in zip(("forward", "backward"), both, strict=True) for weight in told.weights]
-    formula = f"2*{both[0].formula}" if both[0].formula == both[1].formula and both[0].formula.count("+") < 3 else "+".join(told.formula for told in both)
+    weights = [
+        replace(weight, name=f"{way}/{weight.name}")
+        for way, told in zip(("forward", "backward"), both, strict=True)
+        for weight in told.weights
+    ]
+    formula = (
+        f"2*{both[0].formula}"
+        if both[0].formula == both[1].formula and both[0].formula.count("+") < 3
+        else "+".join(told.formula for told in both)
+    )
     return LayerSpecs((*outputs, *states), tuple(weights), formula)
 
 

@@ -1,4 +1,6 @@
-"""The numbers in small vectors of a graph: shapes, axes, sizes, paddings. Only what decides the shapes of other tensors."""
+"""The numbers in small vectors of a graph: shapes, axes, sizes, paddings. Only what decides the shapes of
+other tensors.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,17 @@ def values_of(site: ShapeContext) -> dict[int, Dims]:
     """The numbers in each output that are known, a scalar as one number."""
     rule = _RULES.get(site.node.op)
     try:
-        return {port: value for port, value in enumerate(rule(site) if rule else ()) if value is not None and len(value) <= _LIMIT}
-    except (IndexError, TypeError, ValueError, ZeroDivisionError):  # an attribute that is no such attribute: nothing is known
+        return {
+            port: value
+            for port, value in enumerate(rule(site) if rule else ())
+            if value is not None and len(value) <= _LIMIT
+        }
+    except (
+        IndexError,
+        TypeError,
+        ValueError,
+        ZeroDivisionError,
+    ):  # an attribute that is no such attribute: nothing is known
         return {}
 
 
@@ -68,7 +79,10 @@ def _size(site: ShapeContext) -> list[Dims | None]:
     return [None if shape is None or None in shape else (math.prod(side or 0 for side in shape),)]
 
 
-@_rule("Identity Cast Reshape Squeeze ExpandDims StopGradient EnsureShape PlaceholderWithDefault Enter Snapshot Bitcast")
+@_rule(
+    "Identity Cast Reshape Squeeze ExpandDims StopGradient EnsureShape PlaceholderWithDefault Enter Snapshot"
+    " Bitcast"
+)
 def _passed(site: ShapeContext) -> list[Dims | None]:
     return [site.value(0)]
 
@@ -106,7 +120,13 @@ def _range(site: ShapeContext) -> list[Dims | None]:
 @_rule("GatherV2 Gather")
 def _gathered(site: ShapeContext) -> list[Dims | None]:
     table, picked = site.value(0), site.value(1)
-    return [None if table is None or picked is None else tuple(None if index is None else table[index] for index in picked)]
+    return [
+        (
+            None
+            if table is None or picked is None
+            else tuple(None if index is None else table[index] for index in picked)
+        )
+    ]
 
 
 @_rule("Fill")
@@ -170,14 +190,26 @@ def _parts(site: ShapeContext) -> list[Dims]:
 def _slice(site: ShapeContext) -> list[Dims | None]:
     value, begin = site.value(0), site.value(1)
     low, high, step = (site.scalar(index) for index in (1, 2, 3))
-    if value is None or begin is None or len(begin) != 1 or site.number("new_axis_mask") or site.number("ellipsis_mask"):
+    if (
+        value is None
+        or begin is None
+        or len(begin) != 1
+        or site.number("new_axis_mask")
+        or site.number("ellipsis_mask")
+    ):
         return [None]
     from_start, to_end = site.number("begin_mask") & 1, site.number("end_mask") & 1
     if (low is None and not from_start) or step is None:
         return [None]
     if site.number("shrink_axis_mask") & 1:
         return [(value[low or 0],)]
-    return [None if high is None and not to_end else value[None if from_start else low : None if to_end else high : step]]
+    return [
+        (
+            None
+            if high is None and not to_end
+            else value[None if from_start else low : None if to_end else high : step]
+        )
+    ]
 
 
 @_rule("DataFormatVecPermute DataFormatDimMap")
@@ -216,4 +248,6 @@ def _broadcast_axes(site: ShapeContext) -> list[Dims | None]:
 def _repeated(own: Dims, other: Dims) -> Dims:
     rank = max(len(own), len(other))
     wide, beside = ((1,) * (rank - len(side)) + side for side in (own, other))
-    return tuple(axis for axis in range(rank) if wide[axis] == 1 and (beside[axis] != 1 or axis < rank - len(own)))
+    return tuple(
+        axis for axis in range(rank) if wide[axis] == 1 and (beside[axis] != 1 or axis < rank - len(own))
+    )

@@ -1,7 +1,8 @@
-"""A step played through on paper: which tensors of a graph are alive together, if ops run as soon as they can.
+"""A step played through on paper: which tensors of a graph are alive together, if ops run as soon as they
+can.
 
-An estimate: the executor may run ready ops in another order, kernels take workspaces, the allocator rounds. Weights and constants stay out, since
-they stand in either case; a loop's body counts once.
+An estimate: the executor may run ready ops in another order, kernels take workspaces, the allocator rounds.
+Weights and constants stay out, since they stand in either case; a loop's body counts once.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ from tfmemlens.knowledge.ops.type_inference import Types, in_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 
 _ALIASES = frozenset(
-    """Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Enter RefEnter Exit NextIteration Switch RefSwitch Merge RefMerge
-    PlaceholderWithDefault CheckNumerics Snapshot EnsureShape _Recv _HostRecv ReadVariableOp Bitcast""".split()
+    """
+        Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Enter RefEnter Exit
+        NextIteration Switch RefSwitch Merge RefMerge PlaceholderWithDefault CheckNumerics Snapshot
+        EnsureShape _Recv _HostRecv ReadVariableOp Bitcast
+    """.split()
 )
 """Ops whose output is their input's buffer."""
 _STANDING = frozenset("VariableV2 Variable VarHandleOp Const HostConst Assign AssignVariableOp".split())
 _IN_PLACE = frozenset(
-    """Relu Relu6 Elu Selu Sigmoid Tanh Softplus Neg Abs Exp Log Sqrt Rsqrt Square Add AddV2 Sub Mul RealDiv Maximum Minimum BiasAdd AddN ReluGrad Relu6Grad
-    EluGrad SigmoidGrad TanhGrad Floor Cast Select SelectV2 LeakyRelu LeakyReluGrad _FusedBatchNormEx""".split()
+    """
+        Relu Relu6 Elu Selu Sigmoid Tanh Softplus Neg Abs Exp Log Sqrt Rsqrt Square Add AddV2 Sub Mul RealDiv
+        Maximum Minimum BiasAdd AddN ReluGrad Relu6Grad EluGrad SigmoidGrad TanhGrad Floor Cast Select
+        SelectV2 LeakyRelu LeakyReluGrad _FusedBatchNormEx
+    """.split()
 )
 """Ops that overwrite an input nobody else holds."""
 
@@ -41,11 +48,16 @@ class _Step:
 
     def run(self) -> int:
         for node in in_order(self.graph):
-            inputs = [self.buffer.get(split_reference(each), -1) for each in node.inputs if not each.startswith("^")]
+            inputs = [
+                self.buffer.get(split_reference(each), -1) for each in node.inputs if not each.startswith("^")
+            ]
             pending: dict[int, int] = {}
             for _, _, port in self.graph.consumers.get(node.name, ()):
                 pending[port] = pending.get(port, 0) + 1
-            made = [self._output(node, port, inputs, pending.get(port, 0)) for port in range(max(len(self.types.get(node.name, ())), 1))]
+            made = [
+                self._output(node, port, inputs, pending.get(port, 0))
+                for port in range(max(len(self.types.get(node.name, ())), 1))
+            ]
             self.highest = max(self.highest, self.live)
             for index in inputs:
                 self._read(index)
@@ -72,7 +84,14 @@ class _Step:
             return inputs[port] if node.op == "IdentityN" and port < len(inputs) else inputs[0]
         if node.op in _IN_PLACE and port == 0:
             size = self._bytes(node, 0)
-            return next((index for index in inputs if index >= 0 and self.reads[index] == 1 and self.size[index] == size > 0), None)
+            return next(
+                (
+                    index
+                    for index in inputs
+                    if index >= 0 and self.reads[index] == 1 and self.size[index] == size > 0
+                ),
+                None,
+            )
         return None
 
     def _bytes(self, node: Node, port: int) -> int:

@@ -1,7 +1,8 @@
 """The types of all tensors of a graph: a small shape inference for graphs that do not carry their shapes.
 
-Shapes flow from placeholders, variables and constants through the ops of convolutional nets and their gradients, whole-number vectors (shapes,
-axes, paddings) with them. What no rule knows stays None. Against TensorFlow's own inference: `tests/costs/test_types.py`.
+Shapes flow from placeholders, variables and constants through the ops of convolutional nets and their
+gradients, whole-number vectors (shapes, axes, paddings) with them. What no rule knows stays None. Against
+TensorFlow's own inference: `tests/costs/test_types.py`.
 """
 
 from __future__ import annotations
@@ -18,19 +19,38 @@ UNKNOWN = TensorType(None, None)
 Types = Mapping[str, tuple[TensorType, ...]]
 
 
-def infer(graph: Graph, known: Mapping[str, TensorType] | None = None, feed: tuple[int | None, ...] = (), open_feeds: bool = False) -> Types:
-    """The output types of each node. `known` are types measured in a run; `feed` is the shape of what will be fed, or its first dimension alone.
+def infer(
+    graph: Graph,
+    known: Mapping[str, TensorType] | None = None,
+    feed: tuple[int | None, ...] = (),
+    open_feeds: bool = False,
+) -> Types:
+    """The output types of each node. `known` are types measured in a run; `feed` is the shape of what will be
+    fed, or its first dimension alone.
 
-    With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any shape may be fed.
+    With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any
+    shape may be fed.
     """
     types: dict[str, tuple[TensorType, ...]] = {}
     values: dict[tuple[str, int], tuple[int | None, ...]] = {}
-    sent = {str(node.attributes.get("tensor_name")): node.inputs[0] for node in graph if node.op in ("_Send", "_HostSend") and node.inputs}
+    sent = {
+        str(node.attributes.get("tensor_name")): node.inputs[0]
+        for node in graph
+        if node.op in ("_Send", "_HostSend") and node.inputs
+    }
     for node in in_order(graph):
         references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
-        if node.op in ("_Recv", "_HostRecv") and (source := sent.get(str(node.attributes.get("tensor_name")))):
+        if node.op in ("_Recv", "_HostRecv") and (
+            source := sent.get(str(node.attributes.get("tensor_name")))
+        ):
             references = [split_reference(source)]
-        site = ShapeContext(node, [_type(types, *each) for each in references], [values.get(each) for each in references], feed, open_feeds)
+        site = ShapeContext(
+            node,
+            [_type(types, *each) for each in references],
+            [values.get(each) for each in references],
+            feed,
+            open_feeds,
+        )
         types[node.name] = _typed(site, (known or {}).get(node.name))
         values.update({(node.name, port): value for port, value in values_of(site).items()})
     return types
@@ -56,7 +76,13 @@ def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType,
     rule = RULES.get(site.node.op)
     try:
         shapes = rule(site) if rule else []
-    except (IndexError, TypeError, ValueError, ZeroDivisionError, KeyError):  # an attribute that is no such attribute: nothing is known
+    except (
+        IndexError,
+        TypeError,
+        ValueError,
+        ZeroDivisionError,
+        KeyError,
+    ):  # an attribute that is no such attribute: nothing is known
         shapes = []
     count = max(len(shapes), len(site.node.outputs), 1)
     dtypes = dtypes_of(site, count)
@@ -70,11 +96,15 @@ def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType,
 
 
 def in_order(graph: Graph) -> Iterator[Node]:
-    """Producers before consumers; a loop is entered at its Merge, which waits only for what comes from outside."""
+    """Producers before consumers; a loop is entered at its Merge, which waits only for what comes from
+    outside.
+    """
     waiting: dict[str, int] = {}
     for node in graph:
         sources = {split_reference(each)[0] for each in node.inputs} & graph.nodes.keys()
-        waiting[node.name] = sum(not (node.op in ("Merge", "RefMerge") and _returns(graph.nodes[each])) for each in sources)
+        waiting[node.name] = sum(
+            not (node.op in ("Merge", "RefMerge") and _returns(graph.nodes[each])) for each in sources
+        )
     readers: dict[str, list[str]] = {}
     for node in graph:
         for source in dict.fromkeys(split_reference(each)[0] for each in node.inputs):

@@ -1,4 +1,6 @@
-"""The events of a Chrome trace one by one, from a file of any size: a cut or damaged file gives what stands before the damage."""
+"""The events of a Chrome trace one by one, from a file of any size: a cut or damaged file gives what stands
+before the damage.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,26 @@ from tfmemlens.readers.gathering.inputs import Opened
 PIECE = 4 << 20
 _LARGEST_EVENT = 64 << 20
 _VALUE = rb'(?:"(?:[^"\\]|\\.)*"|-?[\d.eE+-]+|true|false|null|\{[^{}]*\}|\[[^\[\]]*\])'
-_OBJECT = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?:\s*"[^"]*"\s*:\s*' + _VALUE + rb'\s*,)*\s*"traceEvents"\s*:\s*\[')
+_OBJECT = re.compile(
+    rb'\A(?:\xef\xbb\xbf)?\s*\{(?:\s*"[^"]*"\s*:\s*' + _VALUE + rb'\s*,)*\s*"traceEvents"\s*:\s*\['
+)
 _ARRAY = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\[\s*\{[^{}\[\]]*"ph"\s*:')
 _BETWEEN = re.compile(r"[\s,]*")
 
 
 def start_of(head: bytes) -> int:
-    """Where the list of events begins, -1 if this is no Chrome trace: `{"traceEvents": [...]}` or a bare `[{"ph": …`."""
+    """Where the list of events begins, -1 if this is no Chrome trace: `{"traceEvents": [...]}` or a bare
+    `[{"ph": …`.
+    """
     if found := _OBJECT.match(head):
         return found.end()
     return head.index(b"[") + 1 if _ARRAY.match(head) else -1
 
 
 def events(opened: Opened) -> Iterator[dict[str, Any] | str]:
-    """Each event, and at last a text that says what is wrong, if something is. A file that holds no trace gives nothing."""
+    """Each event, and at last a text that says what is wrong, if something is. A file that holds no trace
+    gives nothing.
+    """
     start = start_of(opened.head())
     if start < 0:
         return

@@ -1,7 +1,9 @@
-"""Messages of 2 GiB and more, which protobuf refuses: the outer fields are walked by their lengths, and protobuf parses each inner message.
+"""Messages of 2 GiB and more, which protobuf refuses: the outer fields are walked by their lengths, and
+protobuf parses each inner message.
 
-What comes out looks like the message (RunMetadata, XSpace) to those who read it, but a node execution or an event is parsed when it is looked
-at and forgotten again, so memory holds two numbers for each and not the file.
+What comes out looks like the message (RunMetadata, XSpace) to those who read it, but a node execution or an
+event is parsed when it is looked at and forgotten again, so memory holds two numbers for each and not the
+file.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _LARGEST = (1 << 31) - 1
 
 
 class Pieces:
-    """A file from which any range is read; neighbours come from one window. It stays open for those who look later."""
+    """A file from which any range is read; neighbours come from one window. It stays open for those who look
+    later.
+    """
 
     def __init__(self, opened: Opened) -> None:
         self._file: BinaryIO = os.fdopen(os.dup(opened.file.fileno()), "rb", buffering=0)
@@ -47,7 +51,9 @@ class Pieces:
         return self._window[at : at + length]
 
     def fields(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """The fields of a message: number, where its value begins and ends. A value that the file does not hold whole ends where the file ends."""
+        """The fields of a message: number, where its value begins and ends. A value that the file does not
+        hold whole ends where the file ends.
+        """
         at = start
         while at < end:
             head = self.read(at, 20)
@@ -71,14 +77,18 @@ class Pieces:
             yield tag >> 3, value, at
 
     def parse(self, name: str, start: int, end: int) -> Any:
-        """The message in a range, an empty one if it is damaged; the last is remembered, since a message is asked for its fields one by one."""
+        """The message in a range, an empty one if it is damaged; the last is remembered, since a message is
+        asked for its fields one by one.
+        """
         from google.protobuf.message import DecodeError
 
         from tfmemlens.schema import message, parse
 
         if self._last[:2] != (start, name):
             try:
-                found = parse(name, self.read(start, end - start)) if end - start <= _LARGEST else message(name)()
+                found = (
+                    parse(name, self.read(start, end - start)) if end - start <= _LARGEST else message(name)()
+                )
             except DecodeError:
                 self.cut = True
                 found = message(name)()
@@ -151,7 +161,11 @@ def run_metadata(pieces: Pieces, bare: bool = False) -> RunMetadata:
                 if inner == 1:
                     _device(pieces, first, last, devices)
         elif number in (3, 4):
-            kind, graphs = ("GraphDef", found.partition_graphs) if number == 3 else ("RunMetadata.FunctionGraphs", found.function_graphs)
+            kind, graphs = (
+                ("GraphDef", found.partition_graphs)
+                if number == 3
+                else ("RunMetadata.FunctionGraphs", found.function_graphs)
+            )
             graphs.append(pieces.parse(kind, start, end))
     found.step_stats.dev_stats = list(devices.values())
     return found
@@ -236,7 +250,11 @@ class PlaneLine:
     @property
     def events(self) -> Iterator[Any]:
         """Its events, parsed one by one."""
-        return (self.pieces.parse("XEvent", first, last) for number, first, last in self.pieces.fields(self.start, self.end) if number == 4)
+        return (
+            self.pieces.parse("XEvent", first, last)
+            for number, first, last in self.pieces.fields(self.start, self.end)
+            if number == 4
+        )
 
 
 def planes(pieces: Pieces) -> Iterator[Plane]:

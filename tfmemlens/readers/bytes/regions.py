@@ -1,7 +1,7 @@
 """Which parts of a big log are worth parsing.
 
-Big files are not read whole: the last pieces first, then the rest for two literals, and only the regions around what is
-found are parsed (measured: an alternation of patterns costs 15 times as much as a literal).
+Big files are not read whole: the last pieces first, then the rest for two literals, and only the regions
+around what is found are parsed (measured: an alternation of patterns costs 15 times as much as a literal).
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _WORTH_A_PROCESS = 256 << 20
 
 
 def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
-    """The lines of the head, of every region with a failure, and of the tail; their numbers are byte positions."""
+    """The lines of the head, of every region with a failure, and of the tail; their numbers are byte
+    positions.
+    """
     for start, end in _merge([(0, _PIECE), *_found(opened), (max(opened.size - 4 * _PIECE, 0), opened.size)]):
         opened.file.seek(start)
         piece = opened.file.read(end - start)
@@ -77,7 +79,9 @@ def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
 
 
 def _search(opened: Opened, end: int) -> list[int]:
-    """Where the literals stand before `end`; a second process takes half of a big file, since the search is all there is to do."""
+    """Where the literals stand before `end`; a second process takes half of a big file, since the search is
+    all there is to do.
+    """
     middle = end // 2 // _WINDOW * _WINDOW
     if end < _WORTH_A_PROCESS or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
         return _search_range(opened, 0, end)
@@ -85,7 +89,9 @@ def _search(opened: Opened, end: int) -> list[int]:
     child = os.fork()
     if child == 0:  # only system calls from here: whatever goes wrong, the parent notices and searches itself
         try:
-            os.write(send, b"".join(hit.to_bytes(8, "big") for hit in _search_range(opened, middle, end)) + b"!")
+            os.write(
+                send, b"".join(hit.to_bytes(8, "big") for hit in _search_range(opened, middle, end)) + b"!"
+            )
         finally:
             os._exit(0)
     os.close(send)
@@ -119,7 +125,9 @@ def _window(opened: Opened, start: int, length: int) -> mmap.mmap:
 
 
 def _grow(opened: Opened, hit: int) -> tuple[int, int]:
-    """Around a hit, as long as the neighbourhood still speaks the allocator's language, and one piece more: a dump may begin within it."""
+    """Around a hit, as long as the neighbourhood still speaks the allocator's language, and one piece more: a
+    dump may begin within it.
+    """
     start, end = max(hit - _PIECE, 0), min(hit + _PIECE, opened.size)
     while start > 0 and _noisy(opened, max(start - _PIECE, 0), start):
         start = max(start - _PIECE, 0)

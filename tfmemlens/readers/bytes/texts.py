@@ -20,7 +20,9 @@ def encoding_of(head: bytes) -> str:
 
 
 def speaks_of_memory(opened: Opened) -> bool:
-    """Whether a file that looks binary still holds a log's words, as one does in which a full disk left zeros."""
+    """Whether a file that looks binary still holds a log's words, as one does in which a full disk left
+    zeros.
+    """
     piece = opened.all() if opened.size <= SMALL else opened.head(SMALL)
     return any(word in piece for word in regions.TAIL_LITERALS)
 
@@ -28,8 +30,8 @@ def speaks_of_memory(opened: Opened) -> bool:
 def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
     """The lines worth parsing, numbered, and whether that is all of the file.
 
-    In a file above 16 MiB only regions are read, and a line's number is its byte position: counting the lines before it
-    would take longer than finding it.
+    In a file above 16 MiB only regions are read, and a line's number is its byte position: counting the lines
+    before it would take longer than finding it.
     """
     encoding = encoding_of(opened.head(4096))
     if opened.size <= SMALL or encoding.startswith("utf-16"):
@@ -38,7 +40,9 @@ def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
 
 
 def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; a carriage return starts a new line of the same number, as progress bars use it."""
+    """Lines with their numbers; a carriage return starts a new line of the same number, as progress bars use
+    it.
+    """
     for number, line in enumerate(text.split("\n"), first):
         line = line.removesuffix("\r")
         if "\r" in line:
@@ -49,7 +53,9 @@ def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
 
 def notebook_text(head: bytes, whole: bytes) -> str | None:
     """The saved outputs of a Jupyter notebook as text, None if this is no notebook."""
-    if head.lstrip()[:1] != b"{" or (b'"cells"' not in whole[: 1 << 20] and b'"worksheets"' not in whole[: 1 << 20]):
+    if head.lstrip()[:1] != b"{" or (
+        b'"cells"' not in whole[: 1 << 20] and b'"worksheets"' not in whole[: 1 << 20]
+    ):
         return None
     import json
 
@@ -57,7 +63,9 @@ def notebook_text(head: bytes, whole: bytes) -> str | None:
         notebook = json.loads(whole)
     except ValueError:
         return None
-    cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])]
+    cells = notebook.get("cells") or [
+        cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])
+    ]
     return "\n".join(_joined(piece) for cell in cells for piece in _cell(cell))
 
 

@@ -1,4 +1,6 @@
-"""The one thing of protobuf's wire format that is needed outside protobuf: the lengths that say where a message ends."""
+"""The one thing of protobuf's wire format that is needed outside protobuf: the lengths that say where a
+message ends.
+"""
 
 from __future__ import annotations
 

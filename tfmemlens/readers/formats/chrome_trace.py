@@ -1,8 +1,10 @@
-"""Chrome traces: `timeline-<step>.json` of ProfilerHook and timeline.Timeline, `trace.json.gz` of the TF2 profiler.
+"""Chrome traces: `timeline-<step>.json` of ProfilerHook and timeline.Timeline, `trace.json.gz` of the TF2
+profiler.
 
-With `show_memory=True` a timeline holds every output (`ph` N, O, D with the text of its TensorDescription) and counters per allocator. They
-come from the outputs' liveness, not from allocation records, so temporaries and the true moment of a free are not in them. ProfilerHook's
-default is `show_memory=False`: then there is no memory at all, as in the profiler's `trace.json.gz`.
+With `show_memory=True` a timeline holds every output (`ph` N, O, D with the text of its TensorDescription)
+and counters per allocator. They come from the outputs' liveness, not from allocation records, so temporaries
+and the true moment of a free are not in them. ProfilerHook's default is `show_memory=False`: then there is no
+memory at all, as in the profiler's `trace.json.gz`.
 """
 
 from __future__ import annotations
@@ -25,10 +27,17 @@ from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.readers.timelines.step_stats import keeps_memory
 
 _DIMENSION = re.compile(r"dim \{\s*(?:size: (-?\d+))?")
-_FACT = re.compile(r"^\s*(dtype|requested_bytes|allocated_bytes|allocator_name|allocation_id|ptr|unknown_rank): (\S+)", re.MULTILINE)
-_NO_MEMORY = "Timeline(...).generate_chrome_trace_format(show_memory=True), or ProfilerHook(show_memory=True), puts outputs into it; the exact way: "
+_FACT = re.compile(
+    r"^\s*(dtype|requested_bytes|allocated_bytes|allocator_name|allocation_id|ptr|unknown_rank): (\S+)",
+    re.MULTILINE,
+)
+_NO_MEMORY = (
+    "Timeline(...).generate_chrome_trace_format(show_memory=True), or ProfilerHook(show_memory=True), puts"
+    " outputs into it; the exact way: "
+)
 _PROFILER = (
-    "the trace viewer's file has no allocations; the *.xplane.pb of the same run has them where BFC serves the device (on the CPU: TF_CPU_ALLOCATOR_USE_BFC=1)"
+    "the trace viewer's file has no allocations; the *.xplane.pb of the same run has them where BFC serves"
+    " the device (on the CPU: TF_CPU_ALLOCATOR_USE_BFC=1)"
 )
 
 
@@ -51,7 +60,9 @@ def sniff_text(head: bytes) -> bool:
 
 
 def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
-    """The timelines that the outputs' liveness gives, else those of the counters, else a note on what to record. Raises UnreadableInput."""
+    """The timelines that the outputs' liveness gives, else those of the counters, else a note on what to
+    record. Raises UnreadableInput.
+    """
     del name, hints
     trace, notes = _Trace(), []
     for event in json_events.events(opened):
@@ -60,7 +71,10 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
         else:
             _take(trace, event)
     if not trace.events:
-        raise UnreadableInput(f"{opened.path} begins like a Chrome trace, and holds no event", "copy the file again, in binary mode")
+        raise UnreadableInput(
+            f"{opened.path} begins like a Chrome trace, and holds no event",
+            "copy the file again, in binary mode",
+        )
     found = _of_outputs(trace)
     if found:
         notes += _comparison(trace, found)
@@ -68,7 +82,9 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
         found = [_of_counters(allocator, samples) for allocator, samples in trace.counters.items()]
         notes.append(_lack(opened.path, trace))
     ordered = sorted(found, key=lambda timeline: -timeline.peak_bytes)
-    return Capture(Source(opened.path, ("chrome-trace",), "tensorflow"), timelines=tuple(ordered), notes=tuple(notes))
+    return Capture(
+        Source(opened.path, ("chrome-trace",), "tensorflow"), timelines=tuple(ordered), notes=tuple(notes)
+    )
 
 
 def _take(trace: _Trace, event: dict[str, Any]) -> None:
@@ -82,7 +98,11 @@ def _take(trace: _Trace, event: dict[str, Any]) -> None:
     elif kind == "X" and "op" in args:
         inputs = [str(value) for key, value in args.items() if key.startswith("input")]
         op = None if args["op"] == "unknown" else str(args["op"])
-        trace.runs.setdefault(pid, []).append(graph_liveness.NodeRun(str(args.get("name", "")), op, micros, micros + _number(event.get("dur")), inputs))
+        trace.runs.setdefault(pid, []).append(
+            graph_liveness.NodeRun(
+                str(args.get("name", "")), op, micros, micros + _number(event.get("dur")), inputs
+            )
+        )
     elif kind == "O" and isinstance(args.get("snapshot"), dict):
         text = str(args["snapshot"].get("tensor_description", ""))
         trace.tensors.setdefault(pid, []).append((micros, str(event.get("name", "")), text))
@@ -113,11 +133,17 @@ def _of_outputs(trace: _Trace) -> list[Timeline]:
         if device in lanes and pid in trace.tensors:
             _attach(lanes[device], pid, trace)
     everywhere = [run for runs in lanes.values() for run in runs]
-    return [timeline for device, runs in lanes.items() for timeline in graph_liveness.timelines(device, runs, everywhere)]
+    return [
+        timeline
+        for device, runs in lanes.items()
+        for timeline in graph_liveness.timelines(device, runs, everywhere)
+    ]
 
 
 def _attach(runs: list[graph_liveness.NodeRun], pid: str, trace: _Trace) -> None:
-    """Each output to the execution that ended with it: a snapshot is stamped one microsecond before its producer's end."""
+    """Each output to the execution that ended with it: a snapshot is stamped one microsecond before its
+    producer's end.
+    """
     ended: dict[str, dict[float, graph_liveness.NodeRun]] = {}
     for run in runs:
         ended.setdefault(run.node, {})[run.end] = run
@@ -137,7 +163,11 @@ def _attach(runs: list[graph_liveness.NodeRun], pid: str, trace: _Trace) -> None
 def _output(reference: str, text: str) -> graph_liveness.Output:
     """A TensorDescription in protobuf's text format, its quotes stripped by timeline.py."""
     facts = dict(_FACT.findall(text))
-    number = {key: int(facts.get(key, 0)) for key in ("requested_bytes", "allocated_bytes", "allocation_id", "ptr") if facts.get(key, "0").isdigit()}
+    number = {
+        key: int(facts.get(key, 0))
+        for key in ("requested_bytes", "allocated_bytes", "allocation_id", "ptr")
+        if facts.get(key, "0").isdigit()
+    }
     shape = None if "unknown_rank" in facts else tuple(int(size or 0) for size in _DIMENSION.findall(text))
     requested = number.get("requested_bytes", 0)
     return graph_liveness.Output(
@@ -155,8 +185,9 @@ def _comparison(trace: _Trace, found: list[Timeline]) -> list[ReadNote]:
         if allocator in ours and highest != ours[allocator]:
             notes.append(
                 ReadNote(
-                    f"This file's own counter of {allocator} reaches {highest:,} bytes: it adds up what each output asked for, one buffer as "
-                    "often as it has outputs; the figures here count each buffer once, with its whole chunk"
+                    f"This file's own counter of {allocator} reaches {highest:,} bytes: it adds up what each"
+                    " output asked for, one buffer as often as it has outputs; the figures here count each"
+                    " buffer once, with its whole chunk"
                 )
             )
     return notes
@@ -170,13 +201,18 @@ def _of_counters(allocator: str, samples: dict[float, int]) -> Timeline:
         if samples[start] > 0:
             columns.end_micros[columns.add(None, samples[start], None, start, None)] = (start + end) / 2
     table: AllocationTable = columns.table("", allocator)
-    return Timeline("", allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.COUNTERS)
+    return Timeline(
+        "", allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.COUNTERS
+    )
 
 
 def _lack(path: str, trace: _Trace) -> ReadNote:
     if trace.tensors:
         outputs = sum(map(len, trace.tensors.values()))
-        return ReadNote(f"{path}: {outputs:,} outputs, but not the ops that read them, so it is not known how long they live; {HOW_TO_TRACE}")
+        return ReadNote(
+            f"{path}: {outputs:,} outputs, but not the ops that read them, so it is not known how long they"
+            f" live; {HOW_TO_TRACE}"
+        )
     if trace.counters:
         return ReadNote(f"{path}: counters without outputs: the curve has no names")
     ops = sum(map(len, trace.runs.values()))

@@ -1,6 +1,8 @@
-"""Graphs in files: GraphDef, MetaGraphDef and SavedModel, binary (.pb, .meta) or as text (.pbtxt), gzipped or not, and a SavedModel's folder.
+"""Graphs in files: GraphDef, MetaGraphDef and SavedModel, binary (.pb, .meta) or as text (.pbtxt), gzipped or
+not, and a SavedModel's folder.
 
-A RunMetadata, an event file and a capture of any other kind that carries a graph are read by their own readers; `read_graph` takes all of them.
+A RunMetadata, an event file and a capture of any other kind that carries a graph are read by their own
+readers; `read_graph` takes all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ _TEXT = (
     ("MetaGraphDef", re.compile(rb"(?:\s|#[^\n]*\n)*(?:meta_info_def|graph_def) ?\{")),
     ("SavedModel", re.compile(rb"(?:\s|#[^\n]*\n)*(?:saved_model_schema_version ?:|meta_graphs ?\{)")),
 )
-HINT = "give a GraphDef, MetaGraphDef (.meta), SavedModel, their .pbtxt, or a RunMetadata with output_partition_graphs=True"
+HINT = (
+    "give a GraphDef, MetaGraphDef (.meta), SavedModel, their .pbtxt, or a RunMetadata with"
+    " output_partition_graphs=True"
+)
 
 
 def read_graph(path: str | os.PathLike[str]) -> Graph:
@@ -48,7 +53,9 @@ def saved_model_file(folder: str) -> str | None:
 
 
 def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first message is a node with a name and an op, a MetaInfoDef before a graph, or a schema version before a MetaGraphDef."""
+    """Whether the first message is a node with a name and an op, a MetaInfoDef before a graph, or a schema
+    version before a MetaGraphDef.
+    """
     del opened
     return kind_of(head) is not None
 
@@ -91,7 +98,9 @@ def _is_library(head: bytes) -> bool:
 
 
 def _is_meta_graph(head: bytes) -> bool:
-    """A MetaInfoDef, or straight the graph where there is none. The op list in front may be longer than what is at hand."""
+    """A MetaInfoDef, or straight the graph where there is none. The op list in front may be longer than what
+    is at hand.
+    """
     info = _field(head, 0, b"\x0a")
     if info is None:
         found = _field(head, 0, b"\x12")
@@ -99,7 +108,9 @@ def _is_meta_graph(head: bytes) -> bool:
     if info[1] < len(head):
         after = _field(head, info[1], b"\x12")
         return bool(after and (_is_node(after[0]) or _is_library(after[0]) or not after[0]))
-    ops = _field(info[0], 0, b"\x12") or (version and _field(info[0], version[1], b"\x12") if (version := _field(info[0], 0, b"\x0a")) else None)
+    ops = _field(info[0], 0, b"\x12") or (
+        version and _field(info[0], version[1], b"\x12") if (version := _field(info[0], 0, b"\x0a")) else None
+    )
     first = _field(ops[0], 0, b"\x0a") if ops else None
     name = _field(first[0], 0, b"\x0a") if first else None
     return bool(name and _OP.match(name[0]))
@@ -117,7 +128,10 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
     try:
         return _capture(kind, parse(kind, raw), opened.path)
     except DecodeError:
-        raise UnreadableInput(f"{opened.path} looks like a {kind}, but it is cut or damaged", "copy the file again, in binary mode") from None
+        raise UnreadableInput(
+            f"{opened.path} looks like a {kind}, but it is cut or damaged",
+            "copy the file again, in binary mode",
+        ) from None
 
 
 def sniff_text(head: bytes) -> bool:
@@ -137,7 +151,9 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
     try:
         found = parse_text(kind, raw.decode("utf-8", "replace"))
     except text_format.ParseError as error:
-        raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {error}", "copy the file again") from None
+        raise UnreadableInput(
+            f"{opened.path} is a damaged text {kind}: {error}", "copy the file again"
+        ) from None
     return _capture(kind, found, opened.path)
 
 
@@ -151,14 +167,21 @@ def _capture(kind: str, message: Any, path: str) -> Capture:
         meta = message.meta_graphs[0]
         if len(message.meta_graphs) > 1:
             tags = "; ".join(",".join(each.meta_info_def.tags) for each in message.meta_graphs)
-            notes.append(ReadNote(f"{path} holds {len(message.meta_graphs)} graphs ({tags}); this is the first"))
+            notes.append(
+                ReadNote(f"{path} holds {len(message.meta_graphs)} graphs ({tags}); this is the first")
+            )
     graph_def = meta.graph_def if meta is not None else message
     version = meta.meta_info_def.tensorflow_version or None if meta is not None else None
     short = found[0] if version and (found := re.match(r"\d{1,3}\.\d{1,3}", version)) else None
     source = Source(
-        path, ({"GraphDef": "graph-def", "MetaGraphDef": "meta-graph", "SavedModel": "saved-model"}[kind],), "tensorflow", (short, short) if short else None
+        path,
+        ({"GraphDef": "graph-def", "MetaGraphDef": "meta-graph", "SavedModel": "saved-model"}[kind],),
+        "tensorflow",
+        (short, short) if short else None,
     )
-    return Capture(source, graph=proto_graph.of_graph_defs([graph_def], _debug_info(path), version), notes=tuple(notes))
+    return Capture(
+        source, graph=proto_graph.of_graph_defs([graph_def], _debug_info(path), version), notes=tuple(notes)
+    )
 
 
 def _debug_info(path: str) -> Any:

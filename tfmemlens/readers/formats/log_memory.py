@@ -1,8 +1,10 @@
-"""`__LOG_MEMORY__` lines: every allocation and every free of a process, as TF_CPP_VMODULE=log_memory=2 (or TF_CPP_MIN_VLOG_LEVEL=2) logs them.
+"""`__LOG_MEMORY__` lines: every allocation and every free of a process, as TF_CPP_VMODULE=log_memory=2 (or
+TF_CPP_MIN_VLOG_LEVEL=2) logs them.
 
-`MemoryLogTensorAllocation` has the kernel, the shape and the chunk; `MemoryLogTensorDeallocation` has the allocation's id, which allocators
-that count (BFC) give and plain malloc does not; `MemoryLogStep` opens a step of a Session. Since the log begins with the process, what
-stands before a step is known by name. The messages have no clock: the order of lines counts, and the log's own stamps where it has some.
+`MemoryLogTensorAllocation` has the kernel, the shape and the chunk; `MemoryLogTensorDeallocation` has the
+allocation's id, which allocators that count (BFC) give and plain malloc does not; `MemoryLogStep` opens a
+step of a Session. Since the log begins with the process, what stands before a step is known by name. The
+messages have no clock: the order of lines counts, and the log's own stamps where it has some.
 """
 
 from __future__ import annotations
@@ -32,11 +34,18 @@ _NUMBER = re.compile(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|
 _WORD = re.compile(r'\b(kernel_name|allocator_name|operation|handle):\s*"((?:[^"\\]|\\.)*)"')
 _DTYPE = re.compile(r"\bdtype:\s*(\w+)")
 _DIMENSION = re.compile(r"\bdim\s*\{\s*(?:size:\s*(-?\d+))?")
-_STAMP = re.compile(r"(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})|\b[IWE]\d{4} \d\d:\d\d:(?P<seconds>\d{10}\.\d{6})")
-_VARIABLE = re.compile(r"(?P<variable>.+?)/(?:Assign|AssignVariableOp|initial_value|Initializer/.+|read|Read/ReadVariableOp)(?:_\d+)?")
+_STAMP = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})|\b[IWE]\d{4} \d\d:\d\d:(?P<seconds>\d{10}\.\d{6})"
+)
+_VARIABLE = re.compile(
+    r"(?P<variable>.+?)/(?:Assign|AssignVariableOp|initial_value|Initializer/.+|read|Read/ReadVariableOp)(?:_\d+)?"
+)
 _NO_KERNEL = "Unknown"
 """`Unknown (from Proto)` allocates what a constant is made of."""
-RECORDING_HINT = "plain malloc gives no ids, so its frees cannot be told from each other; a GPU's BFC allocator gives them, on the CPU TF_CPU_ALLOCATOR_USE_BFC=1 (1.13 to 2.x)"
+RECORDING_HINT = (
+    "plain malloc gives no ids, so its frees cannot be told from each other; a GPU's BFC allocator gives"
+    " them, on the CPU TF_CPU_ALLOCATOR_USE_BFC=1 (1.13 to 2.x)"
+)
 
 
 @dataclass
@@ -62,12 +71,16 @@ class _Log:
 
 
 def sniff_text(head: bytes) -> bool:
-    """Whether a text has such lines. With TF_CPP_MIN_VLOG_LEVEL=2 they come late: so a reader of unknown text shows samples from within, too."""
+    """Whether a text has such lines. With TF_CPP_MIN_VLOG_LEVEL=2 they come late: so a reader of unknown text
+    shows samples from within, too.
+    """
     return MARK in head
 
 
 def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
-    """The step with the highest peak or the one asked for; a failure that the same log tells comes with it. Raises UsageError."""
+    """The step with the highest peak or the one asked for; a failure that the same log tells comes with it.
+    Raises UsageError.
+    """
     log = _Log()
     opened.file.seek(0)
     place = 0
@@ -77,7 +90,11 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
             progress.at(opened.name, place, opened.size)
             _take(log, raw.decode("utf-8", "replace"), number)
     step, notes = _step(log, hints, opened.path)
-    found = [timeline for allocator, lane in log.lanes.items() if lane.columns.node and (timeline := _timeline(allocator, lane, log, step)) is not None]
+    found = [
+        timeline
+        for allocator, lane in log.lanes.items()
+        if lane.columns.node and (timeline := _timeline(allocator, lane, log, step)) is not None
+    ]
     notes += _lacks(log, opened.path)
     told = _failure(opened, name)
     return Capture(
@@ -89,14 +106,20 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
 
 
 def marks(opened: inputs.Opened) -> Iterator[tuple[str | None, int, float | None]]:
-    """The steps of the log: their handles (feeds and fetches), their numbers, when they began (seconds), where the log has stamps."""
+    """The steps of the log: their handles (feeds and fetches), their numbers, when they began (seconds),
+    where the log has stamps.
+    """
     opened.file.seek(0)
     for raw in opened.file:
         if MARK in raw and b"MemoryLogStep" in raw:
             text = raw.decode("utf-8", "replace")
             stamp, number = _STAMP.search(text), dict(_NUMBER.findall(text)).get("step_id")
             if number is not None:
-                yield dict(_WORD.findall(text)).get("handle"), int(number), _micros(stamp) / 1e6 if stamp else None
+                yield (
+                    dict(_WORD.findall(text)).get("handle"),
+                    int(number),
+                    _micros(stamp) / 1e6 if stamp else None,
+                )
 
 
 def _failure(opened: inputs.Opened, name: str) -> Capture | None:
@@ -124,7 +147,15 @@ def _take(log: _Log, text: str, number: int) -> None:
         _free(lane, key, log.now)
     elif kind[1].endswith("Allocation"):
         raw = kind[1].startswith("Raw")  # TF_NewTensor: what Python hands over
-        row = _born(lane, key, log.now, words.get("operation" if raw else "kernel_name"), numbers, text, None if raw else TEMPORARY)
+        row = _born(
+            lane,
+            key,
+            log.now,
+            words.get("operation" if raw else "kernel_name"),
+            numbers,
+            text,
+            None if raw else TEMPORARY,
+        )
         if raw and row is not None:
             lane.columns.op[row] = "_Arg"
     elif kind[1] == "TensorOutput" and key:
@@ -132,7 +163,9 @@ def _take(log: _Log, text: str, number: int) -> None:
 
 
 def _tick(log: _Log, text: str, number: int) -> None:
-    """The line's stamp, but never before the line above it: threads write as they come. Without stamps the line's number."""
+    """The line's stamp, but never before the line above it: threads write as they come. Without stamps the
+    line's number.
+    """
     found = _STAMP.search(text)
     if log.stamped is None:
         log.stamped = found is not None
@@ -147,7 +180,10 @@ def _micros(stamp: re.Match[str]) -> float:
     if stamp["seconds"]:
         return float(stamp["seconds"]) * 1e6
     try:
-        return datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp() * 1e6
+        return (
+            datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp()
+            * 1e6
+        )
     except ValueError:  # a damaged digit: the line counts as written after the one above
         return 0.0
 
@@ -160,14 +196,24 @@ def _free(lane: _Lane, key: int, now: float) -> None:
         lane.strangers += 1
 
 
-def _born(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str, int], text: str, purpose: str | None) -> int | None:
+def _born(
+    lane: _Lane,
+    key: int,
+    now: float,
+    node: str | None,
+    numbers: dict[str, int],
+    text: str,
+    purpose: str | None,
+) -> int | None:
     if not key:
         lane.anonymous += 1
         return None
     columns = lane.columns
     requested = numbers.get("requested_bytes", numbers.get("num_bytes", 0))
     op = "Const" if (node or "").startswith(_NO_KERNEL) else None
-    lane.alive[key] = row = columns.add(node, numbers.get("allocated_bytes", 0) or requested, op, now, PERSISTENT if op else purpose)
+    lane.alive[key] = row = columns.add(
+        node, numbers.get("allocated_bytes", 0) or requested, op, now, PERSISTENT if op else purpose
+    )
     dtype = _DTYPE.search(text)
     columns.requested_bytes[row] = requested
     if dtype:
@@ -177,7 +223,9 @@ def _born(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str
 
 
 def _put_out(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[str, int], text: str) -> None:
-    """An output that nobody was seen to allocate, or that nobody but a proto made, is a constant, or a variable where an op reads it."""
+    """An output that nobody was seen to allocate, or that nobody but a proto made, is a constant, or a
+    variable where an op reads it.
+    """
     if key not in lane.alive:
         _born(lane, key, now, _NO_KERNEL, numbers, text, PERSISTENT)
     row, columns = lane.alive[key], lane.columns
@@ -190,22 +238,42 @@ def _put_out(lane: _Lane, key: int, now: float, node: str | None, numbers: dict[
 
 
 def _step(log: _Log, hints: Hints, path: str) -> tuple[int | None, list[ReadNote]]:
-    """The step to show: the one asked for, or the one in which the highest peak was reached; None for a log without steps."""
+    """The step to show: the one asked for, or the one in which the highest peak was reached; None for a log
+    without steps.
+    """
     if hints.step is not None and hints.step not in log.steps:
-        raise UsageError(f"{path} holds no step {hints.step}", f"it holds: {', '.join(map(str, log.steps)) or 'no steps'}")
+        raise UsageError(
+            f"{path} holds no step {hints.step}", f"it holds: {', '.join(map(str, log.steps)) or 'no steps'}"
+        )
     if hints.step is not None or not log.steps:
         return hints.step, []
     highest, when = max((_highest(lane) for lane in log.lanes.values()), default=(0, 0.0))
-    step = next((step for step, start in reversed(log.steps.items()) if start <= when and highest), next(reversed(log.steps)))
+    step = next(
+        (step for step, start in reversed(log.steps.items()) if start <= when and highest),
+        next(reversed(log.steps)),
+    )
     others = ", ".join(str(each) for each in list(log.steps)[-13:] if each != step)
     if not others:
         return step, []
-    return step, [ReadNote(f"{path} holds {len(log.steps)} steps; this is {step}, which has the highest peak (--step for another: {others})")]
+    return step, [
+        ReadNote(
+            f"{path} holds {len(log.steps)} steps; this is {step}, which has the highest peak (--step for"
+            f" another: {others})"
+        )
+    ]
 
 
 def _highest(lane: _Lane) -> tuple[int, float]:
-    changes = [(time, size) for time, size in zip(lane.columns.start_micros, lane.columns.size_bytes, strict=True) if time is not None]
-    changes += [(time, -size) for time, size in zip(lane.columns.end_micros, lane.columns.size_bytes, strict=True) if time is not None]
+    changes = [
+        (time, size)
+        for time, size in zip(lane.columns.start_micros, lane.columns.size_bytes, strict=True)
+        if time is not None
+    ]
+    changes += [
+        (time, -size)
+        for time, size in zip(lane.columns.end_micros, lane.columns.size_bytes, strict=True)
+        if time is not None
+    ]
     changes.sort()
     sums = list(accumulate(size for _, size in changes))
     return max(zip(sums, (time for time, _ in changes), strict=True), default=(0, 0.0))
@@ -221,9 +289,19 @@ def _timeline(allocator: str, lane: _Lane, log: _Log, step: int | None) -> Timel
         stands = born < start and (died is None or died >= end)
         columns = standing if stands else table
         node, op = _named(whole.node[row], whole.op[row]) if stands else (whole.node[row], whole.op[row])
-        copy = columns.add(node, whole.size_bytes[row], op, None if stands else max(born, start), PERSISTENT if stands else whole.purpose[row])
+        copy = columns.add(
+            node,
+            whole.size_bytes[row],
+            op,
+            None if stands else max(born, start),
+            PERSISTENT if stands else whole.purpose[row],
+        )
         columns.end_micros[copy] = died if not stands and died is not None and died < end else None
-        columns.shape[copy], columns.dtype[copy], columns.requested_bytes[copy] = whole.shape[row], whole.dtype[row], whole.requested_bytes[row]
+        columns.shape[copy], columns.dtype[copy], columns.requested_bytes[copy] = (
+            whole.shape[row],
+            whole.dtype[row],
+            whole.requested_bytes[row],
+        )
     if not table.node and not standing.node:
         return None
     before = standing.table("", allocator)
@@ -254,9 +332,17 @@ def _late(log: _Log) -> bool:
 def _lacks(log: _Log, path: str) -> Iterator[ReadNote]:
     missing = Counter({allocator: lane.anonymous for allocator, lane in log.lanes.items() if lane.anonymous})
     for allocator, count in missing.items():
-        yield ReadNote(f"{path}: {count:,} allocations of {allocator or 'an allocator'} are left out: {RECORDING_HINT}")
+        yield ReadNote(
+            f"{path}: {count:,} allocations of {allocator or 'an allocator'} are left out: {RECORDING_HINT}"
+        )
     if _late(log):
-        yield ReadNote(f"{path} begins late: its first step is {min(log.steps)}; what was allocated before, such as variables, is not in it")
+        yield ReadNote(
+            f"{path} begins late: its first step is {min(log.steps)}; what was allocated before, such as"
+            " variables, is not in it"
+        )
     strangers = sum(lane.strangers for lane in log.lanes.values())
     if strangers:
-        yield ReadNote(f"{path}: {strangers:,} buffers are freed that no line of this log allocates (constants of kernels, or the log began late)")
+        yield ReadNote(
+            f"{path}: {strangers:,} buffers are freed that no line of this log allocates (constants of"
+            " kernels, or the log began late)"
+        )

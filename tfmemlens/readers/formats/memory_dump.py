@@ -1,7 +1,9 @@
-"""The binary `MemoryDump` that BFC writes at each failed attempt under `TF_BFC_MEMORY_DUMP=<prefix>` (TensorFlow 2.1 and later).
+"""The binary `MemoryDump` that BFC writes at each failed attempt under `TF_BFC_MEMORY_DUMP=<prefix>`
+(TensorFlow 2.1 and later).
 
-Every chunk with its address, its size and what its client asked for, exact to the byte. Wheels from PyPI name no op behind a chunk; builds
-with `TENSORFLOW_MEM_DEBUG` do. The request that failed is not in the file, and neither is the limit.
+Every chunk with its address, its size and what its client asked for, exact to the byte. Wheels from PyPI name
+no op behind a chunk; builds with `TENSORFLOW_MEM_DEBUG` do. The request that failed is not in the file, and
+neither is the limit.
 """
 
 from __future__ import annotations
@@ -42,9 +44,17 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
         dump.ParseFromString(raw)
     except DecodeError:
         dump, kept = _before_the_cut(raw)
-        notes.append(ReadNote(f"the file is cut or damaged after {kept:,} of {len(raw):,} bytes; the chunks before that are shown"))
+        notes.append(
+            ReadNote(
+                f"the file is cut or damaged after {kept:,} of {len(raw):,} bytes; the chunks before that are"
+                " shown"
+            )
+        )
         if not dump.chunk:
-            raise UnreadableInput(f"{opened.path} looks like a MemoryDump, and no chunk of it can be read", "copy the file again, in binary mode") from None
+            raise UnreadableInput(
+                f"{opened.path} looks like a MemoryDump, and no chunk of it can be read",
+                "copy the file again, in binary mode",
+            ) from None
     source = Source(opened.path, ("memory-dump",), "tensorflow", ("2.1", "2.21"))
     return Capture(source, incidents=(_incident(dump, complete=not notes),), notes=tuple(notes))
 
@@ -104,27 +114,46 @@ def _incident(dump: Any, complete: bool) -> Incident:
         regions=tuple(regions),
         complete=complete,
     )
-    return Incident(FailedRequest(RequestKind.DUMP, allocator=dump.allocator_name or None), state=state, chunks=chunks, era=("2.1", "2.21"))
+    return Incident(
+        FailedRequest(RequestKind.DUMP, allocator=dump.allocator_name or None),
+        state=state,
+        chunks=chunks,
+        era=("2.1", "2.21"),
+    )
 
 
 def join(captures: list[Capture]) -> list[Capture]:
-    """Give each dump to the failure it belongs to: same allocator, same bytes in use. A dump that fits none stays by itself."""
+    """Give each dump to the failure it belongs to: same allocator, same bytes in use. A dump that fits none
+    stays by itself.
+    """
     logs = [found for found in captures if "memory-dump" not in found.source.formats]
     for found in captures:
         if "memory-dump" not in found.source.formats:
             continue
-        taker = next((log for log in logs if any(_same(incident, found.incidents[0]) for incident in log.incidents)), None)
+        taker = next(
+            (log for log in logs if any(_same(incident, found.incidents[0]) for incident in log.incidents)),
+            None,
+        )
         if taker is None:
             logs.append(found)
             continue
-        known = tuple(_with(incident, found.incidents[0]) if _same(incident, found.incidents[0]) else incident for incident in taker.incidents)
-        logs[logs.index(taker)] = replace(taker, incidents=known, source=replace(taker.source, formats=(*taker.source.formats, "memory-dump")))
+        known = tuple(
+            _with(incident, found.incidents[0]) if _same(incident, found.incidents[0]) else incident
+            for incident in taker.incidents
+        )
+        logs[logs.index(taker)] = replace(
+            taker,
+            incidents=known,
+            source=replace(taker.source, formats=(*taker.source.formats, "memory-dump")),
+        )
     return logs
 
 
 def _same(failure: Incident, dump: Incident) -> bool:
     mine, stated = dump.state.in_use, failure.state.in_use
-    return failure.request.allocator == dump.request.allocator and bool(mine and stated and stated.may_be(mine.bytes))
+    return failure.request.allocator == dump.request.allocator and bool(
+        mine and stated and stated.may_be(mine.bytes)
+    )
 
 
 def _with(failure: Incident, dump: Incident) -> Incident:
@@ -137,7 +166,9 @@ def _with(failure: Incident, dump: Incident) -> Incident:
 
 
 def _regions(chunks: Any) -> tuple[list[int], list[int]]:
-    """Sizes of the regions, and each chunk's region: a new one begins where the addresses do not follow each other."""
+    """Sizes of the regions, and each chunk's region: a new one begins where the addresses do not follow each
+    other.
+    """
     sizes: list[int] = []
     index: list[int] = []
     end = None

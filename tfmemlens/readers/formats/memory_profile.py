@@ -1,6 +1,8 @@
-"""`*.memory_profile.json.gz`: what the profiler of TensorFlow 2.2 to 2.4 made of the memory events, for TensorBoard's memory page.
+"""`*.memory_profile.json.gz`: what the profiler of TensorFlow 2.2 to 2.4 made of the memory events, for
+TensorBoard's memory page.
 
-The same facts as in the XSpace beside it, one snapshot an event. Files with many events hold a sample of them only, and say less exactly.
+The same facts as in the XSpace beside it, one snapshot an event. Files with many events hold a sample of them
+only, and say less exactly.
 """
 
 from __future__ import annotations
@@ -33,15 +35,29 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
         found = json.loads(opened.all())["memoryProfilePerAllocator"]
         timelines = [_timeline(allocator, profile) for allocator, profile in found.items()]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadableInput(f"{opened.path} is a damaged memory profile: {error}", "read the *.xplane.pb of the same run instead") from None
-    kept = sorted((timeline for timeline in timelines if timeline is not None), key=lambda timeline: -timeline.peak_bytes)
+        raise UnreadableInput(
+            f"{opened.path} is a damaged memory profile: {error}",
+            "read the *.xplane.pb of the same run instead",
+        ) from None
+    kept = sorted(
+        (timeline for timeline in timelines if timeline is not None),
+        key=lambda timeline: -timeline.peak_bytes,
+    )
     notes = () if kept else (ReadNote(f"{opened.path}: no memory events; {xspace.RECORDING_HINT}"),)
-    return Capture(Source(opened.path, ("memory-profile",), "tensorflow", ("2.2", "2.4")), timelines=tuple(kept), notes=notes)
+    return Capture(
+        Source(opened.path, ("memory-profile",), "tensorflow", ("2.2", "2.4")),
+        timelines=tuple(kept),
+        notes=notes,
+    )
 
 
 def _timeline(allocator: str, profile: dict[str, Any]) -> Timeline | None:
     events = [_event(snapshot) for snapshot in profile.get("memoryProfileSnapshots", ())]
-    return xspace.timeline_of("/host:CPU", allocator, sorted(events, key=lambda event: event.micros)) if events else None
+    return (
+        xspace.timeline_of("/host:CPU", allocator, sorted(events, key=lambda event: event.micros))
+        if events
+        else None
+    )
 
 
 def _event(snapshot: dict[str, Any]) -> xspace.Event:

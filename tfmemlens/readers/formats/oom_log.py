@@ -1,6 +1,8 @@
-"""Text in which TensorFlow, Keras, JAX or XLA says that memory ran out: logs, pasted messages, notebook outputs.
+"""Text in which TensorFlow, Keras, JAX or XLA says that memory ran out: logs, pasted messages, notebook
+outputs.
 
-Families of lines take what is theirs (readers/oom/*); the joiner then finds out which of them tell of one failure.
+Families of lines take what is theirs (readers/oom/*); the joiner then finds out which of them tell of one
+failure.
 """
 
 from __future__ import annotations
@@ -55,7 +57,14 @@ class _Stream:
         self.origins: set[str] = set()
         self.bare: IndirectFailure | None = None
         """The first line that names the exception, for pastes without its message."""
-        self._families = (self.dumps, self.compiler, self.disguises, self.sentences, self.report, self.surroundings)
+        self._families = (
+            self.dumps,
+            self.compiler,
+            self.disguises,
+            self.sentences,
+            self.report,
+            self.surroundings,
+        )
 
     def take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
@@ -89,11 +98,25 @@ class _Stream:
         self.dumps.finish()
         self.report.finish()
         joiner = Joiner(self.rank)
-        if self.bare and not (self.sentences.finished or self.disguises.finished or self.dumps.finished or self.compiler.finished or self.report.finished):
+        if self.bare and not (
+            self.sentences.finished
+            or self.disguises.finished
+            or self.dumps.finished
+            or self.compiler.finished
+            or self.report.finished
+        ):
             self.sentences.begin(self.bare)
             self.disguises.finished.append(self.bare)
-        parts: list[Part] = [*self.dumps.finished, *self.sentences.finished, *self.report.finished, *self.compiler.finished, *self.disguises.finished]
-        for part in sorted(parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])):
+        parts: list[Part] = [
+            *self.dumps.finished,
+            *self.sentences.finished,
+            *self.report.finished,
+            *self.compiler.finished,
+            *self.disguises.finished,
+        ]
+        for part in sorted(
+            parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])
+        ):
             joiner.take(part)
         return joiner.finish()
 
@@ -112,7 +135,10 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     notes = tuple(note for stream in streams for note in stream.notes)
     unread = sum(stream.unread for stream in streams)
     if unread > len(notes):
-        notes = (*notes, ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"))
+        notes = (
+            *notes,
+            ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"),
+        )
     surroundings = (main or _Stream("")).surroundings
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
@@ -121,7 +147,9 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     return Capture(
         source=Source(path, _formats(streams), framework, None if framework in ("jax", "xla") else version),
         incidents=incidents,
-        surroundings=replace(surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)),
+        surroundings=replace(
+            surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)
+        ),
         notes=notes,
     )
 
@@ -131,20 +159,36 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
         "oom-sentence": any(stream.sentences.finished for stream in streams),
         "oom-report": any(stream.report.finished for stream in streams),
         "bfc-dump": any(stream.dumps.finished for stream in streams),
-        "xla-oom": any(program.kind.name != "TPU" for stream in streams for program in stream.compiler.finished),
-        "tpu-oom": any(program.kind.name == "TPU" for stream in streams for program in stream.compiler.finished),
+        "xla-oom": any(
+            program.kind.name != "TPU" for stream in streams for program in stream.compiler.finished
+        ),
+        "tpu-oom": any(
+            program.kind.name == "TPU" for stream in streams for program in stream.compiler.finished
+        ),
         "oom-disguise": any(stream.disguises.finished for stream in streams),
     }
     return tuple(name for name, present in found.items() if present)
 
 
 def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
-    if any(found.request.kind is RequestKind.TENSOR or found.state.limit for found in incidents if found.compiler is None):
+    if any(
+        found.request.kind is RequestKind.TENSOR or found.state.limit
+        for found in incidents
+        if found.compiler is None
+    ):
         return "tensorflow"
     programs = [program for stream in streams for program in stream.compiler.finished]
-    if any("ResourceExhaustedError" in line.text or "[Op:" in line.text for program in programs for line in program.tellings):
+    if any(
+        "ResourceExhaustedError" in line.text or "[Op:" in line.text
+        for program in programs
+        for line in program.tellings
+    ):
         return "tensorflow"
-    if any("jaxlib" in line.text or "JaxRuntimeError" in line.text for program in programs for line in program.tellings):
+    if any(
+        "jaxlib" in line.text or "JaxRuntimeError" in line.text
+        for program in programs
+        for line in program.tellings
+    ):
         return "jax"
     texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
     jax = any((program.name or "").startswith("jit_") for program in programs)

@@ -18,12 +18,21 @@ from tfmemlens.readers.timelines import step_liveness, step_stats
 _DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
 _FIELD = rb"(?:step_stats|dev_stats|partition_graphs|cost_graph|function_graphs)"
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*" + _FIELD + rb"\s*:?\s*[{<]")
-_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:stepStats|devStats|partitionGraphs|functionGraphs|costGraph|' + _FIELD[3:-1] + rb')"\s*:')
-HOW_TO_TRACE = "trace one step with `tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)`, or record it with tf.profiler (TF2)"
+_JSON = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:stepStats|devStats|partitionGraphs|functionGraphs|costGraph|'
+    + _FIELD[3:-1]
+    + rb')"\s*:'
+)
+HOW_TO_TRACE = (
+    "trace one step with `tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)`,"
+    " or record it with tf.profiler (TF2)"
+)
 
 
 def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first nested field ends in a device's name: RunMetadata > StepStats > DeviceStepStats > device."""
+    """Whether the first nested field ends in a device's name: RunMetadata > StepStats > DeviceStepStats >
+    device.
+    """
     del opened
     return _depth(head) in (2, 3) or _starts_with_graphs(head)
 
@@ -41,7 +50,9 @@ def _depth(head: bytes) -> int:
 
 
 def _starts_with_graphs(head: bytes) -> bool:
-    """A trace_export without step stats begins with partition graphs (field 3), then a GraphDef's first node with its name."""
+    """A trace_export without step stats begins with partition graphs (field 3), then a GraphDef's first node
+    with its name.
+    """
     if head[:1] not in (b"\x1a", b"\x22"):
         return False
     _, at = varint(head, 1)
@@ -63,8 +74,13 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
         return _in_pieces(opened, bare=name == "StepStats")
     found, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
     if found is None:
-        raise UnreadableInput(f"{opened.path} looks like a {name}, and none of it can be read", "copy the file again, in binary mode")
-    return capture_of(found if name == "RunMetadata" else _wrapped(found), opened.path, notes, types=hints.types)
+        raise UnreadableInput(
+            f"{opened.path} looks like a {name}, and none of it can be read",
+            "copy the file again, in binary mode",
+        )
+    return capture_of(
+        found if name == "RunMetadata" else _wrapped(found), opened.path, notes, types=hints.types
+    )
 
 
 def _in_pieces(opened: Opened, bare: bool) -> Capture:
@@ -93,8 +109,14 @@ def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture
     except text_format.ParseError as error:
         found, kept = _parse_what_closes(text.replace("\r\n", "\n"), kind)
         if found is None:
-            raise UnreadableInput(f"{opened.path} is a damaged text {kind}: {str(error)[:200]}", "copy the file again") from None
-        notes.append(ReadNote(f"the text is cut or damaged ({str(error)[:200]}); {kept} of its first entries are shown"))
+            raise UnreadableInput(
+                f"{opened.path} is a damaged text {kind}: {str(error)[:200]}", "copy the file again"
+            ) from None
+        notes.append(
+            ReadNote(
+                f"the text is cut or damaged ({str(error)[:200]}); {kept} of its first entries are shown"
+            )
+        )
     return capture_of(found if kind == "RunMetadata" else _wrapped(found), opened.path, notes)
 
 
@@ -108,7 +130,10 @@ def _of_json(path: str, text: str) -> Capture:
     try:
         found = parse_json(kind, text)
     except json_format.ParseError as error:
-        raise UnreadableInput(f"{path} is a damaged {kind} in JSON: {str(error)[:200]}", "copy the file again, or save SerializeToString() instead") from None
+        raise UnreadableInput(
+            f"{path} is a damaged {kind} in JSON: {str(error)[:200]}",
+            "copy the file again, or save SerializeToString() instead",
+        ) from None
     return capture_of(found if kind == "RunMetadata" else _wrapped(found), path)
 
 
@@ -155,11 +180,17 @@ def parse_prefix(name: str, raw: bytes, depth: int) -> tuple[Any, list[ReadNote]
         found = parse(name, repaired)
     except DecodeError:
         return None, []
-    return found, [ReadNote(f"the file is cut or damaged: only {len(repaired):,} of its {len(raw):,} bytes could be read")]
+    return found, [
+        ReadNote(
+            f"the file is cut or damaged: only {len(repaired):,} of its {len(raw):,} bytes could be read"
+        )
+    ]
 
 
 def _cut(raw: bytes, depth: int) -> bytes:
-    """The whole fields at the start; the first that is not whole is cut in turn, down to node_stats, and gets its new length."""
+    """The whole fields at the start; the first that is not whole is cut in turn, down to node_stats, and gets
+    its new length.
+    """
     at = 0
     while at < len(raw):
         tag_end = at
@@ -187,14 +218,23 @@ def _encoded(value: int) -> bytes:
 
 
 def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, types: bool = False) -> Capture:
-    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` fills in every output's shape in the graph."""
+    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` fills in every output's shape
+    in the graph.
+    """
     found = tuple(step_stats.timelines(metadata.step_stats))
     found += tuple(step_liveness.timelines(metadata.step_stats, known=found))
-    graphs = [*metadata.partition_graphs, *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs)]
+    graphs = [
+        *metadata.partition_graphs,
+        *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs),
+    ]
     notes = list(notes or [])
     if not found:
         traced = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
-        what = f"it lists {traced:,} node executions, but no allocation of any" if traced else "it holds graphs, but no step statistics"
+        what = (
+            f"it lists {traced:,} node executions, but no allocation of any"
+            if traced
+            else "it holds graphs, but no step statistics"
+        )
         notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
     known = proto_graph.of_graph_defs(graphs) if graphs else None
     if types:
@@ -203,4 +243,6 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         known = graph_with_types(metadata.step_stats, known)
     if known is not None:
         found = tuple(graph_join.with_variables(timeline, known) for timeline in found)
-    return Capture(Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes))
+    return Capture(
+        Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes)
+    )

@@ -1,7 +1,9 @@
-"""Event files of TensorBoard (`events.out.tfevents.*`): traced steps that `FileWriter.add_run_metadata` put there, and what trace_export leaves.
+"""Event files of TensorBoard (`events.out.tfevents.*`): traced steps that `FileWriter.add_run_metadata` put
+there, and what trace_export leaves.
 
-Records are framed as length, checksum, data, checksum. A file may hold many steps, each with its tag; the newest is shown unless `--tag`
-or `--step` asks for another. `tf.summary.trace_export` (TF2) stores graphs only, no step statistics.
+Records are framed as length, checksum, data, checksum. A file may hold many steps, each with its tag; the
+newest is shown unless `--tag` or `--step` asks for another. `tf.summary.trace_export` (TF2) stores graphs
+only, no step statistics.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _EXPORT = b"graph_run_metadata"
 
 @dataclass
 class _Events:
-    """What the file holds, by the place of its record: big files are gone through once and read where needed."""
+    """What the file holds, by the place of its record: big files are gone through once and read where
+    needed.
+    """
 
     steps: dict[str, tuple[int, float, int]] = field(default_factory=dict)
     """By tag: (step, wall time, where its record is)."""
@@ -51,26 +55,45 @@ def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
 
 
 def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
-    """The newest traced step, or the one asked for; the others are named in a note. Raises UnreadableInput, UsageError."""
+    """The newest traced step, or the one asked for; the others are named in a note. Raises UnreadableInput,
+    UsageError.
+    """
     events = _events(opened)
-    notes = [ReadNote(f"{opened.path}: {events.damaged}; what stands before it is shown")] if events.damaged else []
+    notes = (
+        [ReadNote(f"{opened.path}: {events.damaged}; what stands before it is shown")]
+        if events.damaged
+        else []
+    )
     if not events.steps and not events.exports and not events.graph_def:
         raise UnreadableInput(
-            f"{opened.path} holds no traced step: {(len(notes) and 'it is damaged') or 'only scalars or other summaries'}", run_metadata.HOW_TO_TRACE
+            f"{opened.path} holds no traced step:"
+            f" {(len(notes) and 'it is damaged') or 'only scalars or other summaries'}",
+            run_metadata.HOW_TO_TRACE,
         )
     found = _chosen(opened, events, hints)
-    graph_def = run_metadata.parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
+    graph_def = (
+        run_metadata.parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
+    )
     written = proto_graph.of_graph_defs([graph_def]) if graph_def is not None else None
     if found is None:
-        notes.append(ReadNote(f"{opened.path} holds a graph, but no step statistics; {run_metadata.HOW_TO_TRACE}"))
+        notes.append(
+            ReadNote(f"{opened.path} holds a graph, but no step statistics; {run_metadata.HOW_TO_TRACE}")
+        )
         return Capture(Source(opened.path, ("tfevents",), "tensorflow"), graph=written, notes=tuple(notes))
     capture, chosen = found
     if len(events.steps) > 1 and hints.tag is None and hints.step is None:
         others = ", ".join(tag for tag in list(events.steps)[:12] if tag != chosen)
-        notes.append(ReadNote(f"{opened.path} holds {len(events.steps)} traced steps; this is {chosen} (--tag or --step for another: {others})"))
+        notes.append(
+            ReadNote(
+                f"{opened.path} holds {len(events.steps)} traced steps; this is {chosen} (--tag or --step for"
+                f" another: {others})"
+            )
+        )
     formats = ("tfevents", *capture.source.formats)
     whole = Source(opened.path, formats, "tensorflow")
-    return Capture(whole, timelines=capture.timelines, graph=capture.graph or written, notes=(*notes, *capture.notes))
+    return Capture(
+        whole, timelines=capture.timelines, graph=capture.graph or written, notes=(*notes, *capture.notes)
+    )
 
 
 def _events(opened: Opened) -> _Events:
@@ -92,7 +115,11 @@ def _events(opened: Opened) -> _Events:
         except DecodeError:
             continue
         if event.HasField("tagged_run_metadata"):
-            found.steps[event.tagged_run_metadata.tag or f"step{event.step}"] = (event.step, event.wall_time, at)
+            found.steps[event.tagged_run_metadata.tag or f"step{event.step}"] = (
+                event.step,
+                event.wall_time,
+                at,
+            )
         found.graph_def = event.graph_def or found.graph_def
         if _exported(event):
             found.exports.append((event.step, event.wall_time, at))
@@ -101,17 +128,26 @@ def _events(opened: Opened) -> _Events:
 
 def _exported(event: Any) -> list[bytes]:
     """The RunMetadata of a trace_export summary."""
-    named = (value for value in event.summary.value if value.metadata.plugin_data.plugin_name.startswith(_EXPORT.decode()))
+    named = (
+        value
+        for value in event.summary.value
+        if value.metadata.plugin_data.plugin_name.startswith(_EXPORT.decode())
+    )
     return [data for value in named for data in value.tensor.string_val]
 
 
 def _chosen(opened: Opened, events: _Events, hints: Hints) -> tuple[Capture, str] | None:
     path, steps = opened.path, events.steps
     if hints.tag is not None and hints.tag not in steps:
-        raise UsageError(f"{path} holds no step with the tag {hints.tag!r}", f"it holds: {', '.join(steps) or 'none'}")
+        raise UsageError(
+            f"{path} holds no step with the tag {hints.tag!r}", f"it holds: {', '.join(steps) or 'none'}"
+        )
     matching = [tag for tag, (step, _, _) in steps.items() if hints.step in (None, step)]
     if hints.step is not None and not matching:
-        raise UsageError(f"{path} holds no traced step {hints.step}", f"it holds: {', '.join(str(step) for step, _, _ in steps.values()) or 'none'}")
+        raise UsageError(
+            f"{path} holds no traced step {hints.step}",
+            f"it holds: {', '.join(str(step) for step, _, _ in steps.values()) or 'none'}",
+        )
     if steps:
         tag = hints.tag or matching[-1]
         raw = _event_at(opened, steps[tag][2]).tagged_run_metadata.run_metadata
@@ -121,7 +157,11 @@ def _chosen(opened: Opened, events: _Events, hints: Hints) -> tuple[Capture, str
     else:
         return None
     metadata, notes = run_metadata.parse_prefix("RunMetadata", raw, depth=2)
-    return (run_metadata.capture_of(metadata, path, notes, types=hints.types), tag) if metadata is not None else None
+    return (
+        (run_metadata.capture_of(metadata, path, notes, types=hints.types), tag)
+        if metadata is not None
+        else None
+    )
 
 
 def _event_at(opened: Opened, at: int) -> Any:
@@ -133,7 +173,9 @@ def _event_at(opened: Opened, at: int) -> Any:
 
 
 def _records(opened: Opened) -> Iterator[tuple[int, bytes, str]]:
-    """Each record: where it is, its data, or what is wrong with the file from here on. Checksums are not looked at: a wrong length shows anyway."""
+    """Each record: where it is, its data, or what is wrong with the file from here on. Checksums are not
+    looked at: a wrong length shows anyway.
+    """
     opened.file.seek(0)
     at = 0
     while head := opened.file.read(12):

@@ -1,7 +1,9 @@
-"""What `--xla_dump_to` writes about memory: `…-buffer-assignment.txt` (exact) and `…-memory-usage-report.txt` (rounded).
+"""What `--xla_dump_to` writes about memory: `…-buffer-assignment.txt` (exact) and `…-memory-usage-report.txt`
+(rounded).
 
-One file tells of one compiled program: its allocations (arguments, results, one arena for all temporaries) and, in the first, which
-values are alive at the worst point of the schedule. Read in TensorFlow 2.8, 2.11, 2.16 and 2.21, on CPU.
+One file tells of one compiled program: its allocations (arguments, results, one arena for all temporaries)
+and, in the first, which values are alive at the worst point of the schedule. Read in TensorFlow 2.8, 2.11,
+2.16 and 2.21, on CPU.
 """
 
 from __future__ import annotations
@@ -20,16 +22,28 @@ from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
 from tfmemlens.units import Size, parse_size
 
-_ALLOCATION = re.compile(rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z")
-_VALUE = re.compile(r"\s*value: <\d+ (?P<name>\S+?)(?:\{[^}]*\})? @\d+> \(size=(?P<size>\d+),offset=(?P<offset>\d+)\): (?P<shape>.+?)\s*\Z")
+_ALLOCATION = re.compile(
+    rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z"
+)
+_VALUE = re.compile(
+    r"\s*value: <\d+ (?P<name>\S+?)(?:\{[^}]*\})? @\d+> \(size=(?P<size>\d+),offset=(?P<offset>\d+)\):"
+    r" (?P<shape>.+?)\s*\Z"
+)
 _INSTRUCTION = re.compile(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
 _PEAK = re.compile(r"\s*Live ranges at (?P<at>\d+) \(peak\):")
 _ALIVE = re.compile(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d+) bytes")
 _ROW = re.compile(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
 _TOTAL = re.compile(rf"Total bytes used: (?P<bytes>\d+) \({SIZE}\)")
-_MODULE = re.compile(r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations")
+_MODULE = re.compile(
+    r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations"
+)
 _XLA_SUFFIX = re.compile(r"__Xla(?:MustCompile|CompiledKernel|HasReferenceVars|NumConstantArgs)_.*")
-_PURPOSE = {"preallocated-temp": "preallocated temp", "constant": "constant", "thread-local": "thread-local", "maybe-live-out": "maybe_live_out"}
+_PURPOSE = {
+    "preallocated-temp": "preallocated temp",
+    "constant": "constant",
+    "thread-local": "thread-local",
+    "maybe-live-out": "maybe_live_out",
+}
 
 
 @dataclass
@@ -54,7 +68,10 @@ class _Block:
         """In the words of XLA's own statistics; an argument that becomes a result counts as an argument."""
         if self.flags.startswith("parameter"):
             return "parameter"
-        return next((name for flag, name in _PURPOSE.items() if flag in self.flags), "maybe_live_out" if "output shape" in self.flags else "other")
+        return next(
+            (name for flag, name in _PURPOSE.items() if flag in self.flags),
+            "maybe_live_out" if "output shape" in self.flags else "other",
+        )
 
 
 @dataclass
@@ -70,7 +87,9 @@ class _Program:
 def sniff_text(head: bytes) -> bool:
     """Whether a text begins like one of these files."""
     start = head.lstrip(b"\xef\xbb\xbf \r\n")
-    return start.startswith(b"BufferAssignment:") or (start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in head)
+    return start.startswith(b"BufferAssignment:") or (
+        start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in head
+    )
 
 
 def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
@@ -81,12 +100,21 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     notes = tuple(_missing(program))
     module = _MODULE.match(opened.name)
     incident = Incident(
-        FailedRequest(RequestKind.PROGRAM, size=program.total, line=program.total_line, executable=_XLA_SUFFIX.sub("", module["name"]) if module else None),
+        FailedRequest(
+            RequestKind.PROGRAM,
+            size=program.total,
+            line=program.total_line,
+            executable=_XLA_SUFFIX.sub("", module["name"]) if module else None,
+        ),
         holders=(HolderBlock(None, None, AllocationTable.of(list(_rows(program)))),),
         compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total),
         fatal=False,
     )
-    return Capture(Source(opened.path, ("xla-dump",), "xla"), incidents=(incident,) if program.blocks else (), notes=notes)
+    return Capture(
+        Source(opened.path, ("xla-dump",), "xla"),
+        incidents=(incident,) if program.blocks else (),
+        notes=notes,
+    )
 
 
 def _parse(program: _Program, opened: inputs.Opened, source: str) -> None:
@@ -100,7 +128,9 @@ def _parse(program: _Program, opened: inputs.Opened, source: str) -> None:
             block = _Block(line, size, found["flags"] or "")
             program.blocks.append(block)
         elif (found := _VALUE.match(text)) and block:
-            block.values.append(_Value(found["name"], int(found["size"]), int(found["offset"]), found["shape"]))
+            block.values.append(
+                _Value(found["name"], int(found["size"]), int(found["offset"]), found["shape"])
+            )
         elif found := _INSTRUCTION.match(text):
             program.metadata[found["name"]] = text.partition("metadata={")[2].partition("}")[0]
         elif found := _TOTAL.search(text):
@@ -123,7 +153,9 @@ def _missing(program: _Program) -> Iterator[ReadNote]:
     if not program.blocks:
         yield ReadNote("the file is cut: its allocations are missing")
     elif not program.alive and all(block.size.exact for block in program.blocks):
-        yield ReadNote("the file does not say which temporaries live at the same time, so the arena is one row")
+        yield ReadNote(
+            "the file does not say which temporaries live at the same time, so the arena is one row"
+        )
 
 
 def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
@@ -136,20 +168,38 @@ def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
 
 
 def _rows(program: _Program) -> Iterator[Allocation]:
-    """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of it."""
+    """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of
+    it.
+    """
     for block in program.blocks:
         if block.purpose == "preallocated temp" and program.alive:
             yield from _arena(program, block)
             continue
         if block.purpose == "preallocated temp":
-            yield Allocation(None, block.size.bytes, op="arena", error_bytes=block.size.error_bytes, purpose=block.purpose, line=block.line)
+            yield Allocation(
+                None,
+                block.size.bytes,
+                op="arena",
+                error_bytes=block.size.error_bytes,
+                purpose=block.purpose,
+                line=block.line,
+            )
             continue
         shape, dtype, _ = parse_hlo_shape((re.search(r"shape \|([^|]*)\|", block.flags) or ["", ""])[1])
         value = block.values[0] if block.values else None
         node, op = _named(program, value.name) if value else (None, None)
         if block.purpose == "parameter" and node and node.startswith("%"):
             node = None
-        yield Allocation(node, block.size.bytes, op=op, shape=shape, dtype=dtype, error_bytes=block.size.error_bytes, purpose=block.purpose, line=block.line)
+        yield Allocation(
+            node,
+            block.size.bytes,
+            op=op,
+            shape=shape,
+            dtype=dtype,
+            error_bytes=block.size.error_bytes,
+            purpose=block.purpose,
+            line=block.line,
+        )
 
 
 def _arena(program: _Program, block: _Block) -> Iterator[Allocation]:
@@ -158,13 +208,23 @@ def _arena(program: _Program, block: _Block) -> Iterator[Allocation]:
     left = block.size.bytes
     for value in sorted(block.values, key=lambda value: -value.size):
         end = value.offset + value.size
-        if value.name not in program.alive or any(start < end and value.offset < stop for start, stop in taken):
+        if value.name not in program.alive or any(
+            start < end and value.offset < stop for start, stop in taken
+        ):
             continue
         taken.append((value.offset, end))
         left -= value.size
         shape, dtype, _ = parse_hlo_shape(value.shape)
         node, op = _named(program, value.name)
-        yield Allocation(node, value.size, op=op, shape=shape, dtype=dtype, purpose=block.purpose, line=program.alive[value.name])
+        yield Allocation(
+            node,
+            value.size,
+            op=op,
+            shape=shape,
+            dtype=dtype,
+            purpose=block.purpose,
+            line=program.alive[value.name],
+        )
     if left:
         yield Allocation(None, left, op="gap in the arena", purpose=block.purpose, line=block.line)
 
@@ -179,7 +239,9 @@ def _named(program: _Program, value: str) -> tuple[str, str | None]:
 
 
 def complete(captures: list[Capture]) -> list[Capture]:
-    """Of two accounts of one program the more exact one stays: the rounded report repeats the buffer assignment."""
+    """Of two accounts of one program the more exact one stays: the rounded report repeats the buffer
+    assignment.
+    """
     best: dict[str, Capture] = {}
     for found in captures:
         if name := _program_of(found):

@@ -1,8 +1,8 @@
 """XSpace of the TF2 profiler (`*.xplane.pb`): BFC's own events, one for each allocation and each free.
 
-Every `MemoryAllocation` names the op, its shape, what was asked for and what the chunk is, and the allocator's total after it; a
-`MemoryDeallocation` has the address. So the curve is exact, for eager code and tf.functions alike. Only BFC tells these events: a default
-CPU allocator does not.
+Every `MemoryAllocation` names the op, its shape, what was asked for and what the chunk is, and the
+allocator's total after it; a `MemoryDeallocation` has the address. So the curve is exact, for eager code and
+tf.functions alike. Only BFC tells these events: a default CPU allocator does not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from tfmemlens.readers.timelines.columns import Columns
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
-RECORDING_HINT = "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with tf.profiler.experimental.start/stop around a few steps"
+RECORDING_HINT = (
+    "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with"
+    " tf.profiler.experimental.start/stop around a few steps"
+)
 
 
 def sniff_bytes(head: bytes, opened: Opened) -> bool:
@@ -60,7 +63,9 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
         )
         notes.append(ReadNote(f"{opened.path}: {why}"))
     return Capture(
-        Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")), timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)), notes=tuple(notes)
+        Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")),
+        timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)),
+        notes=tuple(notes),
     )
 
 
@@ -69,10 +74,15 @@ def _planes(opened: Opened) -> tuple[list[Any], list[ReadNote]]:
     if opened.size > large_protobuf.WHOLE:
         parts = large_protobuf.Pieces(opened)
         found = list(large_protobuf.planes(parts))
-        return found, [ReadNote(f"{opened.path} is cut or damaged; what stands before is shown")] if parts.cut else []
+        return found, (
+            [ReadNote(f"{opened.path} is cut or damaged; what stands before is shown")] if parts.cut else []
+        )
     space, notes = parse_prefix("XSpace", opened.all(), depth=2)
     if space is None:
-        raise UnreadableInput(f"{opened.path} looks like an XSpace, and none of it can be read", "copy the file again, in binary mode")
+        raise UnreadableInput(
+            f"{opened.path} looks like an XSpace, and none of it can be read",
+            "copy the file again, in binary mode",
+        )
     return list(space.planes), notes
 
 
@@ -96,7 +106,11 @@ class Event:
 
 
 def _timelines(plane: Any) -> Iterator[Timeline]:
-    kinds = {key: data.name == "MemoryAllocation" for key, data in plane.event_metadata.items() if data.name in ("MemoryAllocation", "MemoryDeallocation")}
+    kinds = {
+        key: data.name == "MemoryAllocation"
+        for key, data in plane.event_metadata.items()
+        if data.name in ("MemoryAllocation", "MemoryDeallocation")
+    }
     if not kinds:
         return
     names = {key: data.name for key, data in plane.stat_metadata.items()}
@@ -107,7 +121,9 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
             kind = kinds.get(event.metadata_id)
             if kind is not None:
                 facts = {names.get(stat.metadata_id, ""): _value(stat, names) for stat in event.stats}
-                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(event_of(start + event.offset_ps / 1e6, kind, facts))
+                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(
+                    event_of(start + event.offset_ps / 1e6, kind, facts)
+                )
     for allocator, events in lanes.items():
         yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
 
@@ -169,10 +185,16 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
         if event.in_use is not None:
             votes[event.in_use - running] += 1
             limit = event.in_use + event.available or limit
-    device = plane if ":" in allocator or not allocator.startswith("GPU_") else f"/device:GPU:{allocator.split('_')[1]}"
+    device = (
+        plane
+        if ":" in allocator or not allocator.startswith("GPU_")
+        else f"/device:GPU:{allocator.split('_')[1]}"
+    )
     table = columns.table(device, allocator)
     if not votes:
-        return Timeline(device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS)
+        return Timeline(
+            device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS
+        )
     baseline, count = votes.most_common(1)[0]
     share = count / sum(votes.values())
     return Timeline(
@@ -182,7 +204,9 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
 
 
 def _born(columns: Columns, event: Event) -> int:
-    row = columns.add(event.node or None, event.size, None, event.micros, _PURPOSES.get(event.region, event.region or None))
+    row = columns.add(
+        event.node or None, event.size, None, event.micros, _PURPOSES.get(event.region, event.region or None)
+    )
     columns.requested_bytes[row] = event.requested or None
     columns.dtype[row] = numpy_dtype_of_enum(event.dtype)
     columns.shape[row] = _shape(event.shape)

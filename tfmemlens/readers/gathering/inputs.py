@@ -32,7 +32,9 @@ class Input:
 
 
 def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Input]:
-    """The inputs that a path, a glob, a directory, `-`, a list of these, or a pasted text stand for. Raises UnreadableInput."""
+    """The inputs that a path, a glob, a directory, `-`, a list of these, or a pasted text stand for. Raises
+    UnreadableInput.
+    """
     if isinstance(source, str | os.PathLike):
         return _one(source)
     found = [each for part in source for each in _one(part)]
@@ -40,7 +42,9 @@ def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
 
 
 def expand(source: str | os.PathLike[str]) -> list[str]:
-    """The paths that a path, a directory or a glob stands for, directories unopened. Raises UnreadableInput."""
+    """The paths that a path, a directory or a glob stands for, directories unopened. Raises
+    UnreadableInput.
+    """
     text = os.fspath(source)
     return [text] if os.path.isdir(text) else [found.path for found in _one(source) if found.text is None]
 
@@ -52,9 +56,16 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
     if text == "-":
         return [Input("-")]
     if os.path.isdir(text):
-        files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(text) for name in names if _may_tell(name))
+        files = sorted(
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(text)
+            for name in names
+            if _may_tell(name)
+        )
         if not files:
-            raise UnreadableInput(f"{text} is an empty directory", "name a log, a trace, or a directory that holds some")
+            raise UnreadableInput(
+                f"{text} is an empty directory", "name a log, a trace, or a directory that holds some"
+            )
         return [Input(each) for each in files]
     if os.path.exists(text):
         return [Input(text)]
@@ -65,22 +76,62 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
         return [Input(each) for each in matches]
     if isinstance(source, str) and _looks_pasted(text):
         return [Input("(text)", text)]
-    raise UnreadableInput(f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`")
+    raise UnreadableInput(
+        f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`"
+    )
 
 
-_PROFILER_PAGES = tuple(f".{page}.pb" for page in ("input_pipeline", "kernel_stats", "overview_page", "tensorflow_stats", "op_stats", "pod_viewer"))
+_PROFILER_PAGES = tuple(
+    f".{page}.pb"
+    for page in (
+        "input_pipeline",
+        "kernel_stats",
+        "overview_page",
+        "tensorflow_stats",
+        "op_stats",
+        "pod_viewer",
+    )
+)
 """What the profiler made of an XSpace for TensorBoard's other pages."""
 
 
 def _may_tell(name: str) -> bool:
-    """Whether a file of a directory can have anything to say; one that is named by the user is always read."""
+    """Whether a file of a directory can have anything to say; one that is named by the user is always
+    read.
+    """
     return not name.startswith(".") and not name.endswith(
-        (".ll", ".o", ".mlir", ".debug_options", ".py", ".pyc", ".png", ".npy", ".npz", ".index", ".h5", ".keras", ".dot", ".svg", *_PROFILER_PAGES)
+        (
+            ".ll",
+            ".o",
+            ".mlir",
+            ".debug_options",
+            ".py",
+            ".pyc",
+            ".png",
+            ".npy",
+            ".npz",
+            ".index",
+            ".h5",
+            ".keras",
+            ".dot",
+            ".svg",
+            *_PROFILER_PAGES,
+        )
     )
 
 
 def _looks_pasted(text: str) -> bool:
-    return any(word in text for word in ("OOM when", "ut of memory", "RESOURCE_EXHAUSTED", "esource exhausted", " from device", "MiB from"))
+    return any(
+        word in text
+        for word in (
+            "OOM when",
+            "ut of memory",
+            "RESOURCE_EXHAUSTED",
+            "esource exhausted",
+            " from device",
+            "MiB from",
+        )
+    )
 
 
 @dataclass
@@ -98,9 +149,13 @@ class Opened:
         return self.file.read(count)
 
     def samples(self, count: int = 1 << 16) -> bytes:
-        """Bytes from the start, from within and from the end: what a big log is about may not stand in its first lines."""
+        """Bytes from the start, from within and from the end: what a big log is about may not stand in its
+        first lines.
+        """
         places = (self.size * quarter // 4 for quarter in (1, 2, 3)) if self.size > count else ()
-        return self.head(count) + b"".join(self._at(place, count) for place in (*places, max(self.size - count, 0)))
+        return self.head(count) + b"".join(
+            self._at(place, count) for place in (*places, max(self.size - count, 0))
+        )
 
     def _at(self, place: int, count: int) -> bytes:
         self.file.seek(place)
@@ -127,7 +182,9 @@ def open_input(source: Input) -> Opened:
     except IsADirectoryError:
         raise UnreadableInput(f"{source.path} is a directory", "name a file in it") from None
     except OSError as error:
-        raise UnreadableInput(f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions") from None
+        raise UnreadableInput(
+            f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions"
+        ) from None
 
 
 def unzipped_start(path: str, count: int = 1 << 18) -> bytes:

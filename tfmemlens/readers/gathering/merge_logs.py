@@ -15,7 +15,9 @@ _MOST_NAMES = 4
 
 
 def incidents(captures: Sequence[Capture]) -> tuple[Incident, ...]:
-    """The failures of all files, fatal ones first; the same request in several files is one failure, told by each."""
+    """The failures of all files, fatal ones first; the same request in several files is one failure, told by
+    each.
+    """
     merged: dict[tuple[object, ...], Incident] = {}
     for file, capture in enumerate(captures):
         for at, incident in enumerate(capture.incidents):
@@ -24,8 +26,14 @@ def incidents(captures: Sequence[Capture]) -> tuple[Incident, ...]:
             key = (request.node, request.shape, request.dtype, request.kind, request.allocator, same)
             known = merged.setdefault(key, incident)
             if known is not incident:
-                ranks = tuple(dict.fromkeys((*(known.ranks or _file(known)), *(incident.ranks or _file(incident)))))
-                merged[key] = replace(known, occurrences=known.occurrences + incident.occurrences, ranks=ranks if len(ranks) > 1 else ())
+                ranks = tuple(
+                    dict.fromkeys((*(known.ranks or _file(known)), *(incident.ranks or _file(incident))))
+                )
+                merged[key] = replace(
+                    known,
+                    occurrences=known.occurrences + incident.occurrences,
+                    ranks=ranks if len(ranks) > 1 else (),
+                )
     return tuple(sorted(merged.values(), key=lambda incident: not incident.fatal))
 
 
@@ -40,21 +48,35 @@ def failing(captures: Sequence[Capture]) -> Capture:
 
 
 def surroundings(captures: Sequence[Capture]) -> Surroundings:
-    """What the failing process says of itself; what it does not say may stand in the one other file that does, such as its standard output."""
+    """What the failing process says of itself; what it does not say may stand in the one other file that
+    does, such as its standard output.
+    """
     own = failing(captures)
     found: dict[str, Any] = {}
     for field in fields(Surroundings):
         said = getattr(own.surroundings, field.name)
-        others = [known for capture in captures if capture is not own and (known := getattr(capture.surroundings, field.name))]
+        others = [
+            known
+            for capture in captures
+            if capture is not own and (known := getattr(capture.surroundings, field.name))
+        ]
         found[field.name] = said or (others[0] if len(others) == 1 else said)
     return Surroundings(**found)
 
 
 def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:
     """Which of several logs tell of a failure, when others do not."""
-    logs = [capture for capture in captures if not capture.timelines and capture.graph is None and not capture.layers]
+    logs = [
+        capture
+        for capture in captures
+        if not capture.timelines and capture.graph is None and not capture.layers
+    ]
     told = [Path(capture.source.path).name for capture in logs if capture.incidents]
     if not told or len(told) == len(logs):
         return ()
-    names = ", ".join(told[:_MOST_NAMES]) + (f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else "")
-    return (ReadNote(f"of {len(logs)} logs only {names} {'tells' if len(told) == 1 else 'tell'} of a failure"),)
+    names = ", ".join(told[:_MOST_NAMES]) + (
+        f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
+    )
+    return (
+        ReadNote(f"of {len(logs)} logs only {names} {'tells' if len(told) == 1 else 'tell'} of a failure"),
+    )

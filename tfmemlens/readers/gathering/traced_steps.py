@@ -1,4 +1,6 @@
-"""The traced steps of a log directory: find them, list them, take the newest or the one that `--step` and `--tag` ask for."""
+"""The traced steps of a log directory: find them, list them, take the newest or the one that `--step` and
+`--tag` ask for.
+"""
 
 from __future__ import annotations
 
@@ -21,30 +23,59 @@ from tfmemlens.model.step import TracedStep
 from tfmemlens.readers.formats import log_memory
 from tfmemlens.readers.gathering import inputs
 
-RANK = {"run-metadata": 3, "tfevents": 3, "xspace": 3, "log-memory": 3, "memory-profile": 2, "tfprof": 1, "chrome-trace": 1}
-"""Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before what has only ops."""
+RANK = {
+    "run-metadata": 3,
+    "tfevents": 3,
+    "xspace": 3,
+    "log-memory": 3,
+    "memory-profile": 2,
+    "tfprof": 1,
+    "chrome-trace": 1,
+}
+"""Formats that hold steps. A directory may tell one step in several of them: what has allocations goes before
+what has only ops.
+"""
 _ATTEMPTS = 8
 """How many steps of a directory are read in search of one that tells of memory."""
 _GRAPHS = {"graph-def", "meta-graph", "saved-model"}
 _DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
-_SUFFIXES = re.compile(r"(?:\.(?:gz|json|pb|pbtxt|txt|log|bin|meta|profile|timeline|xplane|trace|memory_profile|tfevents))+\Z")
+_SUFFIXES = re.compile(
+    r"(?:\.(?:gz|json|pb|pbtxt|txt|log|bin|meta|profile|timeline|xplane|trace|memory_profile|tfevents))+\Z"
+)
 
 
 def find(source: str | os.PathLike[str]) -> list[TracedStep]:
-    """All steps of a directory (recursively) or of one file, oldest first. What cannot be read, or is something else, is passed over."""
+    """All steps of a directory (recursively) or of one file, oldest first. What cannot be read, or is
+    something else, is passed over.
+    """
     place = os.fspath(source)
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names] if os.path.isdir(place) else [place]
-    found = [step for file in sorted(files) if not os.path.basename(file).startswith(".") for step in _of_file(file)]
+    files = (
+        [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+        if os.path.isdir(place)
+        else [place]
+    )
+    found = [
+        step
+        for file in sorted(files)
+        if not os.path.basename(file).startswith(".")
+        for step in _of_file(file)
+    ]
     return sorted(_together(found), key=lambda step: (_time(step, found), step.step or 0))
 
 
 def _time(step: TracedStep, among: list[TracedStep]) -> float:
-    """Numbered files that lie side by side are in the order of their numbers, whatever copying did to their dates."""
+    """Numbered files that lie side by side are in the order of their numbers, whatever copying did to their
+    dates.
+    """
     if step.step is None or step.inside or step.time is None:
         return step.time or 0.0
     folder = Path(step.paths[0]).parent
-    beside = (other for other in among if other.format == step.format and Path(other.paths[0]).parent == folder and not other.inside)
+    beside = (
+        other
+        for other in among
+        if other.format == step.format and Path(other.paths[0]).parent == folder and not other.inside
+    )
     return max(other.time or 0.0 for other in beside)
 
 
@@ -62,7 +93,10 @@ def _of_file(path: str) -> list[TracedStep]:
         return []
     if several:
         inside = len(several) > 1 or slug == "tfevents"
-        return [TracedStep((path,), slug, tag or _stem(path), step, time or _written(path), inside) for tag, step, time in several]
+        return [
+            TracedStep((path,), slug, tag or _stem(path), step, time or _written(path), inside)
+            for tag, step, time in several
+        ]
     if marks is not None and slug != "log-memory":
         return []
     run = Path(path).resolve().parent
@@ -73,7 +107,9 @@ def _of_file(path: str) -> list[TracedStep]:
 
 
 def _kind(path: str) -> tuple[ModuleType | None, str]:
-    """The reader of a file's content. Of an archive only the start is unzipped: a folder may hold data sets."""
+    """The reader of a file's content. Of an archive only the start is unzipped: a folder may hold data
+    sets.
+    """
     start = inputs.unzipped_start(path)
     if start:
         return _reader(start, inputs.Opened(path, path, BytesIO(start), len(start)))
@@ -94,7 +130,9 @@ def _reader(head: bytes, opened: inputs.Opened) -> tuple[ModuleType | None, str]
 
 
 def _together(steps: list[TracedStep]) -> list[TracedStep]:
-    """The hosts of one profiler run as one step, without the files that the profiler made of the same events."""
+    """The hosts of one profiler run as one step, without the files that the profiler made of the same
+    events.
+    """
     runs: dict[str, TracedStep] = {}
     others = []
     for step in steps:
@@ -106,7 +144,14 @@ def _together(steps: list[TracedStep]) -> list[TracedStep]:
         else:
             runs[folder] = step
     made = ("chrome-trace", "memory-profile")
-    return [*(step for step in others if step.format not in made or str(Path(step.paths[0]).resolve().parent) not in runs), *runs.values()]
+    return [
+        *(
+            step
+            for step in others
+            if step.format not in made or str(Path(step.paths[0]).resolve().parent) not in runs
+        ),
+        *runs.values(),
+    ]
 
 
 Source = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -119,7 +164,8 @@ def find_all(source: Source) -> list[TracedStep]:
 
 @without_gc
 def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
-    """What the readers find, where a log directory stands for one of its steps, with `logs` also for all that is no step.
+    """What the readers find, where a log directory stands for one of its steps, with `logs` also for all that
+    is no step.
 
     Raises UnreadableInput, UsageError.
     """
@@ -134,38 +180,72 @@ def read(source: Source, hints: Hints = Hints(), logs: bool = False) -> Capture:
     found = readers.read(chosen, hints)
     if not found.timelines and hints.step is None and hints.tag is None:
         found = _another(source, hints, chosen) or found
-    if not logs and found.graph and not found.timelines and not found.incidents and set(found.source.formats) <= _GRAPHS:
+    if (
+        not logs
+        and found.graph
+        and not found.timelines
+        and not found.incidents
+        and set(found.source.formats) <= _GRAPHS
+    ):
         from tfmemlens.readers.formats.run_metadata import HOW_TO_TRACE
 
-        notes.append(ReadNote(f"{found.source.path} is a graph and no traced step: give it with --graph beside one; {HOW_TO_TRACE}"))
+        notes.append(
+            ReadNote(
+                f"{found.source.path} is a graph and no traced step: give it with --graph beside one;"
+                f" {HOW_TO_TRACE}"
+            )
+        )
     return replace(found, notes=(*notes, *found.notes))
 
 
 def _another(source: Source, hints: Hints, chosen: list[inputs.Input]) -> Capture | None:
-    """Where the newest step of a directory tells nothing of memory (it is cut, or held none), the newest that does."""
+    """Where the newest step of a directory tells nothing of memory (it is cut, or held none), the newest that
+    does.
+    """
     from tfmemlens import readers
 
     tried = {file.path for file in chosen}
     for place in _places(source):
         found = find(place) if os.path.isdir(place) else []
-        for _, step in sorted(enumerate(found), key=lambda pair: (-RANK[pair[1].format], -pair[0]))[:_ATTEMPTS]:
+        for _, step in sorted(enumerate(found), key=lambda pair: (-RANK[pair[1].format], -pair[0]))[
+            :_ATTEMPTS
+        ]:
             if not tried & set(step.paths):
                 try:
                     read = readers.read(_files(step), hints)
                 except TfmemlensError:
                     continue
                 if read.timelines:
-                    names = ", ".join(sorted(os.path.relpath(path, place) for path in tried if path.startswith(os.fspath(place))))
-                    return replace(read, notes=(ReadNote(f"{names} tells nothing of memory; this is {os.path.relpath(step.paths[0], place)}"), *read.notes))
+                    names = ", ".join(
+                        sorted(
+                            os.path.relpath(path, place)
+                            for path in tried
+                            if path.startswith(os.fspath(place))
+                        )
+                    )
+                    return replace(
+                        read,
+                        notes=(
+                            ReadNote(
+                                f"{names} tells nothing of memory; this is"
+                                f" {os.path.relpath(step.paths[0], place)}"
+                            ),
+                            *read.notes,
+                        ),
+                    )
     return None
 
 
 def _files(step: TracedStep) -> list[inputs.Input]:
     tag, number = (step.tag, step.step) if step.inside else (None, None)
-    return [inputs.Input(path, tag=tag if step.format == "tfevents" else None, step=number) for path in step.paths]
+    return [
+        inputs.Input(path, tag=tag if step.format == "tfevents" else None, step=number) for path in step.paths
+    ]
 
 
-def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[list[inputs.Input], list[ReadNote]]:
+def _of_place(
+    place: str | os.PathLike[str], hints: Hints, logs: bool
+) -> tuple[list[inputs.Input], list[ReadNote]]:
     if not os.path.isdir(place):
         return inputs.resolve(place), []
     steps = find(place)
@@ -173,8 +253,22 @@ def _of_place(place: str | os.PathLike[str], hints: Hints, logs: bool) -> tuple[
     if not files:
         return inputs.resolve(place), []
     traces = {path for step in steps for path in step.paths}
-    runs = {Path(path).parent for step in steps if step.format == "xspace" for path in step.paths if _is_run(Path(path).resolve().parent)}
-    beside = [file for file in inputs.resolve(place) if file.path not in traces and Path(file.path).parent not in runs] if logs else []
+    runs = {
+        Path(path).parent
+        for step in steps
+        if step.format == "xspace"
+        for path in step.paths
+        if _is_run(Path(path).resolve().parent)
+    }
+    beside = (
+        [
+            file
+            for file in inputs.resolve(place)
+            if file.path not in traces and Path(file.path).parent not in runs
+        ]
+        if logs
+        else []
+    )
     return beside + files, notes
 
 
@@ -183,12 +277,17 @@ def _places(source: Source) -> list[str | os.PathLike[str]]:
 
 
 def choose(place: str, hints: Hints, steps: list[TracedStep]) -> tuple[list[inputs.Input], list[ReadNote]]:
-    """The files to read for a directory: those of the newest step, or of the one asked for; none where there is no step. Raises UsageError."""
+    """The files to read for a directory: those of the newest step, or of the one asked for; none where there
+    is no step. Raises UsageError.
+    """
     wanted = [step for step in steps if hints.step in (None, step.step) and hints.tag in (None, step.tag)]
     if not wanted:
         if hints.step is None and hints.tag is None:
             return [], []
-        asked = " and ".join([f"step {hints.step}"] * (hints.step is not None) + [f"tag {hints.tag!r}"] * (hints.tag is not None))
+        asked = " and ".join(
+            [f"step {hints.step}"] * (hints.step is not None)
+            + [f"tag {hints.tag!r}"] * (hints.tag is not None)
+        )
         raise UsageError(f"{place} holds no traced step with {asked}", f"it holds: {_names(steps) or 'none'}")
     chosen = max(enumerate(wanted), key=lambda pair: (RANK[pair[1].format], pair[0]))[1]
     files = _files(chosen)
@@ -196,7 +295,10 @@ def choose(place: str, hints: Hints, steps: list[TracedStep]) -> tuple[list[inpu
         return files, []
     where = os.path.relpath(chosen.paths[0], place)
     name = "" if chosen.tag is None else f" {chosen.tag}"
-    note = f"{place} holds {len(steps)} traced steps; this is{name} of {where}, the {'newest' if len(wanted) > 1 else 'one asked for'}"
+    note = (
+        f"{place} holds {len(steps)} traced steps; this is{name} of {where}, the"
+        f" {'newest' if len(wanted) > 1 else 'one asked for'}"
+    )
     return files, [ReadNote(f"{note} (--step or --tag for another, --list shows them)")]
 
 
@@ -210,7 +312,9 @@ def _stem(path: str) -> str:
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether a folder is one run of the profiler: `plugins/profile/<date>`, or dated wherever it was copied."""
+    """Whether a folder is one run of the profiler: `plugins/profile/<date>`, or dated wherever it was
+    copied.
+    """
     return bool(_DATE.search(folder.name)) or folder.parent.name == "profile"
 
 
@@ -229,13 +333,21 @@ def _written(path: str) -> float:
 
 
 def told_apart(captures: list[Capture]) -> list[Capture]:
-    """The files of several hosts: where two have an allocator of the same name on a device of the same name, the host's name comes first."""
-    names = Counter((timeline.device, timeline.allocator) for found in captures for timeline in found.timelines)
+    """The files of several hosts: where two have an allocator of the same name on a device of the same name,
+    the host's name comes first.
+    """
+    names = Counter(
+        (timeline.device, timeline.allocator) for found in captures for timeline in found.timelines
+    )
     return [
         replace(
             found,
             timelines=tuple(
-                replace(timeline, device=f"{_stem(found.source.path)} {timeline.device}") if names[timeline.device, timeline.allocator] > 1 else timeline
+                (
+                    replace(timeline, device=f"{_stem(found.source.path)} {timeline.device}")
+                    if names[timeline.device, timeline.allocator] > 1
+                    else timeline
+                )
                 for timeline in found.timelines
             ),
         )

@@ -1,4 +1,6 @@
-"""A graph from a file beside a trace that has none, or less: op types, shapes and readers of the nodes that the trace names."""
+"""A graph from a file beside a trace that has none, or less: op types, shapes and readers of the nodes that
+the trace names.
+"""
 
 from __future__ import annotations
 
@@ -26,38 +28,70 @@ def join(found: Capture, given: Graph) -> Capture:
     known = _by_name(given)
     timelines = tuple(with_variables(_joined(timeline, known), graph) for timeline in found.timelines)
     notes = found.notes
-    if found.timelines and not any(name in known for timeline in found.timelines for name in timeline.table.node):
-        notes = (*notes, ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"))
+    if found.timelines and not any(
+        name in known for timeline in found.timelines for name in timeline.table.node
+    ):
+        notes = (
+            *notes,
+            ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"),
+        )
     return replace(found, graph=graph, timelines=timelines, notes=notes)
 
 
 def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
-    """On a baseline that is the sum of known variables, those that the graph updates stand, too: a slot's value is no op's output."""
+    """On a baseline that is the sum of known variables, those that the graph updates stand, too: a slot's
+    value is no op's output.
+    """
     if timeline.baseline_source is not BaselineSource.STANDING:
         return timeline
     shown = zip(timeline.standing.node, timeline.standing.dtype, strict=True)
-    seen = {source_of(name, graph) for name, dtype in shown if name is not None and dtype != "resource"}  # a handle is not its variable
-    updated = {split_reference(reference)[0] for node in graph if _UPDATES.match(node.op) for reference in node.inputs} - seen
-    added = [row for node in variables_on(graph, timeline.device) if node.name in updated and (row := _row(node, timeline)).size_bytes]
+    seen = {
+        source_of(name, graph) for name, dtype in shown if name is not None and dtype != "resource"
+    }  # a handle is not its variable
+    updated = {
+        split_reference(reference)[0]
+        for node in graph
+        if _UPDATES.match(node.op)
+        for reference in node.inputs
+    } - seen
+    added = [
+        row
+        for node in variables_on(graph, timeline.device)
+        if node.name in updated and (row := _row(node, timeline)).size_bytes
+    ]
     if not added:
         return timeline
     standing = AllocationTable.of([*timeline.standing, *added])
     found = replace(timeline, standing=standing)
     if "events" in timeline.__dict__:
         found.__dict__["events"] = timeline.events
-    return found.standing_on(timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING)
+    return found.standing_on(
+        timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING
+    )
 
 
 def _row(node: Node, timeline: Timeline) -> Allocation:
     shape, dtype = node.attributes.get("shape"), node.attributes.get("dtype")
     kind = TensorType(shape if isinstance(shape, tuple) else None, str(dtype) if dtype else None)
     return Allocation(
-        node.name, kind.bytes or 0, node.op, timeline.device, timeline.allocator, kind.bytes, shape=kind.shape, dtype=kind.dtype, purpose=PERSISTENT
+        node.name,
+        kind.bytes or 0,
+        node.op,
+        timeline.device,
+        timeline.allocator,
+        kind.bytes,
+        shape=kind.shape,
+        dtype=kind.dtype,
+        purpose=PERSISTENT,
     )
 
 
 def _richer(node: Node, given: Node | None) -> Node:
-    return node if given is None else replace(node, outputs=node.outputs or given.outputs, source=node.source or given.source)
+    return (
+        node
+        if given is None
+        else replace(node, outputs=node.outputs or given.outputs, source=node.source or given.source)
+    )
 
 
 def _by_name(graph: Graph) -> dict[str, Node]:
@@ -68,7 +102,9 @@ def _by_name(graph: Graph) -> dict[str, Node]:
 
 def _joined(timeline: Timeline, known: Mapping[str, Node]) -> Timeline:
     """The same curve, its rows with what the graph adds."""
-    found = replace(timeline, table=_described(timeline.table, known), standing=_described(timeline.standing, known))
+    found = replace(
+        timeline, table=_described(timeline.table, known), standing=_described(timeline.standing, known)
+    )
     for name in ("events", "curve", "peak_index"):
         if name in timeline.__dict__:
             found.__dict__[name] = timeline.__dict__[name]
@@ -83,7 +119,12 @@ def _described(table: AllocationTable, known: Mapping[str, Node]) -> AllocationT
     shapes, dtypes = list(table.shape), list(table.dtype)
     purposes: Sequence[Any] = table.purpose
     for row, node in enumerate(nodes):
-        if node and shapes[row] is None and purposes[row] != TEMPORARY and (fits := _fitting(node, table.size_bytes[row], table.requested_bytes[row])):
+        if (
+            node
+            and shapes[row] is None
+            and purposes[row] != TEMPORARY
+            and (fits := _fitting(node, table.size_bytes[row], table.requested_bytes[row]))
+        ):
             shapes[row], dtypes[row] = fits.shape, fits.dtype
     return replace(table, op=ops, shape=shapes, dtype=dtypes)
 
@@ -91,6 +132,9 @@ def _described(table: AllocationTable, known: Mapping[str, Node]) -> AllocationT
 def _fitting(node: Node, size: int, requested: int | None) -> TensorType | None:
     """The output whose type needs just these bytes, if there is one."""
     for output in node.outputs:
-        if output.bytes and (output.bytes == requested or (requested is None and size in (output.bytes, round_up(output.bytes)))):
+        if output.bytes and (
+            output.bytes == requested
+            or (requested is None and size in (output.bytes, round_up(output.bytes)))
+        ):
             return output
     return None

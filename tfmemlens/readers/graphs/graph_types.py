@@ -11,7 +11,9 @@ from tfmemlens.readers.timelines.step_stats import keeps_memory, op_of
 
 
 def graph_with_types(step_stats: Any, known: Graph | None) -> Graph | None:
-    """The graph with the type of every output that the step made; without a graph one of the timeline labels, which name op and inputs."""
+    """The graph with the type of every output that the step made; without a graph one of the timeline labels,
+    which name op and inputs.
+    """
     nodes = dict(known.nodes) if known else {}
     for device in step_stats.dev_stats:
         if not keeps_memory(device.device):
@@ -22,7 +24,9 @@ def graph_with_types(step_stats: Any, known: Graph | None) -> Graph | None:
                 node = _of_label(stats.node_name, stats.timeline_label)
             if node is not None and not (node.name in nodes and node.outputs):
                 nodes[node.name] = replace(node, outputs=_types(stats))
-    return Graph(nodes, known.functions if known else {}, known.producer if known else None) if nodes else None
+    return (
+        Graph(nodes, known.functions if known else {}, known.producer if known else None) if nodes else None
+    )
 
 
 def _of_label(name: str, label: str) -> Node | None:
@@ -39,6 +43,13 @@ def _types(stats: Any) -> tuple[TensorType, ...]:
     found = {output.slot: output.tensor_description for output in stats.output}
     none = TensorType(None, None)
     return tuple(
-        TensorType(None if each.shape.unknown_rank else tuple(dim.size for dim in each.shape.dim), numpy_dtype_of_enum(each.dtype)) if each else none
+        (
+            TensorType(
+                None if each.shape.unknown_rank else tuple(dim.size for dim in each.shape.dim),
+                numpy_dtype_of_enum(each.dtype),
+            )
+            if each
+            else none
+        )
         for each in (found.get(slot) for slot in range(max(found, default=-1) + 1))
     )

@@ -13,7 +13,9 @@ from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
 
 SOURCE = "_tfmemlens_source"
 """The attribute in which our exporter writes the user's line of code."""
-_PACKAGED = re.compile(r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy")
+_PACKAGED = re.compile(
+    r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy"
+)
 _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
@@ -38,7 +40,9 @@ class Attributes(Mapping[str, object]):
 
 
 def value_of(attribute: Any) -> object:
-    """An AttrValue as a Python value: text, number, dtype name, shape tuple (None inside: unknown), function name, or a list of these."""
+    """An AttrValue as a Python value: text, number, dtype name, shape tuple (None inside: unknown), function
+    name, or a list of these.
+    """
     for name in ("s", "i", "f", "b", "type", "shape", "placeholder", "func", "tensor", "list"):
         if attribute.HasField(name):
             return _value(name, getattr(attribute, name))
@@ -57,13 +61,19 @@ def _value(name: str, raw: Any) -> object:
     if name == "tensor":
         return constant_of(raw)
     if name == "list":
-        return tuple(_value(part, each) for part in ("s", "i", "f", "b", "type", "shape", "tensor", "func") for each in getattr(raw, part))
+        return tuple(
+            _value(part, each)
+            for part in ("s", "i", "f", "b", "type", "shape", "tensor", "func")
+            for each in getattr(raw, part)
+        )
     found: object = raw
     return found
 
 
 def constant_of(raw: Any) -> Constant:
-    """A TensorProto's type, and its values if they are whole numbers and at most 64: axes, permutations and shapes, not weights."""
+    """A TensorProto's type, and its values if they are whole numbers and at most 64: axes, permutations and
+    shapes, not weights.
+    """
     shape, dtype = shape_of(raw.tensor_shape), numpy_dtype_of_enum(raw.dtype)
     count = math.prod(size or 0 for size in shape) if shape is not None else 0
     if dtype not in _WHOLE or count > 64:
@@ -71,7 +81,10 @@ def constant_of(raw: Any) -> Constant:
     letter, listed = _WHOLE[dtype]
     if raw.tensor_content:
         size = struct.calcsize(letter)
-        found = struct.unpack(f"<{len(raw.tensor_content) // size}{letter}", raw.tensor_content[: len(raw.tensor_content) // size * size])
+        found = struct.unpack(
+            f"<{len(raw.tensor_content) // size}{letter}",
+            raw.tensor_content[: len(raw.tensor_content) // size * size],
+        )
     else:
         found = tuple(getattr(raw, listed))
     found = (*found, *found[-1:] * (count - len(found))) if found else (0,) * count
@@ -86,11 +99,15 @@ def shape_of(raw: Any) -> tuple[int | None, ...] | None:
 
 
 def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None = None) -> Graph:
-    """One Graph of several GraphDefs (partitions of one step); a name that stands in two keeps its first node. `debug` is a GraphDebugInfo."""
+    """One Graph of several GraphDefs (partitions of one step); a name that stands in two keeps its first
+    node. `debug` is a GraphDebugInfo.
+    """
     nodes: dict[str, Node] = {}
     functions: dict[str, Graph] = {}
     for graph in graphs:
-        lines = _source_lines(debug if debug is not None else graph.debug_info if _has(graph, "debug_info") else None)
+        lines = _source_lines(
+            debug if debug is not None else graph.debug_info if _has(graph, "debug_info") else None
+        )
         for raw in graph.node:
             nodes.setdefault(raw.name, _node(raw, lines.get(f"{raw.name}@") or lines.get(raw.name)))
         for function in graph.library.function:
@@ -101,30 +118,53 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
 
 
 def _signature(function: Any) -> Signature:
-    results = tuple(function.ret[each.name] for each in function.signature.output_arg if each.name in function.ret)
-    return Signature(tuple(each.name for each in function.signature.input_arg), results, tuple(function.control_ret.values()))
+    results = tuple(
+        function.ret[each.name] for each in function.signature.output_arg if each.name in function.ret
+    )
+    return Signature(
+        tuple(each.name for each in function.signature.input_arg),
+        results,
+        tuple(function.control_ret.values()),
+    )
 
 
 def _has(message: Any, field: str) -> bool:
-    """Whether a message has the field and it is set; TensorFlow's own messages of old versions may not know it."""
+    """Whether a message has the field and it is set; TensorFlow's own messages of old versions may not know
+    it.
+    """
     return field in message.DESCRIPTOR.fields_by_name and bool(message.HasField(field))
 
 
 def _node(raw: Any, source: str | None = None) -> Node:
     own = raw.attr[SOURCE].s.decode("utf-8", "replace") if SOURCE in raw.attr else None
-    return Node(raw.name, raw.op, tuple(raw.input), raw.device, Attributes(raw.attr), _outputs(raw), own or source)
+    return Node(
+        raw.name, raw.op, tuple(raw.input), raw.device, Attributes(raw.attr), _outputs(raw), own or source
+    )
 
 
 def _source_lines(debug: Any) -> dict[str, str]:
-    """From a GraphDebugInfo the innermost line that is not inside a package, by `node@function` or by node: `train.py:12`."""
+    """From a GraphDebugInfo the innermost line that is not inside a package, by `node@function` or by node:
+    `train.py:12`.
+    """
     if debug is None:
         return {}
     traces = [(name, debug.traces[name]) for name in debug.traces]
-    traces += [(name, debug.traces_by_id[number]) for name, number in debug.name_to_trace_id.items() if number in debug.traces_by_id]
+    traces += [
+        (name, debug.traces_by_id[number])
+        for name, number in debug.name_to_trace_id.items()
+        if number in debug.traces_by_id
+    ]
     found = {}
     for name, trace in traces:
-        frames = [*trace.file_line_cols, *(debug.frames_by_id[number] for number in trace.frame_id if number in debug.frames_by_id)]
-        places = [(debug.files[frame.file_index], frame.line) for frame in frames if 0 <= frame.file_index < len(debug.files)]
+        frames = [
+            *trace.file_line_cols,
+            *(debug.frames_by_id[number] for number in trace.frame_id if number in debug.frames_by_id),
+        ]
+        places = [
+            (debug.files[frame.file_index], frame.line)
+            for frame in frames
+            if 0 <= frame.file_index < len(debug.files)
+        ]
         own = [(file, line) for file, line in places if not _PACKAGED.search(file)]
         if own:
             found[name] = f"{own[-1][0]}:{own[-1][1]}"
@@ -136,6 +176,10 @@ def _outputs(raw: Any) -> tuple[TensorType, ...]:
     if listed is None:
         return ()
     kinds = [
-        numpy_dtype_of_enum(raw.attr[name].type) for name in ("T", "dtype", "DstT", "out_type", "Tout") if name in raw.attr and raw.attr[name].HasField("type")
+        numpy_dtype_of_enum(raw.attr[name].type)
+        for name in ("T", "dtype", "DstT", "out_type", "Tout")
+        if name in raw.attr and raw.attr[name].HasField("type")
     ]
-    return tuple(TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in raw.attr[listed].list.shape)
+    return tuple(
+        TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in raw.attr[listed].list.shape
+    )

@@ -1,4 +1,6 @@
-"""Models as Keras saved them, read without TensorFlow: one format a module, `sniff` and `read`; the content decides."""
+"""Models as Keras saved them, read without TensorFlow: one format a module, `sniff` and `read`; the content
+decides.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,16 @@ from tfmemlens.readers.keras_models._documents import network_of_text as of_text
 
 __all__ = ["is_model", "of_text", "read"]
 
-HINT = "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or module:function"
+HINT = (
+    "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or"
+    " module:function"
+)
 
 
 def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
-    """The model in a file or folder, or what `module:function` returns in the given Python. Raises UnreadableInput."""
+    """The model in a file or folder, or what `module:function` returns in the given Python. Raises
+    UnreadableInput.
+    """
     if _python_function.is_spec(os.fspath(path)):
         return _python_function.network(os.fspath(path), python)
     where = Path(path)
@@ -41,7 +48,9 @@ def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Whether this file holds a Keras model and nothing that another reader knows: an archive, an H5 file, an architecture."""
+    """Whether this file holds a Keras model and nothing that another reader knows: an archive, an H5 file, an
+    architecture.
+    """
     where = Path(path)
     try:
         head = _head(where) if where.is_file() else b""

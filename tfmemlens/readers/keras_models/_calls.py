@@ -1,4 +1,6 @@
-"""Who reads whose tensors: the `inbound_nodes` of Keras 1 and 2 (nested lists) and of Keras 3 (arguments with `__keras_tensor__`)."""
+"""Who reads whose tensors: the `inbound_nodes` of Keras 1 and 2 (nested lists) and of Keras 3 (arguments with
+`__keras_tensor__`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def calls_of(node: Any, names: Names, nested: frozenset[str]) -> NetworkCall:
 
 
 def references(value: Any, names: Names, nested: frozenset[str]) -> tuple[TensorRef, ...]:
-    """The tensors that `input_layers` or `output_layers` name, whatever their nesting (a dict, a list of lists, one alone)."""
+    """The tensors that `input_layers` or `output_layers` name, whatever their nesting (a dict, a list of
+    lists, one alone).
+    """
     found: list[TensorRef] = []
     _walk_2(value, names, nested, found)
     return tuple(found)
@@ -48,7 +52,9 @@ def _keras_3(node: Mapping[str, Any]) -> NetworkCall:
 
 
 def _type_of(shape: Any, dtype: Any) -> TensorType:
-    known = isinstance(shape, list) and all(size is None or (isinstance(size, int) and size >= 0) for size in shape)
+    known = isinstance(shape, list) and all(
+        size is None or (isinstance(size, int) and size >= 0) for size in shape
+    )
     return TensorType(tuple(shape) if known else None, dtype if isinstance(dtype, str) else None)
 
 
@@ -67,7 +73,9 @@ def _literal(value: Mapping[str, Any], convert: Callable[[Any], object]) -> obje
 
 
 def _keras_2(node: Any, names: Names, nested: frozenset[str]) -> NetworkCall:
-    """`[["x", 0, 0, {}], …]`, a flat `["x", 0, 0, {"y": ["z", 0, 0]}]` of an op, or a dict of named tensors."""
+    """`[["x", 0, 0, {}], …]`, a flat `["x", 0, 0, {"y": ["z", 0, 0]}]` of an op, or a dict of named
+    tensors.
+    """
     inbound: list[TensorRef] = []
     flat = isinstance(node, list) and node and isinstance(node[0], str)
     entries = [node] if flat else list(node.values()) if isinstance(node, Mapping) else node
@@ -97,7 +105,9 @@ def _is_reference(value: Any, names: Names) -> bool:
 
 def _walk_2(value: Any, names: Names, nested: frozenset[str], found: list[TensorRef]) -> object:
     if _is_reference(value, names):
-        call = int(value[1]) - (value[0] in nested)  # Keras 2 counts a nested model's own input as its first call
+        call = int(value[1]) - (
+            value[0] in nested
+        )  # Keras 2 counts a nested model's own input as its first call
         found.append(TensorRef(value[0], max(call, 0), int(value[2])))
         return found[-1]
     if isinstance(value, list | tuple):

@@ -1,4 +1,6 @@
-"""From Keras's JSON document of a model to a Network: Sequential, functional and nested, in the dialects of Keras 1, 2 and 3."""
+"""From Keras's JSON document of a model to a Network: Sequential, functional and nested, in the dialects of
+Keras 1, 2 and 3.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,29 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.readers.keras_models._calls import calls_of, references
 
-_SUBCLASSED = "give a functional or Sequential model; for a subclassed one give `module:function`, so that its layers can be asked"
+_SUBCLASSED = (
+    "give a functional or Sequential model; for a subclassed one give `module:function`, so that its layers"
+    " can be asked"
+)
 
 
-def network_of_text(text: str | bytes, path: str, keras_version: str | None = None, training_config: str | None = None) -> Network:
-    """The model in a JSON text; an H5 file keeps the version and the training beside it. Raises UnreadableInput."""
+def network_of_text(
+    text: str | bytes, path: str, keras_version: str | None = None, training_config: str | None = None
+) -> Network:
+    """The model in a JSON text; an H5 file keeps the version and the training beside it. Raises
+    UnreadableInput.
+    """
     try:
         document = json.loads(text)
-        if isinstance(document, str):  # `json.dump(model.to_json(), file)`: a JSON text that holds a JSON text
+        if isinstance(
+            document, str
+        ):  # `json.dump(model.to_json(), file)`: a JSON text that holds a JSON text
             document = json.loads(document)
     except (ValueError, UnicodeDecodeError) as problem:
-        raise UnreadableInput(f"{path} holds no whole JSON document: {problem}", "was it cut? write it again: open(path, 'w').write(model.to_json())") from None
+        raise UnreadableInput(
+            f"{path} holds no whole JSON document: {problem}",
+            "was it cut? write it again: open(path, 'w').write(model.to_json())",
+        ) from None
     network = network_of(document, path, keras_version)
     if training_config and not network.optimizer:
         with suppress(ValueError, AttributeError):
@@ -36,16 +50,24 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
     if isinstance(document, Mapping) and "model_config" in document and "class_name" not in document:
         document = document["model_config"]
     if not isinstance(document, Mapping) or not {"class_name", "config"} <= document.keys():
-        raise UnreadableInput(f"{path} is JSON, but no Keras model", "write one with `open(path, 'w').write(model.to_json())`")
+        raise UnreadableInput(
+            f"{path} is JSON, but no Keras model", "write one with `open(path, 'w').write(model.to_json())`"
+        )
     document = _plain(document)
     version = version or _text(document.get("keras_version"))
     dialect = _dialect(document, version)
     try:
         network = _model(document, dialect)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
-        raise UnreadableInput(f"{path} looks like a Keras model, but its layers cannot be read ({type(problem).__name__}: {problem})", _SUBCLASSED) from None
+        raise UnreadableInput(
+            f"{path} looks like a Keras model, but its layers cannot be read ({type(problem).__name__}:"
+            f" {problem})",
+            _SUBCLASSED,
+        ) from None
     if not network.layers:
-        raise UnreadableInput(f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED)
+        raise UnreadableInput(
+            f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED
+        )
     return replace(network, version=version, optimizer=_optimizer(document), loss=_loss(document), path=path)
 
 
@@ -60,20 +82,43 @@ def _plain(value: Any) -> Any:
 
 def _dialect(document: Mapping[str, Any], version: str | None) -> str:
     if version and version[0].isdigit():
-        return "keras-1" if version.startswith("1") else "keras-3" if int(version.split(".")[0]) >= 3 else "keras-2"
+        return (
+            "keras-1"
+            if version.startswith("1")
+            else "keras-3"
+            if int(version.split(".")[0]) >= 3
+            else "keras-2"
+        )
     if "module" in document or "registered_name" in document:
         return "keras-3"
     config = document["config"]
-    layers = config if isinstance(config, list) else config.get("layers", []) if isinstance(config, Mapping) else []
+    layers = (
+        config
+        if isinstance(config, list)
+        else config.get("layers", [])
+        if isinstance(config, Mapping)
+        else []
+    )
     old = ("nb_filter", "output_dim", "border_mode", "dim_ordering")
-    told = [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)] if isinstance(layers, list) else []
-    embedded = any(any(word in layer["config"] for word in old) and layer.get("class_name") != "Embedding" for layer in told)
+    told = (
+        [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)]
+        if isinstance(layers, list)
+        else []
+    )
+    embedded = any(
+        any(word in layer["config"] for word in old) and layer.get("class_name") != "Embedding"
+        for layer in told
+    )
     return "keras-1" if embedded else "keras-2"
 
 
 def _optimizer(document: Mapping[str, Any]) -> str | None:
     compiled = document.get("compile_config") or document.get("training_config")
-    described = compiled.get("optimizer") or compiled.get("optimizer_config") if isinstance(compiled, Mapping) else None
+    described = (
+        compiled.get("optimizer") or compiled.get("optimizer_config")
+        if isinstance(compiled, Mapping)
+        else None
+    )
     if not isinstance(described, Mapping):
         return _text(described)
     name, config = (_text(described.get("class_name")) or "").rpartition(">")[2], described.get("config")
@@ -86,10 +131,16 @@ def _optimizer(document: Mapping[str, Any]) -> str | None:
 def _loss(document: Mapping[str, Any]) -> str | None:
     compiled = document.get("compile_config") or document.get("training_config")
     told = compiled.get("loss") if isinstance(compiled, Mapping) else None
-    for _ in range(3):  # a list or dict of losses stands for its first; a wrapped function names itself inside
+    for _ in range(
+        3
+    ):  # a list or dict of losses stands for its first; a wrapped function names itself inside
         if isinstance(told, Mapping):
             inner = told.get("config")
-            wrapped = inner.get("fn") if isinstance(inner, Mapping) and told.get("class_name") == "LossFunctionWrapper" else None
+            wrapped = (
+                inner.get("fn")
+                if isinstance(inner, Mapping) and told.get("class_name") == "LossFunctionWrapper"
+                else None
+            )
             told = wrapped or told.get("class_name") or next(iter(told.values()), None)
         elif isinstance(told, list):
             told = next(iter(told), None)
@@ -109,7 +160,9 @@ def _model(document: Mapping[str, Any], dialect: str) -> Network:
         return _functional(config, name, dialect)
     layers = config.get("layers")
     if isinstance(layers, list):
-        return _sequential(layers, name, dialect, config.get("build_input_shape") or _built(document.get("build_config")))
+        return _sequential(
+            layers, name, dialect, config.get("build_input_shape") or _built(document.get("build_config"))
+        )
     return Network((), name=name, dialect=dialect)
 
 
@@ -122,13 +175,21 @@ def is_model(document: Mapping[str, Any]) -> bool:
     config = document.get("config")
     if isinstance(config, list):
         return document.get("class_name") == "Sequential"
-    return isinstance(config, Mapping) and isinstance(config.get("layers"), list) and ("input_layers" in config or document.get("class_name") == "Sequential")
+    return (
+        isinstance(config, Mapping)
+        and isinstance(config.get("layers"), list)
+        and ("input_layers" in config or document.get("class_name") == "Sequential")
+    )
 
 
 def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
     documents = config["layers"]
     names = {_name(each) for each in documents}
-    nested = frozenset(_name(each) for each in documents if is_model(each)) if dialect != "keras-3" else frozenset()
+    nested = (
+        frozenset(_name(each) for each in documents if is_model(each))
+        if dialect != "keras-3"
+        else frozenset()
+    )
     layers = []
     for each in documents:
         calls = tuple(calls_of(node, names, nested) for node in each.get("inbound_nodes") or ())
@@ -143,8 +204,17 @@ def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, bui
         if not layers and document["class_name"] != "InputLayer":
             shape = _input_shape(document["config"]) or built
             config = {"batch_shape": shape} if shape else {}
-            layers.append(LayerSpec(f"{_name(document)}_input", "InputLayer", {**config, "implied": True, **_input_dtype(document)}, (NetworkCall(),)))
-        layers.append(layer_of(document, dialect, (NetworkCall((TensorRef(layers[-1].name),) if layers else ()),)))
+            layers.append(
+                LayerSpec(
+                    f"{_name(document)}_input",
+                    "InputLayer",
+                    {**config, "implied": True, **_input_dtype(document)},
+                    (NetworkCall(),),
+                )
+            )
+        layers.append(
+            layer_of(document, dialect, (NetworkCall((TensorRef(layers[-1].name),) if layers else ()),))
+        )
     layers = _renamed(layers)
     if not layers:
         return Network((), name=name, dialect=dialect)
@@ -170,7 +240,11 @@ def _input_shape(config: Any) -> Any:
         return config.get("batch_input_shape") or config.get("batch_shape")
     if config.get("input_shape"):
         return [None, *config["input_shape"]]
-    return [None, config["input_dim"]] if isinstance(config.get("input_dim"), int) and "output_dim" in config and "nb_filter" not in config else None
+    return (
+        [None, config["input_dim"]]
+        if isinstance(config.get("input_dim"), int) and "output_dim" in config and "nb_filter" not in config
+        else None
+    )
 
 
 def _input_dtype(document: Mapping[str, Any]) -> dict[str, str]:
@@ -184,16 +258,30 @@ def _name(document: Mapping[str, Any]) -> str:
     return str(document.get("name") or own or document["class_name"].lower())
 
 
-def layer_of(document: Mapping[str, Any], dialect: str, calls: tuple[NetworkCall, ...] = (NetworkCall(),)) -> LayerSpec:
+def layer_of(
+    document: Mapping[str, Any], dialect: str, calls: tuple[NetworkCall, ...] = (NetworkCall(),)
+) -> LayerSpec:
     """One layer with what it wraps."""
     config = document.get("config")
     if is_model(document):
         network = _model(document, dialect)
         given = isinstance(config, Mapping) and config.get("trainable") is False
-        return LayerSpec(_name(document), document["class_name"], {}, calls, module=_text(document.get("module")), trainable=not given, network=network)
+        return LayerSpec(
+            _name(document),
+            document["class_name"],
+            {},
+            calls,
+            module=_text(document.get("module")),
+            trainable=not given,
+            network=network,
+        )
     if not isinstance(config, Mapping):
         config = {}
-    inner = tuple(layer_of(each, dialect) for key in ("layer", "forward_layer", "backward_layer", "cell", "cells") for each in _wrapped(config.get(key)))
+    inner = tuple(
+        layer_of(each, dialect)
+        for key in ("layer", "forward_layer", "backward_layer", "cell", "cells")
+        for each in _wrapped(config.get(key))
+    )
     return LayerSpec(
         _name(document),
         str(document["class_name"]).rpartition(">")[2],
@@ -207,4 +295,6 @@ def layer_of(document: Mapping[str, Any], dialect: str, calls: tuple[NetworkCall
 
 def _wrapped(value: Any) -> list[Mapping[str, Any]]:
     values = value if isinstance(value, list) else [value]
-    return [each for each in values if isinstance(each, Mapping) and "class_name" in each and "config" in each]
+    return [
+        each for each in values if isinstance(each, Mapping) and "class_name" in each and "config" in each
+    ]

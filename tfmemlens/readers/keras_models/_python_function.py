@@ -1,4 +1,6 @@
-"""`module:function`: ask a Python that has TensorFlow for the model that a function returns, in a process of its own."""
+"""`module:function`: ask a Python that has TensorFlow for the model that a function returns, in a process of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -65,11 +67,22 @@ def network(text: str, python: str | None = None) -> Network:
     try:
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
-        raise UnreadableInput(f"{command[0]} cannot be run: {error.strerror or error}", "--python names the interpreter that has TensorFlow") from None
-    answer = next((line.removeprefix(_MARK) for line in reversed(ran.stdout.splitlines()) if line.startswith(_MARK)), None)
+        raise UnreadableInput(
+            f"{command[0]} cannot be run: {error.strerror or error}",
+            "--python names the interpreter that has TensorFlow",
+        ) from None
+    answer = next(
+        (line.removeprefix(_MARK) for line in reversed(ran.stdout.splitlines()) if line.startswith(_MARK)),
+        None,
+    )
     if answer is None:
-        last = next((line.strip() for line in reversed(ran.stderr.splitlines()) if line.strip()), "it said nothing")
-        raise UnreadableInput(f"{text} gave no Keras model: {last}", "run it where TensorFlow is installed, or name that Python with --python")
+        last = next(
+            (line.strip() for line in reversed(ran.stderr.splitlines()) if line.strip()), "it said nothing"
+        )
+        raise UnreadableInput(
+            f"{text} gave no Keras model: {last}",
+            "run it where TensorFlow is installed, or name that Python with --python",
+        )
     told = json.loads(answer)
     if "model" in told:
         made = network_of_text(told["model"], text)
@@ -81,8 +94,17 @@ def _of_weights(layers: list[Any], path: str) -> Network:
     """A model that cannot describe itself still has weights, if it was built."""
     specs = []
     for name, kind, weights in layers:
-        made = tuple(WeightSpec(weight.rpartition("/")[2].partition(":")[0], tuple(shape), dtype, trainable) for weight, shape, dtype, trainable in weights)
-        specs.append(LayerSpec(name, kind, weights=made, problem="the model is a subclass that does not describe its layers"))
+        made = tuple(
+            WeightSpec(weight.rpartition("/")[2].partition(":")[0], tuple(shape), dtype, trainable)
+            for weight, shape, dtype, trainable in weights
+        )
+        specs.append(
+            LayerSpec(
+                name, kind, weights=made, problem="the model is a subclass that does not describe its layers"
+            )
+        )
     if not any(layer.weights for layer in specs):
-        raise UnreadableInput(f"{path} gave a model without weights", "call or build it once before it is returned")
+        raise UnreadableInput(
+            f"{path} gave a model without weights", "call or build it once before it is returned"
+        )
     return Network(tuple(specs), name="model", dialect="variables", path=path)

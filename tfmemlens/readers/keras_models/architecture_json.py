@@ -12,7 +12,9 @@ from tfmemlens.readers.keras_models._documents import network_of_text
 
 
 def sniff(_path: Path, head: bytes) -> bool:
-    """JSON begins with a brace, or with a quote where somebody dumped the text once more; it may be gzipped."""
+    """JSON begins with a brace, or with a quote where somebody dumped the text once more; it may be
+    gzipped.
+    """
     return head[:2] == b"\x1f\x8b" or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b'"')
 
 

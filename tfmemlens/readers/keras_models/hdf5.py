@@ -1,4 +1,6 @@
-"""`model.save("model.h5")`: the architecture is the attribute `model_config` of the file; a file of weights alone gives only these."""
+"""`model.save("model.h5")`: the architecture is the attribute `model_config` of the file; a file of weights
+alone gives only these.
+"""
 
 from __future__ import annotations
 
@@ -25,33 +27,51 @@ def read(path: Path) -> Network:
     try:
         import h5py
     except ImportError:
-        raise MissingExtra("reading an H5 file needs the package h5py", "pip install h5py, or give `model.to_json()`") from None
+        raise MissingExtra(
+            "reading an H5 file needs the package h5py", "pip install h5py, or give `model.to_json()`"
+        ) from None
     try:
         with h5py.File(path, "r") as file:
             config = file.attrs.get("model_config")
             if config is not None:
-                named = {"keras_version": file.attrs.get("keras_version"), "training_config": file.attrs.get("training_config")}
-                return with_stored(network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()}), file)
+                named = {
+                    "keras_version": file.attrs.get("keras_version"),
+                    "training_config": file.attrs.get("training_config"),
+                }
+                return with_stored(
+                    network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()}),
+                    file,
+                )
             return _weights_alone(file, str(path))
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
         raise UnreadableInput(f"{path} is a damaged H5 file: {problem}", _AGAIN) from None
 
 
 def with_stored(network: Network, file: Any) -> Network:
-    """The network with the weights that an open H5 file holds of layers which only their own code could describe."""
+    """The network with the weights that an open H5 file holds of layers which only their own code could
+    describe.
+    """
     if not unknown_layers(network):
         return network
     found = _stored(file)
-    return replace(network, layers=tuple(replace(layer, stored=found.get(layer.name, ())) for layer in network.layers))
+    return replace(
+        network, layers=tuple(replace(layer, stored=found.get(layer.name, ())) for layer in network.layers)
+    )
 
 
 def unknown_layers(network: Network) -> list[str]:
     """The layers that are neither Keras's own nor ops."""
-    return [layer.name for _, layer in network.walk() if layer.class_name not in RULES and "ops" not in (layer.module or "")]
+    return [
+        layer.name
+        for _, layer in network.walk()
+        if layer.class_name not in RULES and "ops" not in (layer.module or "")
+    ]
 
 
 def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
-    """Weights by the layer's name: Keras 2 has it in the path, Keras 3 as the attribute `name` of the group `vars`."""
+    """Weights by the layer's name: Keras 2 has it in the path, Keras 3 as the attribute `name` of the group
+    `vars`.
+    """
     import h5py
 
     found: dict[str, list[WeightSpec]] = {}
@@ -60,11 +80,25 @@ def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
         parts = path.split("/")
         if not isinstance(item, h5py.Dataset) or "optimizer" in parts[0]:
             return
-        named = [_text(file["/".join(parts[:at])].attrs.get("name")) for at in range(1, len(parts)) if parts[at - 1] == "vars"]
-        outer = _text(file["/".join(parts[:2])]["vars"].attrs.get("name")) if parts[0] == "layers" and "vars" in file["/".join(parts[:2])] else None
-        layer = outer or next(filter(None, named), None) or (parts[1] if parts[0] == "model_weights" else parts[0])
+        named = [
+            _text(file["/".join(parts[:at])].attrs.get("name"))
+            for at in range(1, len(parts))
+            if parts[at - 1] == "vars"
+        ]
+        outer = (
+            _text(file["/".join(parts[:2])]["vars"].attrs.get("name"))
+            if parts[0] == "layers" and "vars" in file["/".join(parts[:2])]
+            else None
+        )
+        layer = (
+            outer
+            or next(filter(None, named), None)
+            or (parts[1] if parts[0] == "model_weights" else parts[0])
+        )
         name = parts[-1].partition(":")[0]
-        found.setdefault(layer, []).append(WeightSpec(name, tuple(item.shape), str(item.dtype), not name.startswith("moving_")))
+        found.setdefault(layer, []).append(
+            WeightSpec(name, tuple(item.shape), str(item.dtype), not name.startswith("moving_"))
+        )
 
     file.visititems(visit)
     return {name: tuple(specs) for name, specs in found.items()}
@@ -78,7 +112,13 @@ def optimizer_of(file: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else None
+    return (
+        value.decode("utf-8", "replace")
+        if isinstance(value, bytes)
+        else value
+        if isinstance(value, str)
+        else None
+    )
 
 
 def _weights_alone(file: Any, path: str) -> Network:
@@ -89,11 +129,22 @@ def _weights_alone(file: Any, path: str) -> Network:
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and "optimizer" not in name:
             parts = name.removeprefix("model_weights/").split("/")
-            spec = WeightSpec(parts[-1].partition(":")[0], tuple(item.shape), str(item.dtype), not parts[-1].startswith("moving_"))
+            spec = WeightSpec(
+                parts[-1].partition(":")[0],
+                tuple(item.shape),
+                str(item.dtype),
+                not parts[-1].startswith("moving_"),
+            )
             found.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
 
     file.visititems(visit)
     if not found:
-        raise UnreadableInput(f"{path} is an H5 file without a Keras model", "save it with model.save('model.h5'), or give `model.to_json()`")
-    layers = tuple(LayerSpec(name, "Weights", weights=tuple(specs), problem="the file holds weights only") for name, specs in found.items())
+        raise UnreadableInput(
+            f"{path} is an H5 file without a Keras model",
+            "save it with model.save('model.h5'), or give `model.to_json()`",
+        )
+    layers = tuple(
+        LayerSpec(name, "Weights", weights=tuple(specs), problem="the file holds weights only")
+        for name, specs in found.items()
+    )
     return Network(layers, name="weights", dialect="variables", path=path)

@@ -1,4 +1,6 @@
-"""A Keras 3 `.keras` file: a zip with `config.json`, `metadata.json` and the weights, which are not needed."""
+"""A Keras 3 `.keras` file: a zip with `config.json`, `metadata.json` and the weights, which are not
+needed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,15 @@ def read(path: Path) -> Network:
                 raise UnreadableInput(f"{path} is a zip file without config.json, so no .keras file", _AGAIN)
             document = json.loads(archive.read("config.json"))
             metadata = json.loads(archive.read("metadata.json")) if "metadata.json" in names else {}
-    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, NotImplementedError, RuntimeError, EOFError) as problem:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+    ) as problem:
         raise UnreadableInput(f"{path} is a damaged .keras file: {problem}", _AGAIN) from None
     version = metadata.get("keras_version") if isinstance(metadata, dict) else None
     network = network_of(document, str(path), version if isinstance(version, str) else None)
@@ -40,10 +50,18 @@ def read(path: Path) -> Network:
 
 
 def _from_weights(path: Path, network: Network) -> Network:
-    """What only the file of weights knows: shapes of the user's own layers, the optimizer of slots. Without h5py or when it is damaged, nothing."""
-    with suppress(ImportError, OSError, RuntimeError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
+    """What only the file of weights knows: shapes of the user's own layers, the optimizer of slots. Without
+    h5py or when it is damaged, nothing.
+    """
+    with suppress(
+        ImportError, OSError, RuntimeError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error
+    ):
         import h5py
 
-        with zipfile.ZipFile(path) as archive, archive.open("model.weights.h5") as raw, h5py.File(raw, "r") as file:
+        with (
+            zipfile.ZipFile(path) as archive,
+            archive.open("model.weights.h5") as raw,
+            h5py.File(raw, "r") as file,
+        ):
             return replace(with_stored(network, file), optimizer=network.optimizer or optimizer_of(file))
     return network

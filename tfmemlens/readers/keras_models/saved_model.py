@@ -1,7 +1,8 @@
-"""A SavedModel folder: Keras's own description of the model where it is kept, else the variables' names and shapes.
+"""A SavedModel folder: Keras's own description of the model where it is kept, else the variables' names and
+shapes.
 
-TensorFlow 2.5 to 2.15 write it to `keras_metadata.pb`, 2.0 to 2.4 into the object graph of `saved_model.pb`; Keras 3's
-`model.export()` keeps neither.
+TensorFlow 2.5 to 2.15 write it to `keras_metadata.pb`, 2.0 to 2.4 into the object graph of `saved_model.pb`;
+Keras 3's `model.export()` keeps neither.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _OPTIMIZER = ("/m", "/v", "/momentum", "/rms", "/velocity", "/accumulator", "/vh
 
 def sniff(path: Path, head: bytes) -> bool:
     """A folder with `saved_model.pb`, or that file itself."""
-    return (path.is_dir() and (path / "saved_model.pb").exists()) or (path.name in ("saved_model.pb", "keras_metadata.pb") and bool(head))
+    return (path.is_dir() and (path / "saved_model.pb").exists()) or (
+        path.name in ("saved_model.pb", "keras_metadata.pb") and bool(head)
+    )
 
 
 def read(path: Path) -> Network:
@@ -42,7 +45,9 @@ def read(path: Path) -> Network:
                 return network_of(document, str(path))
         return _variables_alone(folder, str(path))
     except (DecodeError, ValueError, OSError) as problem:
-        raise UnreadableInput(f"{path} is a damaged SavedModel: {problem}", "copy the folder again, or give `model.to_json()`") from None
+        raise UnreadableInput(
+            f"{path} is a damaged SavedModel: {problem}", "copy the folder again, or give `model.to_json()`"
+        ) from None
 
 
 def _lists_layers(document: dict[str, Any]) -> bool:
@@ -53,7 +58,11 @@ def _lists_layers(document: dict[str, Any]) -> bool:
 def _descriptions(folder: Path) -> Iterator[str]:
     metadata = folder / "keras_metadata.pb"
     if metadata.exists():
-        yield from (node.metadata for node in parse("SavedMetadata", metadata.read_bytes()).nodes if node.node_path == "root")
+        yield from (
+            node.metadata
+            for node in parse("SavedMetadata", metadata.read_bytes()).nodes
+            if node.node_path == "root"
+        )
     for node in list(_objects(folder))[:1]:
         if node.HasField("user_object") and node.user_object.metadata.startswith("{"):
             yield node.user_object.metadata
@@ -66,15 +75,27 @@ def _objects(folder: Path) -> Any:
 
 def _variables_alone(folder: Path, path: str) -> Network:
     variables = [node.variable for node in _objects(folder) if node.HasField("variable")]
-    told = [(each.name, tuple(int(part.size) for part in each.shape.dim), each.dtype, bool(each.trainable)) for each in variables]
+    told = [
+        (each.name, tuple(int(part.size) for part in each.shape.dim), each.dtype, bool(each.trainable))
+        for each in variables
+    ]
     told = [each for each in told if not each[0].endswith(_OPTIMIZER)]
-    if len(set(Counter(told).values())) == 1:  # Keras 3 exports each variable once for the model and once for its function
+    if (
+        len(set(Counter(told).values())) == 1
+    ):  # Keras 3 exports each variable once for the model and once for its function
         told = list(dict.fromkeys(told))
     found: dict[str, list[WeightSpec]] = {}
     for full, shape, kind, trainable in told:
         layer, _, name = full.rpartition("/")
-        found.setdefault(layer or full or "variables", []).append(WeightSpec(name or "variable", shape, numpy_dtype_of_enum(kind) or "float32", trainable))
+        found.setdefault(layer or full or "variables", []).append(
+            WeightSpec(name or "variable", shape, numpy_dtype_of_enum(kind) or "float32", trainable)
+        )
     if not found:
-        raise UnreadableInput(f"{path} holds neither a Keras model nor variables", "give `model.to_json()`, or module:function")
-    layers = tuple(LayerSpec(name, "Weights", weights=tuple(specs), problem="the SavedModel describes no layers") for name, specs in found.items())
+        raise UnreadableInput(
+            f"{path} holds neither a Keras model nor variables", "give `model.to_json()`, or module:function"
+        )
+    layers = tuple(
+        LayerSpec(name, "Weights", weights=tuple(specs), problem="the SavedModel describes no layers")
+        for name, specs in found.items()
+    )
     return Network(layers, name="weights", dialect="variables", path=path)

@@ -1,1 +1,3 @@
-"""The parts of an OOM log: how its lines look, and how they belong together. `readers/oom_log.py` puts them to work."""
+"""The parts of an OOM log: how its lines look, and how they belong together. `readers/oom_log.py` puts them
+to work.
+"""

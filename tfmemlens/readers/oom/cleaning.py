@@ -1,7 +1,9 @@
-"""Undo what terminals, loggers, notebooks and web pages did to a log, so that the rules see TensorFlow's own lines.
+"""Undo what terminals, loggers, notebooks and web pages did to a log, so that the rules see TensorFlow's own
+lines.
 
-Each line keeps the number it has in the user's file. The order matters: characters first, then what was put before every
-physical line (quotes, comment marks), then hard wraps, then the prefixes of log shippers and of TensorFlow's own logger.
+Each line keeps the number it has in the user's file. The order matters: characters first, then what was put
+before every physical line (quotes, comment marks), then hard wraps, then the prefixes of log shippers and of
+TensorFlow's own logger.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _LOOK_AHEAD = 4
 
 
 class Cleaned(NamedTuple):
-    """A logical line, the process it came from (empty if unsaid), and the C++ file that logged it (empty if unsaid)."""
+    """A logical line, the process it came from (empty if unsaid), and the C++ file that logged it (empty if
+    unsaid).
+    """
 
     line: Line
     rank: str
@@ -29,65 +33,115 @@ class Cleaned(NamedTuple):
 
 
 _ANSI = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]"
+    r"\x1b(?:\[[0-?]*["
+    r" -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]"
 )
-_NEEDS_ANSI = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[")
-_TAGS = re.compile(r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>", re.IGNORECASE)
+_NEEDS_ANSI = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\["
+)
+_TAGS = re.compile(
+    r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>",
+    re.IGNORECASE,
+)
 _BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
 _NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
 _MARK = re.compile(r"[A-Z] |[#|*/;%]{1,3} ?")
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = re.compile(
-    r"\s{0,3}(?:> ?)+|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
+    r"\s{0,3}(?:> ?)+|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B"
+    r" from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
 )
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
-GLOG = re.compile(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
+GLOG = re.compile(
+    rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?"
+)
 ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
 _FAST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
 _RANK = re.compile(
-    r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:, ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"
-    r"|(?P<compose>[A-Za-z][\w.-]*[_-]\d+) +\| |(?P<srun>\d{1,4}): (?=\s*(?:\d{4}-\d\d-\d\d |[IWEF]\d{4} |\d+(?:\.\d+)?[KMGT]?i?B from |Current usage))"
+    r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:,"
+    r" ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"
+    r"|(?P<compose>[A-Za-z][\w.-]*[_-]\d+) +\| |(?P<srun>\d{1,4}): (?=\s*(?:\d{4}-\d\d-\d\d |[IWEF]\d{4}"
+    r" |\d+(?:\.\d+)?[KMGT]?i?B from |Current usage))"
     r"|\[(?P<torch>\d{1,3})\]:\s?)"
 )
 _SHIPPER = re.compile(
     r"\s*(?:"
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?: (?:stderr|stdout) [FP])?[ \t]"  # Kubernetes, GitHub Actions
-    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?(?: -)?(?: \[?\{?[\w./-]+(?:\.py)?:?\d*\}?\]?)?:? (?:- )?\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|E|I|W)\]?(?: -)?[: ]\s?"  # Python logging, Airflow
+    # Kubernetes, GitHub Actions
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?: (?:stderr|stdout) [FP])?[ \t]"
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?(?: -)?(?:"
+    r" \[?\{?[\w./-]+(?:\.py)?:?\d*\}?\]?)?:? (?:-"
+    # Python logging, Airflow
+    r" )?\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|E|I|W)\]?(?: -)?[: ]\s?"
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG|FATAL):[\w.-]*:\s?"  # logging.basicConfig
     r"|\[(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL)\]:?\s"
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? +\d+ [\w./-]+\.py:\d+\] ?"  # absl for Python
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d [\w.-]+ [\w./-]+(?:\[\d+\])?: "  # syslog
     r"|\d\d:\d\d:\d\d(?:[.,]\d+)?:? (?=\S)"
-    r"|[IWEF] (?=\d{4}-\d\d-\d\d |\s*(?:\d+(?:\.\d+)?[KMGT]?i?B from|Current usage|Remaining|Traceback|tensorflow\.|\[\[|  ))"  # DeepSpeech
+    r"|[IWEF] (?=\d{4}-\d\d-\d\d |\s*(?:\d+(?:\.\d+)?[KMGT]?i?B from|Current"
+    r" usage|Remaining|Traceback|tensorflow\.|\[\[|  ))"  # DeepSpeech
     r"|E +\d+ (?=tensorflow/)"
     r")"
 )
 _SPLIT = re.compile(
-    rf"(?<=\S)(?={_STAMP}[IWEF] )|(?<=[^\s])(?=[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+ \w+\.cc:\d+\])|(?<=.)(?=Current usage from device: )|(?<=\S )(?=\d+(?:\.\d+)?[KMGT]iB from \S+ +\d+(?:\.\d+)?[KMGT]?i?B from )"
+    rf"(?<=\S)(?={_STAMP}[IWEF] )|(?<=[^\s])(?=[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+"
+    r" \w+\.cc:\d+\])|(?<=.)(?=Current usage from device: )|(?<=\S )(?=\d+(?:\.\d+)?[KMGT]iB from \S+"
+    r" +\d+(?:\.\d+)?[KMGT]?i?B from )"
 )
-_ENTRY_RUN = re.compile(r"(?<=\S)\s+(?=(?:\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_.\d]|Remaining \d+ nodes with ))")
+_ENTRY_RUN = re.compile(
+    r"(?<=\S)\s+(?=(?:\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_.\d]|Remaining \d+ nodes with ))"
+)
 FRESH = re.compile(
-    r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+ pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current (?:usage|allocation summary)|If the cause is|Hint: |\[\[|Traceback|File \"|During |Caused by|"
-    r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk) {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
-    r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry Param|={6}|\(\d\) |>>>|In \[|Epoch )"
+    r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+"
+    r" pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current (?:usage|allocation summary)|If the cause"
+    r" is|Hint: |\[\[|Traceback|File \"|During |Caused by|"
+    r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk)"
+    r" {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
+    r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry"
+    r" Param|={6}|\(\d\) |>>>|In \[|Epoch )"
 )
-_CUT_ALLOCATOR = r"(?!(?:b|bf|bfc|bfc_\w{0,20}|G|GP|GPU|GPU_\d*|GPU_\d+_b?f?|gp|gpu|gpu_h\w{0,6}|gpu_\w{0,3}|c|cp)\Z)\S+"
+_CUT_ALLOCATOR = (
+    r"(?!(?:b|bf|bfc|bfc_\w{0,20}|G|GP|GPU|GPU_\d*|GPU_\d+_b?f?|gp|gpu|gpu_h\w{0,6}|gpu_\w{0,3}|c|cp)\Z)\S+"
+)
 """An allocator's name, unless the text stops inside one of the names that TensorFlow gives."""
 _UNFINISHED = (
     (
         "OOM when allocating",
-        re.compile(r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator " + _CUT_ALLOCATOR + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"),
+        re.compile(
+            r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator "
+            + _CUT_ALLOCATOR
+            + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"
+        ),
     ),
-    ("ran out of memory trying", re.compile(r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?: |\Z)|\s*\Z)")),
+    (
+        "ran out of memory trying",
+        re.compile(
+            r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?:"
+            r" |\Z)|\s*\Z)"
+        ),
+    ),
     ("[[node ", re.compile(r"\[\[node .*\]\]")),
-    ("xhausted: Out", re.compile(r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
-    ("memory while trying to allocate", re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))")),
-    ("Ran out of memory in memory space", re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded")),
+    (
+        "xhausted: Out",
+        re.compile(
+            r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"
+        ),
+    ),
+    (
+        "memory while trying to allocate",
+        re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
+    ),
+    (
+        "Ran out of memory in memory space",
+        re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded"),
+    ),
     (" Chunks of size", re.compile(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("Current usage from", re.compile(r"from device: \S+, allocator: \S+")),
-    ("Can't reduce memory use", re.compile(r"only reduced to \S+ \(\d+ bytes\)(?:, down from \S+(?: \(\d+ bytes\))? originally)?")),
+    (
+        "Can't reduce memory use",
+        re.compile(r"only reduced to \S+ \(\d+ bytes\)(?:, down from \S+(?: \(\d+ bytes\))? originally)?"),
+    ),
     ("Sum Total of", re.compile(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("memory_limit_:", re.compile(r"curr_region_allocation_bytes_: \d+")),
 )
@@ -107,13 +161,22 @@ def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
 def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
     """Escape codes, entities, tags, markdown escapes and literal backslash-n are gone afterwards."""
     for number, text in physical:
-        if text.isascii() and not _NEEDS_ANSI.search(text) and "&" not in text and "\\" not in text and "<" not in text and "**" not in text:
+        if (
+            text.isascii()
+            and not _NEEDS_ANSI.search(text)
+            and "&" not in text
+            and "\\" not in text
+            and "<" not in text
+            and "**" not in text
+        ):
             yield number, text
             continue
         if _NEEDS_ANSI.search(text):
             text = _ANSI.sub("", text)
         text = text.replace("\xa0", " ").replace("\u2026", "...").replace("\uff1a", ":")
-        text = text.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2010: "-", 0x2011: "-"})
+        text = text.translate(
+            {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2010: "-", 0x2011: "-"}
+        )
         if "&" in text:
             text = html.unescape(text).replace("\xa0", " ")
         for part in _lines_within(text):
@@ -123,8 +186,16 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
 def _lines_within(text: str) -> Iterator[str]:
     if "**" in text and not re.search(r"[*_x]{20}", text):
         text = text.replace("**", "")
-    if "\\n" in text and re.search(r"OOM when|Current usage|ran out of memory|RESOURCE_EXHAUSTED|Resource exhausted|\[\[|MiB from", text):
-        text = text.replace("\\t", "\t").replace("\\r", "").replace('\\"', '"').replace("\\'", "'").replace("\\n", "\n")
+    if "\\n" in text and re.search(
+        r"OOM when|Current usage|ran out of memory|RESOURCE_EXHAUSTED|Resource exhausted|\[\[|MiB from", text
+    ):
+        text = (
+            text.replace("\\t", "\t")
+            .replace("\\r", "")
+            .replace('\\"', '"')
+            .replace("\\'", "'")
+            .replace("\\n", "\n")
+        )
     if "<" in text:
         text = _TAGS.sub("", _BREAKS.sub("\n", text))
     if "\\" in text and not re.search(r"\\(?:src|Users|lib|tf_jenkins|tensorflow)\b", text):
@@ -143,12 +214,17 @@ def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
 
 
 def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
-    """`srun -l` puts the task before every line, `grep -n` the line number (rising numbers are lines, others ranks), editors a comment mark."""
+    """`srun -l` puts the task before every line, `grep -n` the line number (rising numbers are lines, others
+    ranks), editors a comment mark.
+    """
     stream = iter(lines)
     sample = list(islice(stream, 2000))
     texts = [text for _, text in sample if text.strip()]
     if mark := _mark(texts):
-        yield from ((number, text.removeprefix(mark).removeprefix(mark.rstrip())) for number, text in chain(sample, stream))
+        yield from (
+            (number, text.removeprefix(mark).removeprefix(mark.rstrip()))
+            for number, text in chain(sample, stream)
+        )
         return
     numbers = [int(match[1]) for text in texts if (match := _NUMBERED.match(text))]
     if len(numbers) < 5 or len(numbers) < 0.9 * len(texts):
@@ -163,7 +239,9 @@ def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
 
 
 def _mark(texts: list[str]) -> str:
-    """A comment mark or a letter that stands before nearly every line; nothing TensorFlow itself begins lines with."""
+    """A comment mark or a letter that stands before nearly every line; nothing TensorFlow itself begins lines
+    with.
+    """
     marks = Counter(found[0] for text in texts if (found := _MARK.match(text)))
     if not marks:
         return ""
@@ -200,7 +278,8 @@ def _unwrap(text: str, width: int, ahead: deque[Physical]) -> str:
 def wrap_width(texts: list[str]) -> int | None:
     """The column at which a terminal broke the lines, None if none did.
 
-    Lines of exactly that length are followed by lines that begin nowhere; whole lines of equal length are not.
+    Lines of exactly that length are followed by lines that begin nowhere; whole lines of equal length are
+    not.
     """
     broken: Counter[int] = Counter()
     whole: Counter[int] = Counter()
@@ -242,7 +321,9 @@ def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
 
 
 def _pieces(text: str) -> list[str]:
-    """At least one piece. A stamp in the middle of a line starts a new one: progress bars end without a newline. Lists that lost their newlines are split."""
+    """At least one piece. A stamp in the middle of a line starts a new one: progress bars end without a
+    newline. Lists that lost their newlines are split.
+    """
     if text.count("B from ") > 1:
         text = _ENTRY_RUN.sub("\n", text)
         return [piece for line in text.split("\n") for piece in _SPLIT.split(line) if piece] or [text]

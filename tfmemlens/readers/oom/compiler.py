@@ -1,4 +1,6 @@
-"""What XLA and the TPU compiler print when one executable does not fit: peak buffers, HBM ledgers, padding, rematerialisation."""
+"""What XLA and the TPU compiler print when one executable does not fit: peak buffers, HBM ledgers, padding,
+rematerialisation.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,13 @@ from tfmemlens.units import Size, parse_size
 
 XLA = LineRule(
     rf"[Oo]ut of (?:host )?memory while trying to allocate (?P<size>{SIZE}|\d+)(?P<plain> ?bytes)?\.?"
-    r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?(?: \[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
+    r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?(?:"
+    r" \[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.",
-    "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0. [executable_name='jit_train_step']",
-    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes. [tf-allocator-allocation-error='']",
+    "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0."
+    " [executable_name='jit_train_step']",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."
+    " [tf-allocator-allocation-error='']",
     needs="while trying to allocate",
 )
 REQUEST = LineRule(
@@ -26,14 +31,19 @@ REQUEST = LineRule(
     needs="Failed to allocate request",
 )
 REMAT = LineRule(
-    rf"Can't reduce memory use below (?P<goal>{SIZE}) \((?P<goal_bytes>-?\d+) bytes\) by rematerialization; only reduced to (?P<reached>{SIZE}) \((?P<reached_bytes>\d+) bytes\)"
+    rf"Can't reduce memory use below (?P<goal>{SIZE}) \((?P<goal_bytes>-?\d+) bytes\) by rematerialization;"
+    rf" only reduced to (?P<reached>{SIZE}) \((?P<reached_bytes>\d+) bytes\)"
     rf"(?:, down from (?P<down>{SIZE})(?: \((?P<down_bytes>\d+) bytes\))? originally)?",
-    "Can't reduce memory use below 8.48GiB (9105000000 bytes) by rematerialization; only reduced to 13.00GiB (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
+    "Can't reduce memory use below 8.48GiB (9105000000 bytes) by rematerialization; only reduced to 13.00GiB"
+    " (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
     needs="Can't reduce memory use",
 )
-DEBUGGING = LineRule(r"BufferAssignment (?:OOM Debugging|stats)", "BufferAssignment OOM Debugging.", needs="BufferAssignment")
+DEBUGGING = LineRule(
+    r"BufferAssignment (?:OOM Debugging|stats)", "BufferAssignment OOM Debugging.", needs="BufferAssignment"
+)
 SECTION = LineRule(
-    rf"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total) (?P<what>allocation|fragmentation): *(?P<size>{SIZE})",
+    r"(?P<name>parameter|constant|maybe_live_out|preallocated temp|total)"
+    rf" (?P<what>allocation|fragmentation): *(?P<size>{SIZE})",
     "             parameter allocation:   46.29MiB",
     "    preallocated temp fragmentation:         2B (0.00%)",
     needs=": ",
@@ -42,63 +52,103 @@ PEAK_BUFFERS = LineRule(r"Peak buffers:", "Peak buffers:", needs="Peak buffers")
 BUFFER = LineRule(r"\bBuffer (?P<index>\d+):\s*\Z", "\tBuffer 1:", needs="Buffer ")
 BUFFER_SIZE = LineRule(rf"(?:\A|\s)Size: (?P<size>{SIZE})\s*\Z", "\t\tSize: 3.15GiB", needs="Size: ")
 OPERATOR = LineRule(
-    r"Operator: (?:op_type=\"(?P<type>[^\"]*)\" ?)?(?:op_name=\"(?P<name>[^\"]*)\")?(?: ?source_file=\"(?P<file>[^\"]*)\")?(?: ?source_line=(?P<line>\d+))?",
-    'Operator: op_name="jit(train_step)/jit(main)/jvp(Transformer)/dot_general" source_file="model.py" source_line=31',
+    r"Operator: (?:op_type=\"(?P<type>[^\"]*)\" ?)?(?:op_name=\"(?P<name>[^\"]*)\")?(?:"
+    r" ?source_file=\"(?P<file>[^\"]*)\")?(?: ?source_line=(?P<line>\d+))?",
+    'Operator: op_name="jit(train_step)/jit(main)/jvp(Transformer)/dot_general" source_file="model.py"'
+    " source_line=31",
     needs="Operator:",
 )
-PARAMETER = LineRule(r"Entry Parameter Subshape: (?P<shape>.+?)\s*\Z", "\t\tEntry Parameter Subshape: f32[512,512]", needs="Entry Parameter")
-LABEL = LineRule(r"XLA [Ll]abel: (?P<label>.+?)\s*\Z", "\t\tXLA Label: fusion", "     XLA label: %fusion.12 = ...", needs="XLA ")
-SHAPE = LineRule(r"(?:\A|\s)Shape: (?P<shape>.+?)\s*\Z", "\t\tShape: f32[1024,1024]", "     Shape: f32[512,245,256]{2,1,0:T(8,128)}", needs="Shape: ")
+PARAMETER = LineRule(
+    r"Entry Parameter Subshape: (?P<shape>.+?)\s*\Z",
+    "\t\tEntry Parameter Subshape: f32[512,512]",
+    needs="Entry Parameter",
+)
+LABEL = LineRule(
+    r"XLA [Ll]abel: (?P<label>.+?)\s*\Z",
+    "\t\tXLA Label: fusion",
+    "     XLA label: %fusion.12 = ...",
+    needs="XLA ",
+)
+SHAPE = LineRule(
+    r"(?:\A|\s)Shape: (?P<shape>.+?)\s*\Z",
+    "\t\tShape: f32[1024,1024]",
+    "     Shape: f32[512,245,256]{2,1,0:T(8,128)}",
+    needs="Shape: ",
+)
 RULE = LineRule(r"\A\W*={10,}\s*\Z", "\t\t==========================")
 TPU = LineRule(
-    rf"Ran out of memory in memory space (?P<space>\w+)\. +(?:It should not be possible.*?)?Used (?P<used>{TPU_SIZE}) of (?P<capacity>{TPU_SIZE}) \w+\.(?:\s*Exceeded \w+ capacity by (?P<excess>{TPU_SIZE})\.?)?",
+    r"Ran out of memory in memory space (?P<space>\w+)\. +(?:It should not be possible.*?)?Used"
+    rf" (?P<used>{TPU_SIZE}) of (?P<capacity>{TPU_SIZE}) \w+\.(?:\s*Exceeded \w+ capacity by"
+    rf" (?P<excess>{TPU_SIZE})\.?)?",
     "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.",
     needs="Ran out of memory in memory space",
 )
 ON_STACK = LineRule(
     r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)",
-    "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
+    "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for"
+    " %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
     needs="while allocating on stack",
 )
 TWO_CORES = LineRule(
-    rf"TPU TensorCore Hbm usage: (?P<tensor>{TPU_SIZE}), SparseCore Hbm usage:? (?P<sparse>{TPU_SIZE}), exceeding available bytes: (?P<capacity>{TPU_SIZE})",
-    "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G",
+    rf"TPU TensorCore Hbm usage: (?P<tensor>{TPU_SIZE}), SparseCore Hbm usage:? (?P<sparse>{TPU_SIZE}),"
+    rf" exceeding available bytes: (?P<capacity>{TPU_SIZE})",
+    "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available"
+    " bytes: 95.74G",
     needs="SparseCore Hbm usage",
 )
 ON_CHIP = LineRule(
-    r"Allocation \(size=(?P<size>\d+)\) would exceed memory \(size=(?P<capacity>\d+)\)(?:.*?shape = '(?P<shape>[^']*)')?(?:.*?space=(?P<space>\w+))?(?:.*?tag = '(?P<tag>[^']*)')?",
-    "RESOURCE_EXHAUSTED: Allocation (size=134217728) would exceed memory (size=67108864) :: #allocation25 [shape = 'u8[134217728]{0}', space=vmem, size = 0x8000000, "
-    "tag = 'scoped memory for gated_matmul_kernel.2'] :: gated_matmul_kernel.2",
+    r"Allocation \(size=(?P<size>\d+)\) would exceed memory \(size=(?P<capacity>\d+)\)(?:.*?shape ="
+    r" '(?P<shape>[^']*)')?(?:.*?space=(?P<space>\w+))?(?:.*?tag = '(?P<tag>[^']*)')?",
+    "RESOURCE_EXHAUSTED: Allocation (size=134217728) would exceed memory (size=67108864) :: #allocation25"
+    " [shape = 'u8[134217728]{0}', space=vmem, size = 0x8000000, tag = 'scoped memory for"
+    " gated_matmul_kernel.2'] :: gated_matmul_kernel.2",
     needs="would exceed memory",
 )
 TPU_RESERVE = LineRule(
-    rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not possible\. There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and (?P<reservable>{TPU_SIZE}) reservable)?",
-    "Attempting to reserve 8.37G at the bottom of memory. That was not possible. There are 6.26G free, 0B reserved, and 6.26G reservable.",
-    "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x0_HBM0)",
+    rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not"
+    rf" possible\. There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and"
+    rf" (?P<reservable>{TPU_SIZE}) reservable)?",
+    "Attempting to reserve 8.37G at the bottom of memory. That was not possible. There are 6.26G free, 0B"
+    " reserved, and 6.26G reservable.",
+    "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible. There are 6.43M"
+    " free.; (0x0x0_HBM0)",
     needs="That was not possible",
 )
 TPU_LEDGER = LineRule(
-    rf"(?P<name>Top-of-Memory reserved|Currently allocated|Program requirement|Available after request): +(?P<size>{TPU_SIZE}) \( *(?P<bytes>-?[\d,]+) bytes\)",
+    r"(?P<name>Top-of-Memory reserved|Currently allocated|Program requirement|Available after request):"
+    rf" +(?P<size>{TPU_SIZE}) \( *(?P<bytes>-?[\d,]+) bytes\)",
     "    Currently allocated:        9.21G (  9,889,120,256 bytes)",
     needs=" bytes)",
 )
-TPU_TOTAL = LineRule(rf"Total (?P<space>\w+) usage >= (?P<size>{TPU_SIZE})", "Total hbm usage >= 42.26G:", needs="usage >=")
+TPU_TOTAL = LineRule(
+    rf"Total (?P<space>\w+) usage >= (?P<size>{TPU_SIZE})", "Total hbm usage >= 42.26G:", needs="usage >="
+)
 TPU_ROW = LineRule(
-    rf"(?:\A|\s)(?P<name>reserved|program|arguments|output|HLO temp|global|scoped|overlays|stack)(?:\([^)]*\))? {{2,}}(?P<size>{TPU_SIZE}|unknown size)(?: \((?P<detail>.*))?",
+    r"(?:\A|\s)(?P<name>reserved|program|arguments|output|HLO"
+    rf" temp|global|scoped|overlays|stack)(?:\([^)]*\))? {{2,}}(?P<size>{TPU_SIZE}|unknown size)(?:"
+    r" \((?P<detail>.*))?",
     "    program          41.74G ",
-    "    HLO temp         41.73G (99.9% utilization: Unpadded (20.01G) Padded (20.01G), 0.0% fragmentation (2.00K))",
+    "    HLO temp         41.73G (99.9% utilization: Unpadded (20.01G) Padded (20.01G), 0.0% fragmentation"
+    " (2.00K))",
     "    arguments       unknown size ",
 )
-TPU_ENTRY = LineRule(rf"(?:\A|\s)(?P<index>\d+)\\?\. Size: (?P<size>{TPU_SIZE})\s*\Z", "  1. Size: 32.00G", needs=". Size: ")
-TPU_UNPADDED = LineRule(rf"Unpadded size: (?P<size>{TPU_SIZE})", "     Unpadded size: 1.00G", needs="Unpadded size")
+TPU_ENTRY = LineRule(
+    rf"(?:\A|\s)(?P<index>\d+)\\?\. Size: (?P<size>{TPU_SIZE})\s*\Z", "  1. Size: 32.00G", needs=". Size: "
+)
+TPU_UNPADDED = LineRule(
+    rf"Unpadded size: (?P<size>{TPU_SIZE})", "     Unpadded size: 1.00G", needs="Unpadded size"
+)
 TPU_EXTRA = LineRule(
     rf"Extra memory due to padding: (?P<size>{TPU_SIZE}) \((?P<factor>[\d.]+)x expansion\)",
     "     Extra memory due to padding: 31.00G (32.0x expansion)",
     needs="due to padding",
 )
-TPU_TYPE = LineRule(r"Allocation type: (?P<type>.+?)\s*\Z", "     Allocation type: HLO temp", needs="Allocation type")
+TPU_TYPE = LineRule(
+    r"Allocation type: (?P<type>.+?)\s*\Z", "     Allocation type: HLO temp", needs="Allocation type"
+)
 BORING = LineRule(
-    r"Largest program allocations|Program \w+ requirement|Output size|Compilation failure|profiler will not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
+    r"Largest program allocations|Program \w+ requirement|Output size|Compilation failure|profiler will"
+    r" not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
     "  Largest program allocations in hbm:",
 )
 
@@ -126,10 +176,25 @@ class XlaBuffer:
     def allocation(self) -> Allocation:
         """The buffer as a row of the table."""
         instruction = re.match(r"%?([A-Za-z_][\w-]*)(?:\.\d+)?", self.label or "")
-        node = _PRINTED_PARAMETERS.sub("", self.name) if self.name else instruction[0] if instruction and instruction[0].startswith("%") else None
+        node = (
+            _PRINTED_PARAMETERS.sub("", self.name)
+            if self.name
+            else instruction[0]
+            if instruction and instruction[0].startswith("%")
+            else None
+        )
         purpose = "parameter" if self.parameter else self.kind
         op = self.op_type or (instruction[1] if instruction else None)
-        return Allocation(node, self.size.bytes, op=op, shape=self.shape, dtype=self.dtype, error_bytes=self.size.error_bytes, purpose=purpose, line=self.line)
+        return Allocation(
+            node,
+            self.size.bytes,
+            op=op,
+            shape=self.shape,
+            dtype=self.dtype,
+            error_bytes=self.size.error_bytes,
+            purpose=purpose,
+            line=self.line,
+        )
 
 
 @dataclass
@@ -172,12 +237,26 @@ class Executable:
             if b.unpadded is not None and b.unpadded.bytes < b.size.bytes
         )
         goal, reached, down, line = self.remat or (None, None, None, None)
-        return CompilerMemory(tuple(self.sections), self.needed, self.capacity, down, reached, goal, line, padded, self.excess, self.cut, self.free)
+        return CompilerMemory(
+            tuple(self.sections),
+            self.needed,
+            self.capacity,
+            down,
+            reached,
+            goal,
+            line,
+            padded,
+            self.excess,
+            self.cut,
+            self.free,
+        )
 
 
 def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
     """Shape, dtype and layout of `f32[512,245,256]{2,1,0:T(8,128)}`; nothing for a tuple."""
-    found = re.match(r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d,<=]*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip())
+    found = re.match(
+        r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d,<=]*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip()
+    )
     if not found:
         return None, None, ""
     sizes = tuple(int(size.lstrip("<=")) for size in found["shape"].split(",") if size)
@@ -219,7 +298,11 @@ class CompilerCollector:
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
             program.cut = program.cut or int(found["index"]) > 1
             self._listing = True  # the head of the list was not pasted
-        return self._body(text, line) if self._listing else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
+        return (
+            self._body(text, line)
+            if self._listing
+            else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
+        )
 
     def _body(self, text: str, line: Line) -> bool:
         if found := TPU_ENTRY.search(text):
@@ -262,7 +345,9 @@ class CompilerCollector:
         self._program(line, RequestKind.XLA).buffers.append(self._buffer)
 
     def _program(self, line: Line, kind: RequestKind) -> Executable:
-        if not self.finished or (self._listing and self.finished[-1].kind is not kind and kind is RequestKind.TPU):
+        if not self.finished or (
+            self._listing and self.finished[-1].kind is not kind and kind is RequestKind.TPU
+        ):
             self.finished.append(Executable(line, kind))
         return self.finished[-1]
 
@@ -279,12 +364,18 @@ class CompilerCollector:
         program = self._new(line, RequestKind.HOST if host else RequestKind.XLA)
         program.size = Size.exactly(int(text)) if text.isdigit() else parse_size(text)
         function = re.search(r"\[Op:(__\w+)\]", line.text)
-        program.allocator, program.name = found["allocator"], found["executable"] or (function[1] if function else None)
+        program.allocator, program.name = (
+            found["allocator"],
+            found["executable"] or (function[1] if function else None),
+        )
         program.device = f"/device:GPU:{found['device']}" if found["device"] else None
 
     def _request(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.XLA)
-        program.size, program.device = Size.exactly(int(found["bytes"] or 0)), f"/device:GPU:{found['device']}"
+        program.size, program.device = (
+            Size.exactly(int(found["bytes"] or 0)),
+            f"/device:GPU:{found['device']}",
+        )
 
     def _tpu(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
@@ -319,15 +410,28 @@ class CompilerCollector:
         program.name = loading[1] if loading else None
 
     def _reduced(self, found: dict[str, str | None], line: Line) -> None:
-        down = Size.exactly(int(found["down_bytes"])) if found["down_bytes"] else parse_size(found["down"]) if found["down"] else None
-        self._remat = (Size.exactly(int(found["goal_bytes"] or 0)), Size.exactly(int(found["reached_bytes"] or 0)), down, line)
+        down = (
+            Size.exactly(int(found["down_bytes"]))
+            if found["down_bytes"]
+            else parse_size(found["down"])
+            if found["down"]
+            else None
+        )
+        self._remat = (
+            Size.exactly(int(found["goal_bytes"] or 0)),
+            Size.exactly(int(found["reached_bytes"] or 0)),
+            down,
+            line,
+        )
         if self.finished and self.finished[-1].remat is None and not self.finished[-1].tellings:
             self.finished[-1].remat = self._remat
 
     def _section(self, found: dict[str, str | None], line: Line) -> None:
         if not found["size"] or found["size"] == "unknown size":
             return
-        name = f"{found['name']} {found['what']}" if found.get("what") == "fragmentation" else str(found["name"])
+        name = (
+            f"{found['name']} {found['what']}" if found.get("what") == "fragmentation" else str(found["name"])
+        )
         program = self._program(line, RequestKind.XLA)
         if all(name != known for known, _, _ in program.sections):
             program.sections.append((name, parse_size(found["size"]), line))
@@ -335,5 +439,7 @@ class CompilerCollector:
     def _ledger(self, text: str, line: Line) -> bool:
         found = TPU_LEDGER.search(text)
         if found and self.finished:
-            self.finished[-1].sections.append((found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line))
+            self.finished[-1].sections.append(
+                (found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line)
+            )
         return bool(found)

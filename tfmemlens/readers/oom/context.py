@@ -1,4 +1,6 @@
-"""What stands around the message of a failure, whichever family of lines recognised the message itself: the node, its op, the user's code."""
+"""What stands around the message of a failure, whichever family of lines recognised the message itself: the
+node, its op, the user's code.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ _ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|Tensor<[^>]*>|[^,\[\]]+)"
 _CONSTANT = re.compile(r"Tensor<type: (?P<dtype>\w+) shape: \[(?P<shape>[\d,]*)\]")
 _OUTPUT = ("DstT", "dtype", "tensor_type", "output_type", "out_type", "elem_type", "T", "Tparams", "Tidx")
 """Attributes that name the dtype of an op's output, the first that is there."""
-_BOOLEAN = re.compile(r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual")
-_OF_ANOTHER_TYPE = re.compile(r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower|Upper)Bound|InTopK\w*")
+_BOOLEAN = re.compile(
+    r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual"
+)
+_OF_ANOTHER_TYPE = re.compile(
+    r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower|Upper)Bound|InTopK\w*"
+)
 
 
 @dataclass
@@ -33,7 +39,9 @@ class Context:
     source: str | None = None
     source_text: str | None = None
     ran_at: tuple[str | None, str | None] = (None, None)
-    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created the op."""
+    """The user's line in the traceback of the exception itself: what ran, where nothing tells what created
+    the op.
+    """
     forward_node: str | None = None
     keras_layer: tuple[str, str] | None = None
     hint: Line | None = None
@@ -62,12 +70,16 @@ def output_dtype(op: str | None, attributes: Attributes) -> str | None:
         return "bool" if attributes else None
     stated = dict(attributes)
     names = _OUTPUT[:5] if op and _OF_ANOTHER_TYPE.fullmatch(op) else _OUTPUT
-    dtype = next((numpy_dtype(stated[name]) for name in names if stated.get(name, "").startswith("DT_")), None)
+    dtype = next(
+        (numpy_dtype(stated[name]) for name in names if stated.get(name, "").startswith("DT_")), None
+    )
     return dtype if dtype in ITEM_BYTES else None
 
 
 def constant_type(attributes: Attributes) -> tuple[tuple[int, ...], str] | None:
-    """Shape and dtype of a Const whose value its NodeDef shows: `value=Tensor<type: float shape: [32768,2048] values: [0 0 0]...>`."""
+    """Shape and dtype of a Const whose value its NodeDef shows: `value=Tensor<type: float shape: [32768,2048]
+    values: [0 0 0]...>`.
+    """
     found = _CONSTANT.match(dict(attributes).get("value", ""))
     if not found:
         return None

@@ -1,4 +1,6 @@
-"""Failures that are out-of-memory errors without saying OOM: the driver, the host, copies, cuDNN, the async allocator."""
+"""Failures that are out-of-memory errors without saying OOM: the driver, the host, copies, cuDNN, the async
+allocator.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from tfmemlens.readers.oom.sentence import EXCEPTION
 from tfmemlens.units import Size, parse_size
 
 DRIVER = LineRule(
-    r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device: (?P<error>.+)",
+    r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device:"
+    r" (?P<error>.+)",
     "failed to allocate 3.90G (4188778496 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
     "failed to allocate 8.00G from device: hipError_t(1002)",
@@ -32,8 +35,10 @@ HOST = LineRule(
     needs="failed to alloc",
 )
 ARRAY = LineRule(
-    r"Unable to allocate (?:(?P<size>[\d.]+ ?(?:[KMGTPE]iB|bytes|B)) for an )?array with shape \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\S+)",
-    "numpy.core._exceptions.MemoryError: Unable to allocate 7.91 GiB for an array with shape (1396913, 190, 4) and data type float64",
+    r"Unable to allocate (?:(?P<size>[\d.]+ ?(?:[KMGTPE]iB|bytes|B)) for an )?array with shape"
+    r" \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\S+)",
+    "numpy.core._exceptions.MemoryError: Unable to allocate 7.91 GiB for an array with shape (1396913, 190,"
+    " 4) and data type float64",
     "MemoryError: Unable to allocate array with shape (39146090, 75) and data type float64",
     needs="Unable to allocate",
 )
@@ -45,18 +50,23 @@ FETCHED = LineRule(
 )
 BATCH = LineRule(
     r"Failed to allocate memory for the batch of component \d+",
-    "ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext}} Failed to allocate memory for the batch of component 0 [Op:IteratorGetNext]",
+    "ResourceExhaustedError: {{function_node __wrapped__IteratorGetNext}} Failed to allocate memory for the"
+    " batch of component 0 [Op:IteratorGetNext]",
     needs="for the batch of component",
 )
 COPY = LineRule(
-    rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run (?P<op>\w+)",
-    "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized.",
+    rf"Failed copying input tensor from (?P<origin>{DEVICE}) to (?P<device>{DEVICE}) in order to run"
+    r" (?P<op>\w+)",
+    "Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to"
+    " /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not"
+    " initialized.",
     needs="Failed copying input tensor",
 )
 DST = LineRule(
     rf"(?:Error copying tensor to device: (?P<device>{DEVICE})\. )?Dst tensor is not initialized",
     "InternalError: Dst tensor is not initialized.",
-    "RuntimeError: Error copying tensor to device: /job:localhost/replica:0/task:0/device:GPU:0. Dst tensor is not initialized.",
+    "RuntimeError: Error copying tensor to device: /job:localhost/replica:0/task:0/device:GPU:0. Dst tensor"
+    " is not initialized.",
     needs="Dst tensor is not initialized",
 )
 LAUNCH = LineRule(
@@ -65,9 +75,12 @@ LAUNCH = LineRule(
     needs="GpuLaunchKernel(",
 )
 LIBRARY = LineRule(
-    r"No algorithm worked!?|Failed to get convolution algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
-    r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
-    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error: .*Memory not available",
+    r"No algorithm worked!?|Failed to get convolution"
+    r" algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
+    r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas"
+    r" (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
+    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error:"
+    r" .*Memory not available",
     "NotFoundError: No algorithm worked!",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
@@ -76,7 +89,9 @@ LIBRARY = LineRule(
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
 CUDA_ERROR = LineRule(
-    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of memory",
+    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
+    r" error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of"
+    r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
 OUTPUT = LineRule(
@@ -91,8 +106,10 @@ BUFFER = LineRule(
     needs="OOM when allocating a buffer of",
 )
 BARE = LineRule(
-    r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED: |\bResource exhausted: ",
-    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
+    r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED:"
+    r" |\bResource exhausted: ",
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer"
+    " 'conv2d_5' (type Conv2D).",
 )
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b|Cannot allocate memory",
@@ -100,8 +117,10 @@ BAD_ALLOC = LineRule(
     "OSError: [Errno 12] Cannot allocate memory",
 )
 KILLED = LineRule(
-    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
-    r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+ +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
+    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
+    r" |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
+    r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
+    r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "Killed",
@@ -109,7 +128,11 @@ KILLED = LineRule(
 )
 
 
-_NO_MEMORY = re.compile(r"larger than max|No space left|Too many open files|[Qq]uota|rate limit|grpc_message|^\s*(?:except|raise|import|from)\b", re.MULTILINE)
+_NO_MEMORY = re.compile(
+    r"larger than max|No space left|Too many open files|[Qq]uota|rate"
+    r" limit|grpc_message|^\s*(?:except|raise|import|from)\b",
+    re.MULTILINE,
+)
 _IN_OP = re.compile(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
 _PYTHON = re.compile(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
@@ -129,7 +152,9 @@ class IndirectFailure(Context):
 
     @property
     def alone(self) -> bool:
-        """Whether the driver logged it: such a line may stand amid another failure's story, and no node follows it."""
+        """Whether the driver logged it: such a line may stand amid another failure's story, and no node
+        follows it.
+        """
         return self.what in ("driver", "host") and not self.in_python
 
 
@@ -156,17 +181,34 @@ class IndirectFailureCollector:
             size = Size.exactly(int(found["bytes"])) if found["bytes"] else parse_size(_binary(found["size"]))
             return IndirectFailure(line, kind=RequestKind.DRIVER, what="driver", size=size)
         if found := PINNED.search(text) or HOST.search(text):
-            return IndirectFailure(line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"])))
+            return IndirectFailure(
+                line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"]))
+            )
         if found := ARRAY.search(text):
-            return IndirectFailure(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]), dtype=numpy_dtype(found["dtype"]))
+            return IndirectFailure(
+                line,
+                kind=RequestKind.HOST,
+                what="array",
+                shape=_sizes(found["shape"]),
+                dtype=numpy_dtype(found["dtype"]),
+            )
         if found := FETCHED.search(text):
-            return IndirectFailure(line, kind=RequestKind.HOST, what="array", shape=_sizes(found["shape"]) if found["shape"] else None)
+            return IndirectFailure(
+                line,
+                kind=RequestKind.HOST,
+                what="array",
+                shape=_sizes(found["shape"]) if found["shape"] else None,
+            )
         if BATCH.search(text):
             return IndirectFailure(line, kind=RequestKind.HOST, what="batch")
         if found := BUFFER.search(text):  # DirectML's kernels
-            return IndirectFailure(line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"])))
+            return IndirectFailure(
+                line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"]))
+            )
         if found := COPY.search(text):
-            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"])
+            return IndirectFailure(
+                line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"]
+            )
         return self._words(text, line)
 
     def _words(self, text: str, line: Line) -> IndirectFailure | None:
@@ -179,16 +221,25 @@ class IndirectFailureCollector:
         if OUTPUT.search(text):
             return IndirectFailure(line, kind=RequestKind.TENSOR, what="output")
         if found := BAD_ALLOC.search(text):
-            return IndirectFailure(line, kind=RequestKind.HOST, what="array" if "MemoryError" in found[0] else "bad_alloc", echo=bool(found["echo"]))
+            return IndirectFailure(
+                line,
+                kind=RequestKind.HOST,
+                what="array" if "MemoryError" in found[0] else "bad_alloc",
+                echo=bool(found["echo"]),
+            )
         if KILLED.search(text):
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed")
         if CUDA_ERROR.search(text):
-            return IndirectFailure(line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver")
+            return IndirectFailure(
+                line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver"
+            )
         return None
 
 
 def bare_exception(line: Line) -> IndirectFailure | None:
-    """The name of the exception alone: for pastes that hold nothing else. Other resources run out, too: disks, files, quotas, message sizes."""
+    """The name of the exception alone: for pastes that hold nothing else. Other resources run out, too:
+    disks, files, quotas, message sizes.
+    """
     if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
         return None
     return IndirectFailure(line, kind=RequestKind.TENSOR, what="bare", in_python=True)

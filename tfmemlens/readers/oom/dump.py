@@ -1,4 +1,6 @@
-"""The dump that BFC logs when it cannot serve a request (`BFCAllocator::DumpMemoryLog`), in every era's spelling."""
+"""The dump that BFC logs when it cannot serve a request (`BFCAllocator::DumpMemoryLog`), in every era's
+spelling.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +12,57 @@ from tfmemlens.units import ALIGNMENT, Size, parse_size
 
 START = LineRule(
     rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?P<size>{SIZE}|\d+)"
-    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft>[^.]*\. The caller indicates)?(?:\s?requested by op ?(?P<op>[^\s.]+\S*)?)?",
-    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary follows.",
-    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current allocation summary follows.",
-    "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 144.00MiB (rounded to 150994944)requested by op gradients/c_grad/Conv2DBackpropFilter",
-    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.",
+    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft>[^.]*\. The caller indicates)?(?:\s?requested by op"
+    r" ?(?P<op>[^\s.]+\S*)?)?",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
+    " follows.",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current"
+    " allocation summary follows.",
+    "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 144.00MiB (rounded to"
+    " 150994944)requested by op gradients/c_grad/Conv2DBackpropFilter",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
+    " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
+    " were available.",
     needs="ran out of memory trying to allocate",
 )
-HEAD = LineRule(r"BFCAllocator dump for (?P<name>\S+)", "BFCAllocator dump for GPU_0_bfc", needs="BFCAllocator dump", era=((2, 1), LAST))
+HEAD = LineRule(
+    r"BFCAllocator dump for (?P<name>\S+)",
+    "BFCAllocator dump for GPU_0_bfc",
+    needs="BFCAllocator dump",
+    era=((2, 1), LAST),
+)
 BIN = LineRule(
-    rf"Bin \((?P<low>\d+)\):\s*Total Chunks: (?P<chunks>\d+), Chunks in use: (?P<used>\d+)\.? (?P<allocated>{SIZE}) allocated for chunks\."
-    rf"(?: {SIZE} client-requested for chunks\.)? (?P<in_use>{SIZE}) in use in bin\.(?: (?P<requested>{SIZE}) client-requested in use in bin\.)?",
-    "Bin (256): \tTotal Chunks: 88, Chunks in use: 87. 22.0KiB allocated for chunks. 21.8KiB in use in bin. 3.1KiB client-requested in use in bin.",
-    "Bin (256): \tTotal Chunks: 10, Chunks in use: 0 2.5KiB allocated for chunks. 1.2KiB client-requested for chunks. 0B in use in bin. 0B client-requested in use in bin.",
+    r"Bin \((?P<low>\d+)\):\s*Total Chunks: (?P<chunks>\d+), Chunks in use: (?P<used>\d+)\.?"
+    rf" (?P<allocated>{SIZE}) allocated for chunks\."
+    rf"(?: {SIZE} client-requested for chunks\.)? (?P<in_use>{SIZE}) in use in bin\.(?: (?P<requested>{SIZE})"
+    r" client-requested in use in bin\.)?",
+    "Bin (256): \tTotal Chunks: 88, Chunks in use: 87. 22.0KiB allocated for chunks. 21.8KiB in use in bin."
+    " 3.1KiB client-requested in use in bin.",
+    "Bin (256): \tTotal Chunks: 10, Chunks in use: 0 2.5KiB allocated for chunks. 1.2KiB client-requested for"
+    " chunks. 0B in use in bin. 0B client-requested in use in bin.",
     needs="Total Chunks:",
 )
-WANT = LineRule(rf"Bin for (?P<size>{SIZE}) was (?P<bin>{SIZE}), Chunk State", "Bin for 450.00MiB was 256.00MiB, Chunk State: ", needs="Chunk State")
+WANT = LineRule(
+    rf"Bin for (?P<size>{SIZE}) was (?P<bin>{SIZE}), Chunk State",
+    "Bin for 450.00MiB was 256.00MiB, Chunk State: ",
+    needs="Chunk State",
+)
 BIN_CHUNK = LineRule(
     rf"\bSize: (?P<size>{SIZE}) \| Requested Size: (?P<requested>{SIZE}) \| in_use: (?P<in_use>[01])",
-    "  Size: 6.09GiB | Requested Size: 781.2KiB | in_use: 0, prev:   Size: 144.96MiB | Requested Size: 144.96MiB | in_use: 1",
+    "  Size: 6.09GiB | Requested Size: 781.2KiB | in_use: 0, prev:   Size: 144.96MiB | Requested Size:"
+    " 144.96MiB | in_use: 1",
     "Size: 129.12MiB | Requested Size: 128.00MiB | in_use: 0 | bin_num: 19",
     needs="| in_use:",
 )
-REGION = LineRule(r"Next region of size (?P<size>\d+)", "Next region of size 8388608", needs="Next region", era=((1, 14), LAST))
+REGION = LineRule(
+    r"Next region of size (?P<size>\d+)",
+    "Next region of size 8388608",
+    needs="Next region",
+    era=((1, 14), LAST),
+)
 CHUNK = LineRule(
-    r"\b(?P<state>Chunk|InUse|Free) {0,2}at (?:0x)?(?P<address>[0-9A-Fa-f]+)(?: next (?P<old_next>\d+))? of size (?P<size>\d+)"
+    r"\b(?P<state>Chunk|InUse|Free) {0,2}at (?:0x)?(?P<address>[0-9A-Fa-f]+)(?: next (?P<old_next>\d+))? of"
+    r" size (?P<size>\d+)"
     r"(?: by op (?P<op>.*?) action_count (?P<action>\d+) step (?P<step>\d+))?(?: next (?P<next>\d+))?",
     "Chunk at 0x10216400000 of size 1280",
     "Free at 0x10435d82d00 of size 48000000",
@@ -43,22 +71,36 @@ CHUNK = LineRule(
     "InUse at f00950000 of size 1280 next 1",
     needs=" of size ",
 )
-SUMMARY_HEAD = LineRule(r"Summary of in-use Chunks by size", "     Summary of in-use Chunks by size: ", needs="Summary of in-use")
-SUMMARY = LineRule(
-    rf"(?P<count>\d+) Chunks of size (?P<size>\d+) totalling (?P<total>{SIZE})", "2 Chunks of size 471859200 totalling 900.00MiB", needs=" Chunks of size "
+SUMMARY_HEAD = LineRule(
+    r"Summary of in-use Chunks by size", "     Summary of in-use Chunks by size: ", needs="Summary of in-use"
 )
-TOTAL = LineRule(rf"Sum Total of in-use chunks: (?P<size>{SIZE})", "Sum Total of in-use chunks: 9.28GiB", needs="Sum Total of in-use")
+SUMMARY = LineRule(
+    rf"(?P<count>\d+) Chunks of size (?P<size>\d+) totalling (?P<total>{SIZE})",
+    "2 Chunks of size 471859200 totalling 900.00MiB",
+    needs=" Chunks of size ",
+)
+TOTAL = LineRule(
+    rf"Sum Total of in-use chunks: (?P<size>{SIZE})",
+    "Sum Total of in-use chunks: 9.28GiB",
+    needs="Sum Total of in-use",
+)
 POOL = LineRule(
-    rf"(?:total_region_allocated_bytes_|Total bytes in pool|Total size in pool): (?P<pool>{SIZE}|\d+) memory_limit_: (?P<limit>{SIZE}|\d+) "
-    rf"available (?:bytes|size): (?P<available>{SIZE}|-?\d+)(?: curr_region_allocation_bytes_: (?P<next>{SIZE}|\d+))?",
-    "total_region_allocated_bytes_: 268435456 memory_limit_: 268435456 available bytes: 0 curr_region_allocation_bytes_: 536870912",
-    "Total bytes in pool: 314572800 memory_limit_: 314572800 available bytes: 0 curr_region_allocation_bytes_: 536870912",
-    "Total size in pool: 600.00MiB memory_limit_: 600.00MiB available size: 0B curr_region_allocation_bytes_: 1.00GiB",
+    rf"(?:total_region_allocated_bytes_|Total bytes in pool|Total size in pool): (?P<pool>{SIZE}|\d+)"
+    rf" memory_limit_: (?P<limit>{SIZE}|\d+) "
+    rf"available (?:bytes|size): (?P<available>{SIZE}|-?\d+)(?: curr_region_allocation_bytes_:"
+    rf" (?P<next>{SIZE}|\d+))?",
+    "total_region_allocated_bytes_: 268435456 memory_limit_: 268435456 available bytes: 0"
+    " curr_region_allocation_bytes_: 536870912",
+    "Total bytes in pool: 314572800 memory_limit_: 314572800 available bytes: 0"
+    " curr_region_allocation_bytes_: 536870912",
+    "Total size in pool: 600.00MiB memory_limit_: 600.00MiB available size: 0B curr_region_allocation_bytes_:"
+    " 1.00GiB",
     needs="memory_limit_:",
 )
 STATS = LineRule(r"\bStats:\s*(?:\Z|(?=Limit:))", "Stats: ", needs="Stats:")
 STATS_VALUE = LineRule(
-    rf"(?:\A|\s)(?P<name>Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock): +(?P<value>{SIZE}|\d+)\s*\Z",
+    r"(?:\A|\s)(?P<name>Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):"
+    rf" +(?P<value>{SIZE}|\d+)\s*\Z",
     "Limit:                  7972893492",
     "MaxInUse:               600.00MiB",
     "LargestFreeBlock:                0",
@@ -75,10 +117,13 @@ ENDED = LineRule(
     "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
     needs="See logs for memory state",
 )
-EMPTY_MAP = LineRule(r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains")
+EMPTY_MAP = LineRule(
+    r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains"
+)
 ASYNC = LineRule(
     r"(?:(?P<name>\S+) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
-    "gpu_async_0 cuMemAllocAsync failed to allocate 8589934592 bytes: CUDA error: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
+    "gpu_async_0 cuMemAllocAsync failed to allocate 8589934592 bytes: CUDA error: out of memory"
+    " (CUDA_ERROR_OUT_OF_MEMORY)",
     needs="cuMemAllocAsync failed",
 )
 ASYNC_FREE = LineRule(
@@ -98,12 +143,16 @@ ASYNC_POOL = LineRule(
     needs="CU_MEMPOOL_ATTR",
 )
 BORING = LineRule(
-    r"[Cc]urrent allocation summary follows|If the cause is memory fragmentation maybe the environment variable|Chunk State: *\Z",
+    r"[Cc]urrent allocation summary follows|If the cause is memory fragmentation maybe the environment"
+    r" variable|Chunk State: *\Z",
     "Current allocation summary follows.",
-    "If the cause is memory fragmentation maybe the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation. ",
+    "If the cause is memory fragmentation maybe the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async'"
+    " will improve the situation. ",
 )
 COLLAPSED = LineRule(
-    r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*(?:<?(?:\d+ )?(?:repeated|similar|truncated|snip|skipp|omitt|more|cut)\b.*)?\Z|repeated similar messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z",
+    r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*(?:<?(?:\d+"
+    r" )?(?:repeated|similar|truncated|snip|skipp|omitt|more|cut)\b.*)?\Z|repeated similar"
+    r" messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z",
     "... <repeated similar messages> ...",
     "...",
 )
@@ -147,10 +196,18 @@ class DumpCollector:
         if found := ASYNC.search(text):
             self.finish()
             dump = self._open(line)
-            dump.start, dump.allocator, dump.size = line, found["name"] or "cuda_malloc_async", Size.exactly(int(found["bytes"]))
+            dump.start, dump.allocator, dump.size = (
+                line,
+                found["name"] or "cuda_malloc_async",
+                Size.exactly(int(found["bytes"])),
+            )
             self._seen(((2, 5), LAST))
         elif found := ASYNC_FREE.search(text):
-            self._open(line).device_free = (Size.exactly(int(found["free"])), Size.exactly(int(found["total"])), line)
+            self._open(line).device_free = (
+                Size.exactly(int(found["free"])),
+                Size.exactly(int(found["total"])),
+                line,
+            )
         elif HISTOGRAM.search(text):
             self._open(line)
             self._in_histogram = True
@@ -159,7 +216,10 @@ class DumpCollector:
         elif self.dump and (found := ASYNC_POOL.search(text)):
             self._in_histogram = False
             if found["when"] == "CURRENT":
-                self.dump.figures["pool" if found["what"] == "RESERVED" else "used"] = (Size.exactly(int(found["bytes"])), line)
+                self.dump.figures["pool" if found["what"] == "RESERVED" else "used"] = (
+                    Size.exactly(int(found["bytes"])),
+                    line,
+                )
         else:
             return False
         return True
@@ -210,7 +270,11 @@ class DumpCollector:
     _largest = 0
 
     def _start(self, found: dict[str, str | None], line: Line) -> bool:
-        size = figure(found["size"] or "0") if (found["size"] or "").isdigit() else parse_size(found["size"] or "0B", ALIGNMENT)
+        size = (
+            figure(found["size"] or "0")
+            if (found["size"] or "").isdigit()
+            else parse_size(found["size"] or "0B", ALIGNMENT)
+        )
         if found["soft"]:
             self.soft.append((size, found["name"] or "", line))
             return True
@@ -232,7 +296,13 @@ class DumpCollector:
             dump.allocator = dump.allocator or found["name"]
         elif rule is BIN:
             requested = parse_size(found["requested"]) if found["requested"] else None
-            dump.bins.append((parse_size(found["allocated"] or "", ALIGNMENT), parse_size(found["in_use"] or "", ALIGNMENT), requested))
+            dump.bins.append(
+                (
+                    parse_size(found["allocated"] or "", ALIGNMENT),
+                    parse_size(found["in_use"] or "", ALIGNMENT),
+                    requested,
+                )
+            )
         elif rule is WANT and dump.size is None:
             dump.size = parse_size(found["size"] or "", ALIGNMENT)
         elif rule is BIN_CHUNK and found["in_use"] == "0":
@@ -278,7 +348,10 @@ class DumpCollector:
         """Whether these are statistics of an earlier dump again, whose other lines a filter took away."""
         alone = dump.start is None and not dump.sizes and not dump.classes and bool(dump.stats)
         told = {name: size for name, (size, _) in dump.stats.items()}
-        return alone and any(told.items() <= {name: size for name, (size, _) in known.stats.items()}.items() for known in self.finished)
+        return alone and any(
+            told.items() <= {name: size for name, (size, _) in known.stats.items()}.items()
+            for known in self.finished
+        )
 
     def finish(self) -> None:
         """Close the dump that is being read."""

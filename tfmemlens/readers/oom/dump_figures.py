@@ -54,7 +54,15 @@ class Dump:
         largest, line = self._largest_free()
         if line:
             lines["largest_free_chunk"] = line
-        free = Size(max(pool.bytes - in_use.bytes, 0), max(pool.low - in_use.high, 0), max(pool.high - in_use.low, 0)) if pool and in_use else None
+        free = (
+            Size(
+                max(pool.bytes - in_use.bytes, 0),
+                max(pool.low - in_use.high, 0),
+                max(pool.high - in_use.low, 0),
+            )
+            if pool and in_use
+            else None
+        )
         allocations = self.stats.get("NumAllocs")
         return AllocatorState(
             limit=values.get("limit"),
@@ -71,7 +79,9 @@ class Dump:
 
     def _stated(self) -> dict[str, _Figure]:
         """The figures that lines state, each with its line: exact ones before printed ones."""
-        found: dict[str, _Figure] = {field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats}
+        found: dict[str, _Figure] = {
+            field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats
+        }
         if "limit" in found and not found["limit"][0].bytes:  # 0 stands for none: cuda_malloc_async
             del found["limit"]
         for name in ("limit", "pool"):
@@ -82,11 +92,18 @@ class Dump:
         return self._of_device(found) if self.device_free else found
 
     def _of_device(self, found: dict[str, _Figure]) -> dict[str, _Figure]:
-        """Without a limit of its own the pool may take the device; what others hold of the device it cannot."""
+        """Without a limit of its own the pool may take the device; what others hold of the device it
+        cannot.
+        """
         assert self.device_free
         free, total, line = self.device_free
         if "limit" not in found:
-            found = {"in_use": (Size.exactly(total.bytes - free.bytes), None), "pool": (total, None), **found, "limit": (total, line)}
+            found = {
+                "in_use": (Size.exactly(total.bytes - free.bytes), None),
+                "pool": (total, None),
+                **found,
+                "limit": (total, line),
+            }
         pool, limit = found.get("pool"), found["limit"]
         if pool and pool[0].bytes + free.bytes < limit[0].bytes:
             found["limit"] = (Size.exactly(pool[0].bytes + free.bytes), line)
@@ -99,7 +116,9 @@ class Dump:
 
     @property
     def complete(self) -> bool:
-        """Whether the chunk list is whole: it agrees with the total that the dump prints, or nothing speaks against it."""
+        """Whether the chunk list is whole: it agrees with the total that the dump prints, or nothing speaks
+        against it.
+        """
         if not self.sizes or self.collapsed:
             return False
         listed = self.chunk_bytes_in_use
@@ -138,12 +157,19 @@ class Dump:
         return None, None
 
     def _requested(self, in_use: Size | None) -> Size | None:
-        if not self.bins or in_use is None or any(entry[2] is None for entry in self.bins) or len(self.bins) < 21:
+        if (
+            not self.bins
+            or in_use is None
+            or any(entry[2] is None for entry in self.bins)
+            or len(self.bins) < 21
+        ):
             return None
         waste = Size.exactly(0)
         for _, used, requested in self.bins:
             if requested is not None:
-                waste += Size(used.bytes - requested.bytes, used.low - requested.high, used.high - requested.low)
+                waste += Size(
+                    used.bytes - requested.bytes, used.low - requested.high, used.high - requested.low
+                )
         return Size(in_use.bytes - waste.bytes, in_use.low - waste.high, in_use.high - waste.low)
 
     def chunk_map(self) -> ChunkMap | None:
@@ -151,7 +177,16 @@ class Dump:
         if not self.sizes:
             return None
         ops = self.ops if any(self.ops) else ()
-        return ChunkMap(self.address, self.sizes, [bool(used) for used in self.used], self.region, (), ops, tuple(self.regions), self.complete)
+        return ChunkMap(
+            self.address,
+            self.sizes,
+            [bool(used) for used in self.used],
+            self.region,
+            (),
+            ops,
+            tuple(self.regions),
+            self.complete,
+        )
 
 
 def figure(text: str) -> Size:

@@ -1,4 +1,6 @@
-"""Which TensorFlow a path betrays: the folders that its sources and packages lay in, and the Pythons that each version was made for."""
+"""Which TensorFlow a path betrays: the folders that its sources and packages lay in, and the Pythons that
+each version was made for.
+"""
 
 from __future__ import annotations
 

@@ -26,12 +26,17 @@ def incident(draft: IncidentDraft) -> Incident:
         program = None  # its one sentence says less than the dump
     state = dump.state() if dump else AllocatorState()
     if program and program.capacity and state.limit is None:
-        state = replace(state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line)))
+        state = replace(
+            state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line))
+        )
     blocks = tuple(block.holders() for block in _distinct(draft.blocks))
     return Incident(
         request=request,
         occurrences=max(
-            len(draft.tellings), len([part for part in draft.executables if part.tellings]), len([part for part in draft.disguises if not part.echo]), 1
+            len(draft.tellings),
+            len([part for part in draft.executables if part.tellings]),
+            len([part for part in draft.disguises if not part.echo]),
+            1,
         ),
         state=state,
         holders=(*blocks, *_buffers(program)),
@@ -47,18 +52,27 @@ def incident(draft: IncidentDraft) -> Incident:
 
 
 def _distinct(blocks: list[Block]) -> list[Block]:
-    """A call inside the step reports first, its caller again with what is left by then: the later block is part of the first."""
+    """A call inside the step reports first, its caller again with what is left by then: the later block is
+    part of the first.
+    """
     kept: list[Block] = []
     for block in blocks:
         nodes = {node for node, _, _ in block.rows}
-        if not any(known.device == block.device and known.allocator == block.allocator and nodes <= {node for node, _, _ in known.rows} for known in kept):
+        if not any(
+            known.device == block.device
+            and known.allocator == block.allocator
+            and nodes <= {node for node, _, _ in known.rows}
+            for known in kept
+        ):
             kept.append(block)
     return kept
 
 
 def _best_dump(draft: IncidentDraft) -> Dump | None:
     nodes = {telling.node for telling in draft.tellings if telling.node}
-    ranked = sorted(draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True)
+    ranked = sorted(
+        draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True
+    )
     return ranked[0] if ranked else None
 
 
@@ -68,7 +82,9 @@ def _best_program(draft: IncidentDraft) -> Executable | None:
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
     best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
-    best.tellings = best.tellings or next((program.tellings for program in draft.executables if program.tellings), [])
+    best.tellings = best.tellings or next(
+        (program.tellings for program in draft.executables if program.tellings), []
+    )
     return best
 
 
@@ -77,7 +93,10 @@ def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
         return ()
     from tfmemlens.model.allocation import AllocationTable
 
-    rows = [replace(buffer.allocation(), device=program.device, allocator=program.allocator) for buffer in program.buffers]
+    rows = [
+        replace(buffer.allocation(), device=program.device, allocator=program.allocator)
+        for buffer in program.buffers
+    ]
     return (HolderBlock(program.device, program.allocator, AllocationTable.of(rows), header=program.line),)
 
 
@@ -97,14 +116,23 @@ def _request(draft: IncidentDraft, dump: Dump | None, program: Executable | None
     if draft.disguises:
         return _disguised_request(draft, dump)
     if dump:
-        return FailedRequest(RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start)
+        return FailedRequest(
+            RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start
+        )
     block = draft.blocks[0]
     return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
 
 
 def _first(known: Sequence[Context], name: str) -> Any:
     """What the first telling that knows says; an empty shape is knowledge."""
-    return next((value for telling in known if (value := getattr(telling, name, None)) is not None and (value != () or name == "shape")), None)
+    return next(
+        (
+            value
+            for telling in known
+            if (value := getattr(telling, name, None)) is not None and (value != () or name == "shape")
+        ),
+        None,
+    )
 
 
 def _around(known: Sequence[Context]) -> dict[str, Any]:
@@ -133,7 +161,9 @@ def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
         RequestKind.TENSOR,
         node=_first(known, "node") or (dump.op if dump else None),
         shape=_first(known, "shape"),
-        dtype=_first(known, "dtype") or output_dtype(around["op"], around["attributes"]) or _dtype_by_size(_first(known, "shape"), dump),
+        dtype=_first(known, "dtype")
+        or output_dtype(around["op"], around["attributes"])
+        or _dtype_by_size(_first(known, "shape"), dump),
         device=_first(known, "device"),
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
@@ -144,10 +174,16 @@ def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
 
 
 def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | None:
-    """What elements of four bytes are as a rule, where the dump asks for just that many; a sentence of TF <= 1.4 names no dtype."""
+    """What elements of four bytes are as a rule, where the dump asks for just that many; a sentence of TF <=
+    1.4 names no dtype.
+    """
     if shape is None or dump is None or dump.size is None:
         return None
-    fitting = [dtype for dtype in ("float16", "float32", "float64") if dump.size.may_be(round_up(tensor_bytes(shape, dtype) or 0))]
+    fitting = [
+        dtype
+        for dtype in ("float16", "float32", "float64")
+        if dump.size.may_be(round_up(tensor_bytes(shape, dtype) or 0))
+    ]
     return "float32" if fitting == ["float32"] else None
 
 
@@ -177,7 +213,11 @@ def _placed(attributes: tuple[tuple[str, str], ...]) -> str | None:
 
 def _era(draft: IncidentDraft) -> tuple[str, str] | None:
     era: Era = (FIRST, LAST)
-    for seen in (*(telling.era for telling in draft.tellings), *(part.era for part in draft.disguises), *(dump.era for dump in draft.dumps)):
+    for seen in (
+        *(telling.era for telling in draft.tellings),
+        *(part.era for part in draft.disguises),
+        *(dump.era for dump in draft.dumps),
+    ):
         era = narrow(era, seen)
     return None if era == (FIRST, LAST) else (version_text(era[0]), version_text(era[1]))
 

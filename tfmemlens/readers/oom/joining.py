@@ -1,8 +1,8 @@
 """Which lines tell of one failure: from tellings, dumps, reports and disguises to incidents.
 
-A failure is told in a fixed order: the allocator's dump, then C++ log lines, then Python's exception, perhaps several times.
-So a dump waits for the sentence that fits it, a sentence equal to an earlier one is a retelling, and a new dump after a
-Python exception begins a new failure.
+A failure is told in a fixed order: the allocator's dump, then C++ log lines, then Python's exception, perhaps
+several times. So a dump waits for the sentence that fits it, a sentence equal to an earlier one is a
+retelling, and a new dump after a Python exception begins a new failure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class IncidentDraft:
     @property
     def in_python(self) -> bool:
         """Whether the failure has reached Python."""
-        return any(telling.in_python for telling in self.tellings) or any(part.in_python for part in self.disguises)
+        return any(telling.in_python for telling in self.tellings) or any(
+            part.in_python for part in self.disguises
+        )
 
     @property
     def root(self) -> int | None:
@@ -97,7 +99,9 @@ class Joiner:
     def _telling(self, telling: OomMessage) -> None:
         fitting = [dump for dump in self.waiting if _dump_fits(dump, telling)]
         for draft in reversed(self.drafts):
-            if draft.fits(telling) and not (draft.in_python and not telling.in_python and (fitting or not self._mid_story(draft))):
+            if draft.fits(telling) and not (
+                draft.in_python and not telling.in_python and (fitting or not self._mid_story(draft))
+            ):
                 draft.tellings.append(telling)
                 self._attach(draft, fitting)
                 return
@@ -105,7 +109,9 @@ class Joiner:
         self._attach(draft, fitting)
 
     def _mid_story(self, draft: IncidentDraft) -> bool:
-        """Python tells last; a C++ line after it belongs to the same story only while nothing else came between."""
+        """Python tells last; a C++ line after it belongs to the same story only while nothing else came
+        between.
+        """
         return self.drafts[-1] is draft or self.drafts[-1].tellings[-1:] == []
 
     def _attach(self, draft: IncidentDraft, dumps: list[Dump]) -> None:
@@ -115,13 +121,23 @@ class Joiner:
 
     def _dump(self, dump: Dump) -> None:
         last = self.drafts[-1] if self.drafts else None
-        if last and last.tellings and not last.dumps and not last.in_python and _dump_fits(dump, last.tellings[-1]) and dump.start is None:
+        if (
+            last
+            and last.tellings
+            and not last.dumps
+            and not last.in_python
+            and _dump_fits(dump, last.tellings[-1])
+            and dump.start is None
+        ):
             last.dumps.append(dump)
             return
         self.waiting.append(dump)
 
     def _block(self, block: Block) -> None:
-        candidates = sorted((draft for draft in self.drafts if draft.tellings), key=lambda draft: -draft.tellings[-1].line.number)
+        candidates = sorted(
+            (draft for draft in self.drafts if draft.tellings),
+            key=lambda draft: -draft.tellings[-1].line.number,
+        )
         for draft in self.drafts:
             if any(known.fingerprint == block.fingerprint for known in draft.blocks):
                 return
@@ -141,7 +157,14 @@ class Joiner:
                 draft.executables.append(program)
                 return
         draft = self._new(executables=[program])
-        self._attach(draft, [dump for dump in self.waiting if dump.size and program.size and _overlap(dump.size, program.size)])
+        self._attach(
+            draft,
+            [
+                dump
+                for dump in self.waiting
+                if dump.size and program.size and _overlap(dump.size, program.size)
+            ],
+        )
 
     def _disguise(self, part: IndirectFailure) -> None:
         last = self.drafts[-1] if self.drafts else None
@@ -162,7 +185,12 @@ class Joiner:
                 draft.disguises.append(part)
                 return
         draft = self._new(disguises=[part])
-        if part.what == "batch" or part.kind in (RequestKind.COPY, RequestKind.WORKSPACE, RequestKind.DRIVER, RequestKind.TENSOR):
+        if part.what == "batch" or part.kind in (
+            RequestKind.COPY,
+            RequestKind.WORKSPACE,
+            RequestKind.DRIVER,
+            RequestKind.TENSOR,
+        ):
             self._attach(draft, [dump for dump in self.waiting if "host" not in (dump.allocator or "")])
 
     def finish(self) -> list[IncidentDraft]:
@@ -171,11 +199,30 @@ class Joiner:
             same = [
                 draft
                 for draft in self.drafts
-                if draft.dumps and not draft.tellings and not draft.executables and not draft.disguises and _same_dump(draft.dumps[-1], dump)
+                if draft.dumps
+                and not draft.tellings
+                and not draft.executables
+                and not draft.disguises
+                and _same_dump(draft.dumps[-1], dump)
             ]
-            if not same and any(dump.size is not None and known.size == dump.size and known.op == dump.op for draft in self.drafts for known in draft.dumps):
-                same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][-1:]
-            same = same or [draft for draft in self.drafts if draft.executables and not draft.dumps and all(one.size is None for one in draft.executables)][-1:]
+            if not same and any(
+                dump.size is not None and known.size == dump.size and known.op == dump.op
+                for draft in self.drafts
+                for known in draft.dumps
+            ):
+                same = [draft for draft in self.drafts for known in draft.dumps if known.size == dump.size][
+                    -1:
+                ]
+            same = (
+                same
+                or [
+                    draft
+                    for draft in self.drafts
+                    if draft.executables
+                    and not draft.dumps
+                    and all(one.size is None for one in draft.executables)
+                ][-1:]
+            )
             if not same and dump.size is None and len(self.drafts) == 1 and not self.drafts[0].dumps:
                 same = self.drafts  # the head of the dump is missing, and there is but one failure
             if same:

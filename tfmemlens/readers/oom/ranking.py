@@ -10,22 +10,35 @@ from tfmemlens.readers.oom.joining import IncidentDraft
 
 
 def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
-    """The fatal failure first: the last story that reached Python, in it the first root error; the others in the order of the log."""
+    """The fatal failure first: the last story that reached Python, in it the first root error; the others in
+    the order of the log.
+    """
     if not incidents:
         return []
     reached = [index for index, (_, draft) in enumerate(incidents) if draft.in_python]
     roots = [index for index in reached if incidents[index][1].root == 0]
     fatal = roots[-1] if roots else reached[-1] if reached else _last_story(incidents)
     first = replace(incidents[fatal][0], fatal=True)
-    rest = [replace(found, fatal=bool(draft.root) or index > fatal) for index, (found, draft) in enumerate(incidents) if index != fatal]
+    rest = [
+        replace(found, fatal=bool(draft.root) or index > fatal)
+        for index, (found, draft) in enumerate(incidents)
+        if index != fatal
+    ]
     return [first, *rest]
 
 
 def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
-    """Without an exception the best explained failure is the one to show: with a sentence, else with a dump; the last of these."""
+    """Without an exception the best explained failure is the one to show: with a sentence, else with a dump;
+    the last of these.
+    """
     return max(
         range(len(incidents)),
-        key=lambda index: (bool(incidents[index][1].tellings), bool(incidents[index][1].executables), bool(incidents[index][1].disguises), index),
+        key=lambda index: (
+            bool(incidents[index][1].tellings),
+            bool(incidents[index][1].executables),
+            bool(incidents[index][1].disguises),
+            index,
+        ),
     )
 
 
@@ -35,7 +48,13 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
     times: Counter[tuple[object, ...]] = Counter()
     result: list[tuple[Incident, IncidentDraft]] = []
     for found, draft in incidents:
-        request = (found.request.node, found.request.shape, found.request.dtype, found.request.kind, found.request.allocator)
+        request = (
+            found.request.node,
+            found.request.shape,
+            found.request.dtype,
+            found.request.kind,
+            found.request.allocator,
+        )
         times[(draft.rank, *request)] += 1
         key = (times[(draft.rank, *request)], *request)
         index = merged.get(key)
@@ -44,5 +63,10 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
             result.append((found, draft))
             continue
         known, first = result[index]
-        result[index] = (replace(known, occurrences=known.occurrences + found.occurrences, ranks=(*known.ranks, draft.rank)), first)
+        result[index] = (
+            replace(
+                known, occurrences=known.occurrences + found.occurrences, ranks=(*known.ranks, draft.rank)
+            ),
+            first,
+        )
     return result

@@ -1,4 +1,6 @@
-"""The list that `report_tensor_allocations_upon_oom` appends to an OOM error (`StepStatsCollector::ReportAllocsOnResourceExhausted`)."""
+"""The list that `report_tensor_allocations_upon_oom` appends to an OOM error
+(`StepStatsCollector::ReportAllocsOnResourceExhausted`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ ENTRY = LineRule(
     "512B from gradients/Mean_grad/truediv",
     needs=" from ",
 )
-REMAINING = LineRule(rf"Remaining (?P<nodes>\d+) nodes? with (?P<size>{SIZE})", "  Remaining 94 nodes with 29.03MiB", needs="Remaining ")
+REMAINING = LineRule(
+    rf"Remaining (?P<nodes>\d+) nodes? with (?P<size>{SIZE})",
+    "  Remaining 94 nodes with 29.03MiB",
+    needs="Remaining ",
+)
 
 
 @dataclass
@@ -48,21 +54,39 @@ class Block:
             errors[size.bytes] = size.error_bytes
         table = AllocationTable.of(
             [
-                Allocation(node, size, device=self.device, allocator=self.allocator, count=len(lines), error_bytes=errors[size], line=lines[0])
+                Allocation(
+                    node,
+                    size,
+                    device=self.device,
+                    allocator=self.allocator,
+                    count=len(lines),
+                    error_bytes=errors[size],
+                    line=lines[0],
+                )
                 for (node, size), lines in merged.items()
             ]
         )
-        return HolderBlock(self.device, self.allocator, table, self.nodes, self.rest, self.header, self.tail, self.cut)
+        return HolderBlock(
+            self.device, self.allocator, table, self.nodes, self.rest, self.header, self.tail, self.cut
+        )
 
     @property
     def alignment(self) -> int:
-        """BFC hands out multiples of 256, which makes printed figures sharper; malloc behind `cpu` does not."""
+        """BFC hands out multiples of 256, which makes printed figures sharper; malloc behind `cpu` does
+        not.
+        """
         return ALIGNMENT if self.allocator is None or "bfc" in self.allocator.lower() else 1
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
         """Equal for two tellings of the same block."""
-        return (self.device, self.allocator, tuple((node, size.bytes) for node, size, _ in self.rows), self.nodes, self.rest.bytes)
+        return (
+            self.device,
+            self.allocator,
+            tuple((node, size.bytes) for node, size, _ in self.rows),
+            self.nodes,
+            self.rest.bytes,
+        )
 
 
 class ReportCollector:
@@ -80,7 +104,11 @@ class ReportCollector:
             return True
         if found := REMAINING.search(line.text):
             block = self._open(line)
-            block.nodes, block.rest, block.tail = int(found["nodes"]), parse_size(found["size"], block.alignment), line
+            block.nodes, block.rest, block.tail = (
+                int(found["nodes"]),
+                parse_size(found["size"], block.alignment),
+                line,
+            )
             self.finish()
             return True
         if found := ENTRY.search(line.text):

@@ -11,7 +11,9 @@ FIRST, LAST = (0, 5), (2, 99)
 
 
 class LineRule:
-    """A regular expression that is compiled when first needed, and tried only on lines that contain `needs`."""
+    """A regular expression that is compiled when first needed, and tried only on lines that contain
+    `needs`.
+    """
 
     __slots__ = ("_compiled", "era", "examples", "needs", "pattern")
 

@@ -1,4 +1,6 @@
-"""The sentence of a failed allocation and what TensorFlow puts around it: node tags, wrappers, tracebacks, hints."""
+"""The sentence of a failed allocation and what TensorFlow puts around it: node tags, wrappers, tracebacks,
+hints.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,30 @@ from tfmemlens.readers.oom.eras import SESSION, era_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 
 SENTENCE = LineRule(
-    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d, ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
-    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple allocator|[\w.-]+))?",
-    "OOM when allocating tensor with shape[8,256,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d,"
+    r" ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
+    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple"
+    r" allocator|[\w.-]+))?",
+    "OOM when allocating tensor with shape[8,256,256,64] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
     "OOM when allocating tensor with shape[64,28,28,128]",
     "OOM when allocating tensor with shapedim { size: 4096 } dim { size: 1024 }",
     "OOM when allocating tensor with shape[] and type float on /device:GPU:0 by allocator Simple allocator",
     needs="OM when allocating",
 )
 OP_TAIL = LineRule(
-    r"\[Op:(?P<op>\w+)\](?: name: ?(?P<name>[^\s\"']+))?", "by allocator GPU_0_bfc [Op:Mul] name: mul/", "[Op:__inference_train_function_669]", needs="[Op:"
+    r"\[Op:(?P<op>\w+)\](?: name: ?(?P<name>[^\s\"']+))?",
+    "by allocator GPU_0_bfc [Op:Mul] name: mul/",
+    "[Op:__inference_train_function_669]",
+    needs="[Op:",
 )
 TAG = LineRule(
     r"\[\[ ?(?:\{\{function_node (?P<function>[^}\s]*)\}\})?"
     r"(?:\{\{node (?P<braced>[^}]+?)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
-    r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+) ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
-    '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _device="/job:localhost/replica:0/task:0/device:GPU:0"](x, conv/w/read)]]',
+    r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+)"
+    r" ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
+    '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC",'
+    ' _device="/job:localhost/replica:0/task:0/device:GPU:0"](x, conv/w/read)]]',
     "[[node conv/Conv2D (defined at train.py:31)  = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
     "[[node conv/Conv2D (defined at C:\\work\\train.py:31) ]]",
     "[[{{node conv/Conv2D}}]]",
@@ -36,7 +46,8 @@ TAG = LineRule(
     needs="[[",
 )
 CUT_TAG = LineRule(
-    r"\[\[ ?(?:\{\{node (?P<braced>[^}\s]+)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+) ?\[(?P<attrs>.*)\Z",
+    r"\[\[ ?(?:\{\{node (?P<braced>[^}\s]+)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+)"
+    r" ?\[(?P<attrs>.*)\Z",
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi',
     needs="[[",
 )
@@ -48,27 +59,43 @@ FUNCTION_NODE = LineRule(
 )
 DETECTED = LineRule(
     r"Detected at node:? '?(?P<node>[^'\s]+?)'? defined at \(most recent call last\)",
-    "Detected at node 'gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter' defined at (most recent call last):",
+    "Detected at node 'gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter' defined at (most recent call"
+    " last):",
     "Detected at node functional_1/conv_1/Relu defined at (most recent call last):",
     needs="Detected at node",
 )
 NODE_LINE = LineRule(r"(?:\A|\s)Node: '(?P<node>[^']+)'", "Node: 'model/conv/Relu'", needs="Node: '")
-CAUSED_BY = LineRule(r"Caused by op u?'(?P<node>[^']+)', defined at", "Caused by op 'conv/Conv2D', defined at:", needs="Caused by op")
-ORIGINAL = LineRule(r"Original stack trace for u?'(?P<node>[^']+)'", "Original stack trace for 'conv/Conv2D':", needs="Original stack trace")
+CAUSED_BY = LineRule(
+    r"Caused by op u?'(?P<node>[^']+)', defined at",
+    "Caused by op 'conv/Conv2D', defined at:",
+    needs="Caused by op",
+)
+ORIGINAL = LineRule(
+    r"Original stack trace for u?'(?P<node>[^']+)'",
+    "Original stack trace for 'conv/Conv2D':",
+    needs="Original stack trace",
+)
 FORWARD = LineRule(
     r"which was originally created as op u?'(?P<node>[^']+)'",
     "...which was originally created as op 'conv/Conv2D', defined at:",
     needs="originally created as op",
 )
-FRAME = LineRule(r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?", 'File "train.py", line 31, in <module>', needs='File "')
+FRAME = LineRule(
+    r"File \"(?P<file>[^\"]+)\", line (?P<line>\d+)(?:, in (?P<name>.+))?",
+    'File "train.py", line 31, in <module>',
+    needs='File "',
+)
 NOTEBOOK_FRAME = LineRule(
     r"\A\s*(?P<file>(?:[~/]|[A-Za-z]:\\)\S*\.pyc?) in \S+\(",
     "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
     needs=" in ",
 )
-TRACEBACK = LineRule(r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback")
+TRACEBACK = LineRule(
+    r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback"
+)
 KERAS_LAYER = LineRule(
-    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]?(?:[ '\"f]*)\(type (?P<type>\w+)\)",
+    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]?(?:[ '\"f]*)\(type"
+    r" (?P<type>\w+)\)",
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
     'Exception encountered when calling layer "dense" (type Dense).',
     needs="Exception encountered when calling",
@@ -79,7 +106,8 @@ KERAS3_LAYER = LineRule(
     needs="Exception encountered when calling",
 )
 ROOT = LineRule(
-    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not found|NOT_FOUND): ",
+    r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not"
+    r" found|NOT_FOUND): ",
     "  (0) Resource exhausted: OOM when allocating",
     "  (1) Unknown: Failed to get convolution algorithm.",
     needs=") ",
@@ -87,13 +115,15 @@ ROOT = LineRule(
 )
 ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)")
 OP_REQUIRES = LineRule(
-    r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
+    r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource"
+    r" exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
     needs="OP_REQUIRES failed",
 )
 HINT = LineRule(
     r"If you want to see a list of allocated tensors when OOM happens",
-    "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+    " report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
     needs="If you want to see",
 )
 EXCEPTION = LineRule(
@@ -102,12 +132,16 @@ EXCEPTION = LineRule(
     needs="Error",
 )
 BORING = LineRule(
-    r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input Source operations connected to node|"
-    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
+    r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input"
+    r" Source operations connected to node|"
+    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above"
+    r" exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
 )
-_OPTIMIZER_FRAME = re.compile(r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py")
+_OPTIMIZER_FRAME = re.compile(
+    r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
+)
 
 
 @dataclass
@@ -143,7 +177,9 @@ class SentenceCollector:
         self._age = 0
         self._at_frame = self._after_frame = False
         self.era: Era = (FIRST, LAST)
-        """What stack frames and node tags outside any sentence say of the version: a list may be pasted without its error."""
+        """What stack frames and node tags outside any sentence say of the version: a list may be pasted
+        without its error.
+        """
         self.session = False
         """Whether the stack goes through `Session.run`."""
 
@@ -169,10 +205,20 @@ class SentenceCollector:
         return self._context(text, line)
 
     def _sentence(self, found: dict[str, str | None], line: Line, rest: str) -> None:
-        telling = OomMessage(line, temporary=bool(found["temporary"]), device=found["device"], allocator=_allocator(found["allocator"]))
+        telling = OomMessage(
+            line,
+            temporary=bool(found["temporary"]),
+            device=found["device"],
+            allocator=_allocator(found["allocator"]),
+        )
         telling.shape = _shape(found)
         telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
-        if telling.dtype and not telling.device and telling.dtype not in ITEM_BYTES and telling.dtype not in ("string", "resource", "variant"):
+        if (
+            telling.dtype
+            and not telling.device
+            and telling.dtype not in ITEM_BYTES
+            and telling.dtype not in ("string", "resource", "variant")
+        ):
             telling.dtype, telling.cut = None, True
         telling.cut = telling.cut or (rest.lstrip().startswith("[") and "]" not in rest)
         kernel = OP_REQUIRES.search(line.text)
@@ -183,7 +229,9 @@ class SentenceCollector:
         self.begin(telling)
 
     def begin(self, told: Context) -> None:
-        """A message of a failure, recognised here or by another family: what stands before it and what follows belong to it."""
+        """A message of a failure, recognised here or by another family: what stands before it and what
+        follows belong to it.
+        """
         text = told.line.text
         told.node, told.keras_layer = told.node or self._node_before, self._layer_before
         if root := ROOT.search(text):
@@ -281,7 +329,12 @@ class SentenceCollector:
         self.session = self.session or bool(SESSION.search(file))
 
     def _keep_frame(self, telling: Context | None) -> None:
-        if telling and self._frames and self._frame_owner in ("after", "forward") and (not self._placed or self._frame_owner == "forward"):
+        if (
+            telling
+            and self._frames
+            and self._frame_owner in ("after", "forward")
+            and (not self._placed or self._frame_owner == "forward")
+        ):
             source, text = _deepest_user_frame(self._frames)
             if source:
                 telling.source, telling.source_text = source, text
@@ -317,7 +370,11 @@ class SentenceCollector:
             telling.attributes = attributes_of(found["attrs"])
         if found["inputs"]:
             telling.inputs = tuple(part.strip() for part in found["inputs"].split(","))
-        if found["source"] and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"])) and user_frame(source["file"]):
+        if (
+            found["source"]
+            and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"]))
+            and user_frame(source["file"])
+        ):
             telling.source = telling.source or source[0]
         telling.era = narrow(telling.era, _tag_era(found))
 

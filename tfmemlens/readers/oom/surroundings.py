@@ -1,4 +1,6 @@
-"""What else a log says that bears on memory: devices, steps, versions, settings, and lines that alarm for nothing."""
+"""What else a log says that bears on memory: devices, steps, versions, settings, and lines that alarm for
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,43 @@ from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
 from tfmemlens.units import MIB, Size, parse_size
 
 CREATED = LineRule(
-    rf"Creat(?:ed|ing) (?:TensorFlow )?device \(?(?P<device>{DEVICE}|/\w+:\d+)\)?(?: with (?P<mb>\d+) MB memory\)?)?:? *-> *(?:physical GPU )?\(?device: \d+, name: (?P<model>[^,]+),"
+    rf"Creat(?:ed|ing) (?:TensorFlow )?device \(?(?P<device>{DEVICE}|/\w+:\d+)\)?(?: with (?P<mb>\d+) MB"
+    r" memory\)?)?:? *-> *(?:physical GPU )?\(?device: \d+, name: (?P<model>[^,]+),"
     r"(?:.*compute capability: (?P<capability>[\d.]+))?",
-    "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10089 MB memory) -> physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
-    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 9651 MB memory:  -> device: 0, name: NVIDIA GeForce RTX 3080, pci bus id: 0000:01:00.0, compute capability: 8.6",
+    "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10089 MB memory) ->"
+    " physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 9651 MB memory:  -> device: 0, name:"
+    " NVIDIA GeForce RTX 3080, pci bus id: 0000:01:00.0, compute capability: 8.6",
     "Creating TensorFlow device (/gpu:0) -> (device: 0, name: Tesla K80, pci bus id: 0000:00:1e.0)",
     needs="name: ",
 )
-MEMORY = LineRule(rf"totalMemory: (?P<total>{SIZE}) freeMemory: (?P<free>{SIZE})", "totalMemory: 10.91GiB freeMemory: 10.75GiB", needs="freeMemory")
-OLD_MEMORY = LineRule(rf"(?:\A|\s)(?P<what>Total|Free) memory: (?P<size>{SIZE})\s*\Z", "Total memory: 11.17GiB", needs=" memory: ")
+MEMORY = LineRule(
+    rf"totalMemory: (?P<total>{SIZE}) freeMemory: (?P<free>{SIZE})",
+    "totalMemory: 10.91GiB freeMemory: 10.75GiB",
+    needs="freeMemory",
+)
+OLD_MEMORY = LineRule(
+    rf"(?:\A|\s)(?P<what>Total|Free) memory: (?P<size>{SIZE})\s*\Z",
+    "Total memory: 11.17GiB",
+    needs=" memory: ",
+)
 EPOCH = LineRule(r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?", "Epoch 3/10", needs="Epoch")
 STEP = LineRule(
-    r"\b(?:global[_ ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)", "step 120 loss = 0.31", "Iter: 500, loss: 0.3"
+    r"\b(?:global[_"
+    r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)",
+    "step 120 loss = 0.31",
+    "Iter: 500, loss: 0.3",
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
-BATCH = LineRule(r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b", "batch_size=32", "--batch_size=8", needs="atch")
+BATCH = LineRule(
+    r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b",
+    "batch_size=32",
+    "--batch_size=8",
+    needs="atch",
+)
 VERSION = LineRule(
-    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command"
+    r" below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
     r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
@@ -36,10 +58,17 @@ ALLOW_GROWTH = LineRule(
     "tf.config.experimental.set_memory_growth(gpu, True)",
     needs="rowth",
 )
-FRACTION = LineRule(r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)", "per_process_gpu_memory_fraction=0.5", needs="memory_fraction")
+FRACTION = LineRule(
+    r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)",
+    "per_process_gpu_memory_fraction=0.5",
+    needs="memory_fraction",
+)
 HARMLESS = {
     "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
-        r"layout failed: \w+", "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4 @ fanin shape", needs="layout failed"
+        r"layout failed: \w+",
+        "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4 @ fanin"
+        " shape",
+        needs="layout failed",
     ),
     "a Grappler pass that gave up": LineRule(
         r"(?:memory_optimizer|remapper|arithmetic_optimizer|constant_folding|function_optimizer|dependency_optimizer|loop_optimizer|meta_optimizer).{0,40}failed: ",
@@ -66,23 +95,42 @@ LARGE = LineRule(
 FOREIGN = {
     "PyTorch": LineRule(
         r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
-        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity; 643.57 MiB already allocated)",
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
+        " 643.57 MiB already allocated)",
         needs="emory",
     ),
-    "CuPy": LineRule(r"cupy\.\S*OutOfMemoryError", "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes", needs="cupy"),
-    "MXNet": LineRule(r"MXNetError.*(?:out of memory|cudaMalloc)", "mxnet.base.MXNetError: cudaMalloc failed: out of memory", needs="MXNetError"),
+    "CuPy": LineRule(
+        r"cupy\.\S*OutOfMemoryError",
+        "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes",
+        needs="cupy",
+    ),
+    "MXNet": LineRule(
+        r"MXNetError.*(?:out of memory|cudaMalloc)",
+        "mxnet.base.MXNetError: cudaMalloc failed: out of memory",
+        needs="MXNetError",
+    ),
 }
 ELSEWHERE = {
     "the disk was full": LineRule(
-        r"No space left on device", "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device", needs="No space"
+        r"No space left on device",
+        "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
+        needs="No space",
     ),
     "a message between processes was larger than gRPC's limit": LineRule(
-        r"(?:Received|Sent) message larger than max", "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)", needs="larger than max"
+        r"(?:Received|Sent) message larger than max",
+        "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
+        needs="larger than max",
     ),
-    "too many files were open": LineRule(r"Too many open files", "ResourceExhaustedError: data.tfrecord; Too many open files", needs="Too many open"),
+    "too many files were open": LineRule(
+        r"Too many open files",
+        "ResourceExhaustedError: data.tfrecord; Too many open files",
+        needs="Too many open",
+    ),
 }
 CRASH = LineRule(
-    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error", "Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"
+    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error",
+    "Segmentation fault (core dumped)",
+    "Fatal Python error: Segmentation fault",
 )
 
 _KEEP = 4000
@@ -135,7 +183,9 @@ class SurroundingsCollector:
         if found := CREATED.search(text):
             limit = Size.exactly(int(found["mb"]) * MIB) if found["mb"] else None
             name = found["device"]
-            self.devices[name] = DeviceInfo(name, found["model"].strip(), found["capability"], limit=limit, line=line)
+            self.devices[name] = DeviceInfo(
+                name, found["model"].strip(), found["capability"], limit=limit, line=line
+            )
             return True
         if found := MEMORY.search(text):
             self.free.append((parse_size(found["total"]), parse_size(found["free"]), line))
@@ -155,7 +205,9 @@ class SurroundingsCollector:
         elif found := BATCH.search(text):
             self._set("batch_size", found["value"], line)
         elif found := ALLOW_GROWTH.search(text):
-            self._set("allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line)
+            self._set(
+                "allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line
+            )
         elif found := FRACTION.search(text):
             self._set("per_process_gpu_memory_fraction", found["value"], line)
         elif found := VERSION.search(text):
@@ -179,7 +231,9 @@ class SurroundingsCollector:
         for index, (total, free, line) in enumerate(self.free):
             if index < len(devices):
                 known = devices[index]
-                devices[index] = DeviceInfo(known.name, known.model, known.capability, total, free, known.limit, known.line)
+                devices[index] = DeviceInfo(
+                    known.name, known.model, known.capability, total, free, known.limit, known.line
+                )
             else:
                 devices.append(DeviceInfo(f"GPU:{index}", None, None, total, free, None, line))
         return Surroundings(

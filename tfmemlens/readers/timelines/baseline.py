@@ -1,8 +1,10 @@
-"""What was in use before a step: the allocator's own totals, sampled while the step ran, minus what the step itself had allocated by then.
+"""What was in use before a step: the allocator's own totals, sampled while the step ran, minus what the step
+itself had allocated by then.
 
-A sample is taken after the kernel returned and before the node's execution ended, and the inputs are freed within that time. So a sample agrees with every
-baseline that some instant of this span gives, and the baseline is the one that most samples agree with. A buffer from before the step that the step frees
-(a variable gets a new buffer) has no record: from then on all samples agree on a lower figure.
+A sample is taken after the kernel returned and before the node's execution ended, and the inputs are freed
+within that time. So a sample agrees with every baseline that some instant of this span gives, and the
+baseline is the one that most samples agree with. A buffer from before the step that the step frees (a
+variable gets a new buffer) has no record: from then on all samples agree on a lower figure.
 """
 
 from __future__ import annotations
@@ -27,12 +29,16 @@ _CHANGE = 3.0
 _REPLACED = 0.5
 """The same where the step keeps a buffer of just this size: a variable got a new one."""
 _RISE = 4 * _CHANGE
-"""The same where it rises: somebody else allocates (input threads, another session), or it was no sample of this step."""
+"""The same where it rises: somebody else allocates (input threads, another session), or it was no sample of
+this step.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class UseChange:
-    """From `before_micros` to `after_micros` the baseline changed by so many bytes: negative where a buffer from before the step was freed."""
+    """From `before_micros` to `after_micros` the baseline changed by so many bytes: negative where a buffer
+    from before the step was freed.
+    """
 
     before_micros: float
     after_micros: float
@@ -62,7 +68,11 @@ def of_samples(timeline: Timeline, samples: Sequence[Sample]) -> Baseline | None
     levels = _levels(votes, kept)
     path = _path(levels, [found for _, found in options], kept)
     agreed = sum(level in found for level, (_, found) in zip(path, options, strict=True))
-    changes = [UseChange(options[at - 1][0][1], options[at][0][0], path[at] - path[at - 1]) for at in range(1, len(path)) if path[at] != path[at - 1]]
+    changes = [
+        UseChange(options[at - 1][0][1], options[at][0][0], path[at] - path[at - 1])
+        for at in range(1, len(path))
+        if path[at] != path[at - 1]
+    ]
     return Baseline(path[0], agreed / len(options), tuple(changes))
 
 
@@ -88,24 +98,33 @@ def _levels(votes: Counter[int], kept: Sequence[int]) -> list[int]:
     found = ranked[:_LEVELS]
     for level in found:  # grows while we walk
         if len(found) < 2 * _LEVELS:
-            found += [below for below in ranked if below not in found and _is_replacement(level - below, kept)][:2]
+            found += [
+                below for below in ranked if below not in found and _is_replacement(level - below, kept)
+            ][:2]
     return found
 
 
 def _is_replacement(freed: int, kept: Sequence[int]) -> bool:
-    """Whether a buffer of this size may have made way for one that the step keeps: BFC's chunks are up to twice the request."""
+    """Whether a buffer of this size may have made way for one that the step keeps: BFC's chunks are up to
+    twice the request.
+    """
     return freed > 0 and bisect_left(kept, 2 * freed) > bisect_right(kept, freed // 2)
 
 
 def _path(levels: Sequence[int], options: Sequence[frozenset[int]], kept: Sequence[int]) -> list[int]:
-    """The level at each sample: as few disagreements as possible, where a change of level costs as much as several (Viterbi's algorithm)."""
+    """The level at each sample: as few disagreements as possible, where a change of level costs as much as
+    several (Viterbi's algorithm).
+    """
     places = range(len(levels))
     prices = [[_price(there - here, kept) for there in levels] for here in levels]
     costs = [0.0] * len(levels)
     back: list[list[int]] = []
     for found in options:
         came = [min(places, key=lambda here: costs[here] + prices[here][there]) for there in places]
-        costs = [costs[here] + prices[here][there] + (levels[there] not in found) for there, here in enumerate(came)]
+        costs = [
+            costs[here] + prices[here][there] + (levels[there] not in found)
+            for there, here in enumerate(came)
+        ]
         back.append(came)
     at = min(places, key=costs.__getitem__)
     path = []

@@ -22,7 +22,9 @@ class Columns:
     dtype: list[str | None] = field(default_factory=list)
     purpose: list[str | None] = field(default_factory=list)
 
-    def add(self, node: str | None, size: int, op: str | None, start: float | None, purpose: str | None) -> int:
+    def add(
+        self, node: str | None, size: int, op: str | None, start: float | None, purpose: str | None
+    ) -> int:
         """A new row; its index."""
         self.node.append(node)
         self.size_bytes.append(size)

@@ -1,7 +1,9 @@
-"""The live curve of a step from its graph alone, where no allocation was recorded: an output lives from its producer's end to its last reader's.
+"""The live curve of a step from its graph alone, where no allocation was recorded: an output lives from its
+producer's end to its last reader's.
 
-Chrome traces hold no more than this, nor do RunMetadata of TensorFlow 1.2 and of builds that record no allocations. Outputs that share a
-buffer count once. Scratch memory inside ops and frees that come late are not seen, so the peak is a lower bound.
+Chrome traces hold no more than this, nor do RunMetadata of TensorFlow 1.2 and of builds that record no
+allocations. Outputs that share a buffer count once. Scratch memory inside ops and frees that come late are
+not seen, so the peak is a lower bound.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class NodeRun:
     """(allocator, bytes in use when the op returned), where the trace says so."""
     device: str = ""
     makes: bool = False
-    """Whether the trace says that it allocated: a variable that is copied to be read is no standing buffer."""
+    """Whether the trace says that it allocated: a variable that is copied to be read is no standing
+    buffer.
+    """
 
     @property
     def stands(self) -> bool:
@@ -70,7 +74,9 @@ class NodeRun:
 
 
 def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun] = ()) -> Iterator[Timeline]:
-    """A timeline for each allocator of a device, or of a process whose runs name their devices; any of the runs `everywhere` may read an output."""
+    """A timeline for each allocator of a device, or of a process whose runs name their devices; any of the
+    runs `everywhere` may read an output.
+    """
     _extend_lives(list(everywhere) or runs)
     lanes: dict[str, list[tuple[NodeRun, Output]]] = defaultdict(list)
     for run in runs:
@@ -88,15 +94,29 @@ def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun
         if table.node or standing.node:
             where = devices_of(run.device for run, _ in outputs) or device
             stands = standing.table(where, allocator)
-            found = Timeline(where, allocator, table.table(where, allocator), stands, executions=ran, curve_source=CurveSource.LIVENESS)
+            found = Timeline(
+                where,
+                allocator,
+                table.table(where, allocator),
+                stands,
+                executions=ran,
+                curve_source=CurveSource.LIVENESS,
+            )
             yield _on_baseline(
                 found,
-                [(run.end + _JUST_AFTER, max(run.released, run.end + _JUST_AFTER), size) for run in runs for name, size in run.in_use if name == allocator],
+                [
+                    (run.end + _JUST_AFTER, max(run.released, run.end + _JUST_AFTER), size)
+                    for run in runs
+                    for name, size in run.in_use
+                    if name == allocator
+                ],
             )
 
 
 def devices_of(names: Iterable[str]) -> str:
-    """The devices that share an allocator. What a GPU's ops keep in the host's memory is told under the host's."""
+    """The devices that share an allocator. What a GPU's ops keep in the host's memory is told under the
+    host's.
+    """
     known = sorted(set(names) - {""})
     return ", ".join([name for name in known if _HOST.search(name)] or known)
 
@@ -105,7 +125,9 @@ _HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
 
 
 def _on_baseline(timeline: Timeline, samples: list[baseline.Sample]) -> Timeline:
-    """On what the allocator's own totals say most often, else on what stands before the step as far as it is known."""
+    """On what the allocator's own totals say most often, else on what stands before the step as far as it is
+    known.
+    """
     found = baseline.of_samples(timeline, samples)
     if found is None:
         return timeline.standing_on(timeline.standing.total_bytes, None, BaselineSource.STANDING)
@@ -113,7 +135,9 @@ def _on_baseline(timeline: Timeline, samples: list[baseline.Sample]) -> Timeline
 
 
 def _extend_lives(runs: Sequence[NodeRun]) -> None:
-    """Each output lives on to the end of the last execution that reads it; of a name that ran often, a reader takes the newest."""
+    """Each output lives on to the end of the last execution that reads it; of a name that ran often, a reader
+    takes the newest.
+    """
     born: dict[str, list[tuple[float, Output]]] = defaultdict(list)
     for run in runs:
         for output in run.outputs:
@@ -131,7 +155,9 @@ def _extend_lives(runs: Sequence[NodeRun]) -> None:
 
 
 def _known(reference: str, born: dict[str, list[tuple[float, Output]]]) -> str | None:
-    """The output that a reference means: `x:0` is `x`; `x/_12` is what came over from another device (Send and Recv are not traced)."""
+    """The output that a reference means: `x:0` is `x`; `x/_12` is what came over from another device (Send
+    and Recv are not traced).
+    """
     plain = reference.strip().removesuffix(":0")
     if plain in born:
         return plain
@@ -140,7 +166,9 @@ def _known(reference: str, born: dict[str, list[tuple[float, Output]]]) -> str |
 
 
 def _buffers(outputs: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeRun, Output]]]:
-    """Outputs that lie in one buffer, by its id where ids are unique, else by its address for as long as somebody is alive there."""
+    """Outputs that lie in one buffer, by its id where ids are unique, else by its address for as long as
+    somebody is alive there.
+    """
     addresses: dict[int, set[int]] = defaultdict(set)
     for _, output in outputs:
         if output.buffer:
@@ -161,7 +189,9 @@ def _buffers(outputs: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeR
 
 
 def _tenants(group: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeRun, Output]]]:
-    """Addresses are given again once they are free (malloc): whoever comes after all have gone is a new buffer."""
+    """Addresses are given again once they are free (malloc): whoever comes after all have gone is a new
+    buffer.
+    """
     current: list[tuple[NodeRun, Output]] = []
     last = 0.0
     for run, output in group:
@@ -189,4 +219,8 @@ def _row(group: list[tuple[NodeRun, Output]], table: Columns, standing: Columns)
     else:
         columns, row = table, table.add(run.node, size, run.op, run.end, OUTPUT)
         columns.end_micros[row] = max(max(each.until for _, each in group), run.end)
-    columns.shape[row], columns.dtype[row], columns.requested_bytes[row] = output.shape, output.dtype, output.requested
+    columns.shape[row], columns.dtype[row], columns.requested_bytes[row] = (
+        output.shape,
+        output.dtype,
+        output.requested,
+    )

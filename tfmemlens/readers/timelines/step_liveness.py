@@ -1,8 +1,10 @@
-"""Traced steps without allocation records (TensorFlow 1.2 and older, some GPU builds): outputs, their readers, and each op's scratch memory.
+"""Traced steps without allocation records (TensorFlow 1.2 and older, some GPU builds): outputs, their
+readers, and each op's scratch memory.
 
-Where the allocator's own total is in the trace (`allocator_bytes_in_use`) it fixes the baseline, as it does beside records. On real traces of
-TensorFlow 1.13 to 2.21 with their records taken out the baseline was the same or up to 2 % of the peak more, and the peak between 91 and 104 % of
-the true one (113 % where variables got new buffers within the step).
+Where the allocator's own total is in the trace (`allocator_bytes_in_use`) it fixes the baseline, as it does
+beside records. On real traces of TensorFlow 1.13 to 2.21 with their records taken out the baseline was the
+same or up to 2 % of the peak more, and the peak between 91 and 104 % of the true one (113 % where variables
+got new buffers within the step).
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from tfmemlens.readers.timelines import graph_liveness
 from tfmemlens.readers.timelines.step_stats import keeps_memory, op_of, process_of
 
 _HANDLES = {"VarHandleOp", "VariableV2", "Variable"}
-"""A device that allocates nothing in the step, such as a parameter server's, is worth a word for its variables."""
+"""A device that allocates nothing in the step, such as a parameter server's, is worth a word for its
+variables.
+"""
 
 
 def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timeline]:
@@ -28,9 +32,12 @@ def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timel
         if keeps_memory(device.device) and device.device not in told:
             processes[process_of(device.device)] += [_run(node, device.device) for node in device.node_stats]
     everywhere = [run for runs in processes.values() for run in runs]
-    found = [timeline for runs in processes.values() for timeline in graph_liveness.timelines("", runs, everywhere)]
+    found = [
+        timeline for runs in processes.values() for timeline in graph_liveness.timelines("", runs, everywhere)
+    ]
     yield from sorted(
-        (timeline for timeline in found if timeline.table.node or _HANDLES & set(timeline.standing.op)), key=lambda timeline: -timeline.peak_bytes
+        (timeline for timeline in found if timeline.table.node or _HANDLES & set(timeline.standing.op)),
+        key=lambda timeline: -timeline.peak_bytes,
     )
 
 
@@ -46,7 +53,11 @@ def _run(node: Any, device: str) -> graph_liveness.NodeRun:
         outputs,
         start + node.all_end_rel_micros,
         [(allocators[0], _scratch(node))] if allocators else (),
-        [(memory.allocator_name, memory.allocator_bytes_in_use) for memory in node.memory if memory.allocator_bytes_in_use],
+        [
+            (memory.allocator_name, memory.allocator_bytes_in_use)
+            for memory in node.memory
+            if memory.allocator_bytes_in_use
+        ],
         device,
         any(memory.total_bytes > 0 for memory in node.memory),
     )

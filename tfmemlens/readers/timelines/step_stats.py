@@ -1,9 +1,11 @@
 """StepStats: what a traced step allocated and freed, node by node.
 
-Each node execution lists, for every allocator it touched, records of (time, +bytes or -bytes), including frees long after the node ended.
-`allocator_bytes_in_use` is the allocator's own total when the kernel returned: it fixes the baseline that the step stands on.
+Each node execution lists, for every allocator it touched, records of (time, +bytes or -bytes), including
+frees long after the node ended. `allocator_bytes_in_use` is the allocator's own total when the kernel
+returned: it fixes the baseline that the step stands on.
 
-Sizes and times are read at once, they make the curve; names, types and shapes of a row when somebody looks at it.
+Sizes and times are read at once, they make the curve; names, types and shapes of a row when somebody looks at
+it.
 """
 
 from __future__ import annotations
@@ -32,17 +34,26 @@ _TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
 def keeps_memory(device: str) -> bool:
-    """Whether a lane of the trace is a device's own: hardware lanes (`stream:all`, `memcpy`, `/host:CPU`) repeat its nodes without memory."""
+    """Whether a lane of the trace is a device's own: hardware lanes (`stream:all`, `memcpy`, `/host:CPU`)
+    repeat its nodes without memory.
+    """
     return bool(_KEPT.match(device)) and not _TWINS.match(device)
 
 
 def timelines(step_stats: Any) -> Iterator[Timeline]:
-    """A timeline for each allocator that has records, the busiest first. The devices of one process share an allocator of one name: so do all its CPUs."""
-    kept = [device for device in step_stats.dev_stats if keeps_memory(device.device)] or list(step_stats.dev_stats)
+    """A timeline for each allocator that has records, the busiest first. The devices of one process share an
+    allocator of one name: so do all its CPUs.
+    """
+    kept = [device for device in step_stats.dev_stats if keeps_memory(device.device)] or list(
+        step_stats.dev_stats
+    )
     lanes: dict[tuple[str, str], _Lane] = {}
     for device in kept:
         _record(device.device, list(device.node_stats), process_of(device.device), lanes)
-    yield from sorted((_timeline(lane) for lane in lanes.values() if lane.size_bytes), key=lambda timeline: -timeline.peak_bytes)
+    yield from sorted(
+        (_timeline(lane) for lane in lanes.values() if lane.size_bytes),
+        key=lambda timeline: -timeline.peak_bytes,
+    )
 
 
 def process_of(device: str) -> str:
@@ -119,7 +130,9 @@ class _Lane:
                 self.end_micros[waiting.popleft()] = time
 
     def output_of(self, row: int) -> Any:
-        """The output (TensorDescription) that a row holds, None for a temporary and for what a node keeps to itself."""
+        """The output (TensorDescription) that a row holds, None for a temporary and for what a node keeps to
+        itself.
+        """
         first = row
         while first and self.made_by[first - 1] is self.made_by[row]:
             first -= 1
@@ -153,11 +166,18 @@ class _Lane:
             ComputedColumn(rows, lambda row: op_of(self.made_by[row].timeline_label)),
             self._devices(rows),
             [self.allocator] * rows,
-            ComputedColumn(rows, lambda row: found.allocation_description.requested_bytes if (found := self.output_of(row)) else None),
+            ComputedColumn(
+                rows,
+                lambda row: (
+                    found.allocation_description.requested_bytes if (found := self.output_of(row)) else None
+                ),
+            ),
             self.start_micros,
             self.end_micros,
             ComputedColumn(rows, lambda row: _shape(self.output_of(row))),
-            ComputedColumn(rows, lambda row: numpy_dtype_of_enum(found.dtype) if (found := self.output_of(row)) else None),
+            ComputedColumn(
+                rows, lambda row: numpy_dtype_of_enum(found.dtype) if (found := self.output_of(row)) else None
+            ),
             [1] * rows,
             [0] * rows,
             ComputedColumn(rows, self._purpose),
@@ -167,14 +187,20 @@ class _Lane:
     def _devices(self, rows: int) -> list[str | None]:
         """The device of each row."""
         found: list[str | None] = []
-        for place, after in zip(self.places, [*(place.first_row for place in self.places[1:]), rows], strict=True):
+        for place, after in zip(
+            self.places, [*(place.first_row for place in self.places[1:]), rows], strict=True
+        ):
             found += [place.device] * (after - place.first_row)
         return found
 
     @cached_property
     def nodes(self) -> list[Any]:
         """The node executions of all devices that use it."""
-        return self.places[0].nodes if len(self.places) == 1 else [node for place in self.places for node in place.nodes]
+        return (
+            self.places[0].nodes
+            if len(self.places) == 1
+            else [node for place in self.places for node in place.nodes]
+        )
 
     @property
     def device(self) -> str:
@@ -182,12 +208,19 @@ class _Lane:
         return graph_liveness.devices_of(place.device for place in self.places)
 
     def change(self, change: baseline.UseChange) -> None:
-        """A row for a change of what stood before the step: for a buffer that the step freed, or one that somebody else allocated while it ran."""
+        """A row for a change of what stood before the step: for a buffer that the step freed, or one that
+        somebody else allocated while it ran.
+        """
         if change.size_bytes > 0:
             self._add(_Outside(None), change.size_bytes, change.before_micros, None)
         else:
             name, since = _replacement(self.nodes, change)
-            self._add(_Outside(name), -change.size_bytes, min(start for start in self.start_micros if start is not None), since)
+            self._add(
+                _Outside(name),
+                -change.size_bytes,
+                min(start for start in self.start_micros if start is not None),
+                since,
+            )
 
     def _purpose(self, row: int) -> str | None:
         if isinstance(self.made_by[row], _Outside):
@@ -195,11 +228,15 @@ class _Lane:
         if self.output_of(row):
             return OUTPUT
         end, node = self.end_micros[row], self.made_by[row]
-        return TEMPORARY if end is not None and end <= node.all_start_micros + node.all_end_rel_micros else None
+        return (
+            TEMPORARY if end is not None and end <= node.all_start_micros + node.all_end_rel_micros else None
+        )
 
     @cached_property
     def standing(self) -> AllocationTable:
-        """Buffers that outputs point to and that the step did not allocate, each by the first node that showed it."""
+        """Buffers that outputs point to and that the step did not allocate, each by the first node that
+        showed it.
+        """
         own, found = set[int](), dict[int, tuple[Any, Any]]()
         row, rows = 0, len(self.made_by)
         many = len(self.nodes) > _MANY
@@ -217,7 +254,9 @@ class _Lane:
                 elif key not in found:
                     found[key] = node, description
         foreign = (pair for key, pair in found.items() if key and key not in own)
-        return self._standing_table([pair for pair in foreign if pair[1].allocation_description.allocator_name == self.allocator])
+        return self._standing_table(
+            [pair for pair in foreign if pair[1].allocation_description.allocator_name == self.allocator]
+        )
 
     def _standing_table(self, found: list[tuple[Any, Any]]) -> AllocationTable:
         rows = len(found)
@@ -241,9 +280,13 @@ class _Lane:
 
 
 def _may_stand(node: Any) -> bool:
-    """Whether a node of a long trace is worth a look: variables, constants and arguments show standing buffers, and allocate nothing themselves."""
+    """Whether a node of a long trace is worth a look: variables, constants and arguments show standing
+    buffers, and allocate nothing themselves.
+    """
     label = node.timeline_label
-    shown = label.endswith("()") or " = Const(" in label or " = ReadVariableOp(" in label or " = _Arg(" in label
+    shown = (
+        label.endswith("()") or " = Const(" in label or " = ReadVariableOp(" in label or " = _Arg(" in label
+    )
     return (shown or not label) and not node.memory
 
 
@@ -254,7 +297,9 @@ def _shape(description: Any) -> tuple[int, ...] | None:
 
 
 def op_of(label: str) -> str | None:
-    """The op type in `[bfc 2.0MB 2.0MB] conv/Relu = _FusedConv2D(x, conv/w)`, the only place of a trace that has it."""
+    """The op type in `[bfc 2.0MB 2.0MB] conv/Relu = _FusedConv2D(x, conv/w)`, the only place of a trace that
+    has it.
+    """
     at = label.find(" = ")
     end = label.find("(", at)
     return label[at + 3 : end] if at >= 0 and end > at else None
@@ -262,7 +307,9 @@ def op_of(label: str) -> str | None:
 
 @dataclass(frozen=True)
 class _Outside:
-    """Stands for a node execution where a buffer is no node's of this step: it was born before, or somebody else made it."""
+    """Stands for a node execution where a buffer is no node's of this step: it was born before, or somebody
+    else made it.
+    """
 
     node_name: str | None
     timeline_label: str = ""
@@ -270,7 +317,8 @@ class _Outside:
 
 
 def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | None, float]:
-    """The variable that got a new buffer when this one went, and since when it had both: `AssignVariableOp(w, new)`, `ResourceApplyAdam(w, w/m, …)`.
+    """The variable that got a new buffer when this one went, and since when it had both: `AssignVariableOp(w,
+    new)`, `ResourceApplyAdam(w, w/m, …)`.
 
     Without just one such op no name, and the first moment that the samples leave open.
     """
@@ -278,10 +326,17 @@ def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | No
     found: dict[str, float] = {}
     for node in nodes:
         start = node.all_start_micros
-        if start <= change.after_micros and start + node.all_end_rel_micros >= change.before_micros and (target := _UPDATED.search(node.timeline_label)):
+        if (
+            start <= change.after_micros
+            and start + node.all_end_rel_micros >= change.before_micros
+            and (target := _UPDATED.search(node.timeline_label))
+        ):
             for memory in node.memory:
                 for record in memory.allocation_records:
-                    if freed < 2 * record.alloc_bytes < 4 * freed and record.alloc_micros <= change.after_micros:
+                    if (
+                        freed < 2 * record.alloc_bytes < 4 * freed
+                        and record.alloc_micros <= change.after_micros
+                    ):
                         found[target[1]] = max(record.alloc_micros, change.before_micros)
     return next(iter(found.items())) if len(found) == 1 else (None, change.before_micros)
 
@@ -295,7 +350,11 @@ def _timeline(lane: _Lane) -> Timeline:
         for change in known.changes:
             lane.change(change)
         bare = _on_nothing(lane)
-    return bare.standing_on(known.size_bytes + sum(min(change.size_bytes, 0) for change in known.changes), known.share, BaselineSource.ALLOCATOR)
+    return bare.standing_on(
+        known.size_bytes + sum(min(change.size_bytes, 0) for change in known.changes),
+        known.share,
+        BaselineSource.ALLOCATOR,
+    )
 
 
 def _on_nothing(lane: _Lane) -> Timeline:

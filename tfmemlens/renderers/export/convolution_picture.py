@@ -24,7 +24,14 @@ def figure(report: ConvolutionReport) -> Figure:
     """A sheet with one line for each thing that takes memory; both axes logarithmic."""
     from matplotlib.figure import Figure
 
-    rows = sorted((line for line in report.table if line.batch == report.convolution.batch and len(set(line.kernel)) == 1), key=lambda line: line.kernel)
+    rows = sorted(
+        (
+            line
+            for line in report.table
+            if line.batch == report.convolution.batch and len(set(line.kernel)) == 1
+        ),
+        key=lambda line: line.kernel,
+    )
     sheet = Figure(figsize=(9, 5.5), layout="constrained")
     axes = sheet.subplots()
     for name, label, color, style in _LINES:
@@ -36,7 +43,9 @@ def figure(report: ConvolutionReport) -> Figure:
     axes.set_xticks(sides, [str(side) for side in sides], minor=False)
     axes.minorticks_off()
     low, high = axes.get_ylim()
-    ticks = [power for power in (KIB, 32 * KIB, MIB, 32 * MIB, GIB, 32 * GIB, 1024 * GIB) if low <= power <= high]
+    ticks = [
+        power for power in (KIB, 32 * KIB, MIB, 32 * MIB, GIB, 32 * GIB, 1024 * GIB) if low <= power <= high
+    ]
     axes.set_yticks(ticks, [_tick(power) for power in ticks])
     axes.grid(alpha=0.3)
     axes.legend(fontsize=9)
@@ -57,4 +66,7 @@ def _tick(count: int) -> str:
 
 def _title(report: ConvolutionReport) -> str:
     conv, setting = report.convolution, report.setting
-    return f"{conv.kind} of {format_shape(conv.input)}, {conv.filters} filters, in TensorFlow {'.'.join(map(str, setting.version))} on the {setting.device.upper()}"
+    return (
+        f"{conv.kind} of {format_shape(conv.input)}, {conv.filters} filters, in TensorFlow"
+        f" {'.'.join(map(str, setting.version))} on the {setting.device.upper()}"
+    )

@@ -1,4 +1,6 @@
-"""The layers of a described model as CSV: one row a layer, bytes for the whole batch unless the column says otherwise."""
+"""The layers of a described model as CSV: one row a layer, bytes for the whole batch unless the column says
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from tfmemlens.model.tensor import format_shape
 SUFFIX = ".csv"
 
 _COLUMNS = (
-    "layer class_name output_shape calls params trainable_params formula param_bytes gradient_bytes slot_bytes "
-    "activation_bytes_per_sample activation_bytes kept_bytes_per_sample workspace_bytes kept problem"
+    "layer class_name output_shape calls params trainable_params formula param_bytes gradient_bytes"
+    " slot_bytes activation_bytes_per_sample activation_bytes kept_bytes_per_sample workspace_bytes kept"
+    " problem"
 ).split()
 
 

@@ -17,11 +17,22 @@ def render(report: Report, view: View = View()) -> str:
     parts = [f"**{_escape(report.verdict)}**", ""]
     moments = report.case.moments if view.all_moments else report.case.moments[:1]
     for index, moment in enumerate(moments):
-        parts += _moment(moment, view) + _findings([finding for finding in report.findings if finding.moment == index])
+        parts += _moment(moment, view) + _findings(
+            [finding for finding in report.findings if finding.moment == index]
+        )
     if not moments:
         parts += _findings(list(report.findings))
     parts += [f"- {_escape(note.text)}" for note in report.case.capture.notes[:6]]
-    parts += ["", "<details><summary>the whole page</summary>", "", "```text", terminal.render(report, view).rstrip(), "```", "", "</details>"]
+    parts += [
+        "",
+        "<details><summary>the whole page</summary>",
+        "",
+        "```text",
+        terminal.render(report, view).rstrip(),
+        "```",
+        "",
+        "</details>",
+    ]
     return "\n".join(parts) + "\n"
 
 
@@ -31,7 +42,8 @@ def _moment(moment: Moment, view: View) -> list[str]:
         return []
     key = view.by or "layer"
     rows = [
-        f"| {_code(group.name or 'no layer in the name')} | {human(group.total_bytes)} | {percent(group.total_bytes, whole)} | {', '.join(kind.value for kind, _ in group.kinds)} |"
+        f"| {_code(group.name or 'no layer in the name')} | {human(group.total_bytes)} |"
+        f" {percent(group.total_bytes, whole)} | {', '.join(kind.value for kind, _ in group.kinds)} |"
         for group in moment.attribution.by(key)[: view.top]
     ]
     return [f"| {key} | bytes | share | kinds |", "|---|--:|--:|---|", *rows, ""]
@@ -44,10 +56,16 @@ def _findings(findings: list[Finding]) -> list[str]:
         if finding.detail:
             lines += [_escape(finding.detail), ""]
         for proof in finding.evidence:
-            where = f" (line {proof.line.number}: {_code(proof.line.text.strip()[:200])})" if proof.line else ""
+            where = (
+                f" (line {proof.line.number}: {_code(proof.line.text.strip()[:200])})" if proof.line else ""
+            )
             lines.append(f"- {_escape(proof.fact)}{where}")
         for remedy in finding.remedies:
-            saves = f" *saves {human(remedy.saves_bytes)} ({remedy.certainty.value})*" if remedy.saves_bytes and remedy.certainty else ""
+            saves = (
+                f" *saves {human(remedy.saves_bytes)} ({remedy.certainty.value})*"
+                if remedy.saves_bytes and remedy.certainty
+                else ""
+            )
             lines.append(f"- **try:** {_escape(remedy.text)}{saves}")
             if remedy.code:
                 lines += ["  ```python", *(f"  {line}" for line in remedy.code.split("\n")), "  ```"]

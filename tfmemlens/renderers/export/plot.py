@@ -1,4 +1,6 @@
-"""A picture of a traced step with matplotlib: the live curve, stacked; the largest layers at the peak; the lives of the largest tensors."""
+"""A picture of a traced step with matplotlib: the live curve, stacked; the largest layers at the peak; the
+lives of the largest tensors.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,21 @@ from tfmemlens.units import GIB, KIB, MIB
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BLIND_SAFE = ("#9aa3ad", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#5d3a9b", "#7f7f7f")
-"""Okabe and Ito's colours, which all kinds of colour vision tell apart, with grey for what stood before the step."""
+_BLIND_SAFE = (
+    "#9aa3ad",
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#f0e442",
+    "#5d3a9b",
+    "#7f7f7f",
+)
+"""Okabe and Ito's colours, which all kinds of colour vision tell apart, with grey for what stood before the
+step.
+"""
 
 
 def figure(report: Report, series: StackedSeries, key: str) -> Figure:
@@ -39,7 +54,11 @@ def _unit(largest: int) -> tuple[int, str]:
 
 def _axis(timeline: Timeline) -> tuple[float, str]:
     """What a unit of the axis is, and its label."""
-    return (1.0, "lines of the log after the first allocation") if timeline.ordinal else (1000.0, "milliseconds after the first allocation")
+    return (
+        (1.0, "lines of the log after the first allocation")
+        if timeline.ordinal
+        else (1000.0, "milliseconds after the first allocation")
+    )
 
 
 def _curve(axes: Any, moment: Moment, series: StackedSeries, key: str, unit: int, name: str) -> None:
@@ -59,12 +78,22 @@ def _curve(axes: Any, moment: Moment, series: StackedSeries, key: str, unit: int
         here = (moment.peak_micros - origin) / scale
         total = moment.attribution.table.total_bytes / unit
         axes.plot([here], [total], "v", color="black", markersize=8)
-        axes.annotate(f"{total:,.2f} {name}", (here, total), xytext=(6, 4), textcoords="offset points", fontsize=9)
+        axes.annotate(
+            f"{total:,.2f} {name}", (here, total), xytext=(6, 4), textcoords="offset points", fontsize=9
+        )
     if moment.timeline.limit_bytes:
-        axes.axhline(moment.timeline.limit_bytes / unit, color="black", linestyle="--", linewidth=1, label="limit")
+        axes.axhline(
+            moment.timeline.limit_bytes / unit, color="black", linestyle="--", linewidth=1, label="limit"
+        )
     for phase in moment.phases:
         axes.axvline((phase.start_micros - origin) / scale, color="black", linewidth=0.6, linestyle=":")
-        axes.annotate(phase.name, ((phase.start_micros - origin) / scale, 0), xytext=(3, 3), textcoords="offset points", fontsize=8)
+        axes.annotate(
+            phase.name,
+            ((phase.start_micros - origin) / scale, 0),
+            xytext=(3, 3),
+            textcoords="offset points",
+            fontsize=8,
+        )
     axes.set(xlabel=label, ylabel=f"in use ({name})", title=f"What was in use, by {key}")
     axes.set_ylim(0, moment.timeline.peak_bytes / unit * 1.12)
     axes.margins(x=0)
@@ -73,7 +102,11 @@ def _curve(axes: Any, moment: Moment, series: StackedSeries, key: str, unit: int
 
 def _layers(axes: Any, moment: Moment, unit: int, name: str) -> None:
     groups = moment.attribution.by("layer")[:10][::-1]
-    axes.barh([shorten(group.name or "(no layer in the name)", 40) for group in groups], [group.total_bytes / unit for group in groups], color=_BLIND_SAFE[1])
+    axes.barh(
+        [shorten(group.name or "(no layer in the name)", 40) for group in groups],
+        [group.total_bytes / unit for group in groups],
+        color=_BLIND_SAFE[1],
+    )
     axes.set(xlabel=name, title="The largest layers at that moment")
     axes.tick_params(axis="y", labelsize=8)
 
@@ -89,7 +122,19 @@ def _lives(axes: Any, moment: Moment, unit: int, name: str) -> None:
     rows = sorted(range(len(table)), key=lambda row: -table.size_bytes[row])[:10][::-1]
     for place, row in enumerate(rows):
         start, end = table.start_micros[row] or origin, table.end_micros[row]
-        axes.barh(place, ((end if end is not None else last) - start) / scale, left=(start - origin) / scale, color=_BLIND_SAFE[2])
-    axes.set_yticks(range(len(rows)), [f"{shorten(table.node[row] or '?', 40)}  {table.size_bytes[row] / unit:,.2f} {name}" for row in rows], fontsize=8)
+        axes.barh(
+            place,
+            ((end if end is not None else last) - start) / scale,
+            left=(start - origin) / scale,
+            color=_BLIND_SAFE[2],
+        )
+    axes.set_yticks(
+        range(len(rows)),
+        [
+            f"{shorten(table.node[row] or '?', 40)}  {table.size_bytes[row] / unit:,.2f} {name}"
+            for row in rows
+        ],
+        fontsize=8,
+    )
     axes.set(xlabel=label, title="The lives of the largest tensors")
     axes.set_xlim(0, max((last - origin) / scale, 1e-3))

@@ -11,20 +11,34 @@ SUFFIX = ".speedscope.json"
 
 
 def render(report: Report) -> str:
-    """A profile for each moment: every row is a sample whose stack is its scopes, its kind and its node, weighted in bytes."""
+    """A profile for each moment: every row is a sample whose stack is its scopes, its kind and its node,
+    weighted in bytes.
+    """
     frames: dict[str, int] = {}
     profiles: list[dict[str, Any]] = []
     for moment in report.case.moments:
         samples, weights = [], []
         for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True):
             scopes = owner.layer.split("/") if owner.layer else ["(no layer in the name)"]
-            stack = [*("/".join(scopes[: depth + 1]) for depth in range(len(scopes))), owner.kind.value, row.node or "(no name)"]
+            stack = [
+                *("/".join(scopes[: depth + 1]) for depth in range(len(scopes))),
+                owner.kind.value,
+                row.node or "(no name)",
+            ]
             samples.append([frames.setdefault(frame, len(frames)) for frame in stack])
             weights.append(row.total_bytes)
         if samples:
             name = f"peak of {moment.timeline.allocator}" if moment.timeline else "at the failure"
             profiles.append(
-                {"type": "sampled", "name": name, "unit": "bytes", "startValue": 0, "endValue": sum(weights), "samples": samples, "weights": weights}
+                {
+                    "type": "sampled",
+                    "name": name,
+                    "unit": "bytes",
+                    "startValue": 0,
+                    "endValue": sum(weights),
+                    "samples": samples,
+                    "weights": weights,
+                }
             )
     document = {
         "$schema": "https://www.speedscope.app/file-format-schema.json",

@@ -1,7 +1,9 @@
-"""One page for a browser: works offline, explores every byte, and runs nothing that a name in the input contains.
+"""One page for a browser: works offline, explores every byte, and runs nothing that a name in the input
+contains.
 
-The text (verdict, findings, model, glossary) is written here; pictures and the table of allocations are drawn by our own script from packed
-figures. A content policy in the page lets that one script run, and nothing be loaded from anywhere.
+The text (verdict, findings, model, glossary) is written here; pictures and the table of allocations are drawn
+by our own script from packed figures. A content policy in the page lets that one script run, and nothing be
+loaded from anywhere.
 """
 
 from __future__ import annotations
@@ -28,19 +30,40 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SUFFIX = ".html"
-SCRIPTS = ("format", "ledger", "tree", "state", "canvas", "balance", "curve", "lives", "icicle", "table", "whatif", "chunks", "main")
+SCRIPTS = (
+    "format",
+    "ledger",
+    "tree",
+    "state",
+    "canvas",
+    "balance",
+    "curve",
+    "lives",
+    "icicle",
+    "table",
+    "whatif",
+    "chunks",
+    "main",
+)
 """Our modules in the order in which they need each other."""
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
-_SAVES = {Certainty.EXACT: "saves {}", Certainty.BOUND: "saves up to {}", Certainty.ESTIMATE: "saves about {}"}
+_SAVES = {
+    Certainty.EXACT: "saves {}",
+    Certainty.BOUND: "saves up to {}",
+    Certainty.ESTIMATE: "saves about {}",
+}
 LONGEST = 2000
 """Letters of a quoted line that the page shows."""
 
 
 def render(page: Page) -> str:
     """The whole page as one text."""
-    tabs = [{"report": tab.report, "ledgers": tab.ledgers, "packed": packed(tab), "title": title} for tab, title in zip(page.tabs, _titles(page), strict=True)]
+    tabs = [
+        {"report": tab.report, "ledgers": tab.ledgers, "packed": packed(tab), "title": title}
+        for tab, title in zip(page.tabs, _titles(page), strict=True)
+    ]
     code = script()
     fired = {finding.rule for tab in page.tabs for finding in tab.report.findings}
     return (
@@ -85,8 +108,12 @@ def _environment() -> Environment:
             del environment
             return asset(template), None, None
 
-    found = Environment(loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    found.filters.update(human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said)
+    found = Environment(
+        loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    found.filters.update(
+        human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said
+    )
     found.globals.update(
         percent=percent,
         facts=_request.facts,
@@ -103,7 +130,11 @@ def _environment() -> Environment:
 
 def readable(text: object) -> str:
     """A text whose control and direction marks cannot disturb what stands round it."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]", "\N{REPLACEMENT CHARACTER}", str(text))
+    return re.sub(
+        r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+        "\N{REPLACEMENT CHARACTER}",
+        str(text),
+    )
 
 
 def _cut(text: str, length: int = LONGEST) -> str:
@@ -137,7 +168,11 @@ def _origin(report: Any) -> str:
     """What the input was read as, and who wrote it."""
     formats = " + ".join(report.case.capture.source.formats)
     predicted = any(moment.predicted for moment in report.case.moments)
-    return f"a model described by {formats}; nothing was run" if predicted else f"read as {formats}, written by {_writer(report)}"
+    return (
+        f"a model described by {formats}; nothing was run"
+        if predicted
+        else f"read as {formats}, written by {_writer(report)}"
+    )
 
 
 def _writer(report: Any) -> str:
@@ -146,7 +181,11 @@ def _writer(report: Any) -> str:
 
 
 def _saving(remedy: Any) -> str:
-    return _SAVES[remedy.certainty].format(human(remedy.saves_bytes)) if remedy.saves_bytes and remedy.certainty else ""
+    return (
+        _SAVES[remedy.certainty].format(human(remedy.saves_bytes))
+        if remedy.saves_bytes and remedy.certainty
+        else ""
+    )
 
 
 def _place(line: Line, by_bytes: bool) -> str:
@@ -156,7 +195,9 @@ def _place(line: Line, by_bytes: bool) -> str:
 
 def _largest(ledger: Any, moment: Any, top: int = 12) -> list[tuple[Allocation, Any]]:
     """The largest rows of the moment, for readers without scripts and for paper."""
-    rows: Iterable[tuple[Allocation, Any]] = zip(moment.attribution.table, moment.attribution.owners, strict=True)
+    rows: Iterable[tuple[Allocation, Any]] = zip(
+        moment.attribution.table, moment.attribution.owners, strict=True
+    )
     del ledger
     return sorted(rows, key=lambda pair: -pair[0].total_bytes)[:top]
 

@@ -23,9 +23,14 @@ MAX_CHUNKS = 200_000
 
 
 def packed(tab: Tab) -> str:
-    """The tab's figures: JSON, gzipped, in base64. No name of the user's can leave it, for base64 has no `<`."""
+    """The tab's figures: JSON, gzipped, in base64. No name of the user's can leave it, for base64 has no
+    `<`.
+    """
     names = Names()
-    moments = [_moment(moment, ledger, names) for moment, ledger in zip(tab.report.case.moments, tab.ledgers, strict=True)]
+    moments = [
+        _moment(moment, ledger, names)
+        for moment, ledger in zip(tab.report.case.moments, tab.ledgers, strict=True)
+    ]
     document = {"kinds": KINDS, "moments": moments, "names": names.texts}
     raw = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode("ascii")
@@ -66,7 +71,15 @@ def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
             "batch": scaling.batch,
             "axis": scaling.axis,
             "size": scaling.axis_size,
-            "levers": [{"slug": each.slug, "text": each.text, "factor": each.factor, "certainty": each.certainty.value} for each in scaling.levers],
+            "levers": [
+                {
+                    "slug": each.slug,
+                    "text": each.text,
+                    "factor": each.factor,
+                    "certainty": each.certainty.value,
+                }
+                for each in scaling.levers
+            ],
         },
         "request": _request(moment),
         "chunks": _chunks(moment, names),
@@ -88,7 +101,10 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
     def named(values: Iterable[str | None]) -> list[int]:
         return [names.of(value) for value in values]
 
-    shapes = _each(ledger.tensors, lambda tensor: names.of(format_shape(tensor.shape) if tensor and tensor.shape is not None else None))
+    shapes = _each(
+        ledger.tensors,
+        lambda tensor: names.of(format_shape(tensor.shape) if tensor and tensor.shape is not None else None),
+    )
     dtypes = _each(ledger.tensors, lambda tensor: names.of(tensor.dtype if tensor else None))
     pairs = list(zip(table.device, table.allocator, strict=True))
     places = {pair: names.of(" ".join(filter(None, pair)) or None) for pair in dict.fromkeys(pairs)}
@@ -106,7 +122,9 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
         "phase": pick(_each([owner.phase for owner in owners], lambda phase: names.of(phase.value))),
         "device": pick([places[pair] for pair in pairs]),
         "shape": pick(shapes),
-        "dtype": pick([names.of(dtype) if dtype else known for dtype, known in zip(table.dtype, dtypes, strict=True)]),
+        "dtype": pick(
+            [names.of(dtype) if dtype else known for dtype, known in zip(table.dtype, dtypes, strict=True)]
+        ),
         "birth": pick(birth, delta=True),
         "life": pick([died - born for born, died in zip(birth, ledger.death, strict=True)]),
         "grows": pick(list(map(int, ledger.scaling.grows))),
@@ -117,14 +135,18 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
 
 
 def _each(values: Sequence[Any], number: Callable[[Any], int]) -> list[int]:
-    """A number for each value, worked out once for each object: hashing a tensor's type costs more than looking at it."""
+    """A number for each value, worked out once for each object: hashing a tensor's type costs more than
+    looking at it.
+    """
     known = {id(value): value for value in values}
     numbers = {key: number(value) for key, value in known.items()}
     return [numbers[id(value)] for value in values]
 
 
 def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
-    """The time axis: events as differences in microseconds, or nanoseconds where the trace is finer; lines where a log has no clock."""
+    """The time axis: events as differences in microseconds, or nanoseconds where the trace is finer; lines
+    where a log has no clock.
+    """
     times = timeline.events[0]
     origin = times[0]
     unit = 1.0 if all(float(time).is_integer() for time in times) else 0.001
@@ -135,7 +157,9 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
         "bound": _WORDS[timeline.precision],
         **({"predicted": True} if timeline.predicted else {}),
         **({"ordinal": int(origin)} if timeline.ordinal else {}),
-        "phases": [[phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases],
+        "phases": [
+            [phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases
+        ],
     }
 
 
@@ -151,14 +175,19 @@ def _balance(moment: Moment) -> dict[str, int | None]:
         "peak": _bytes(books.peak),
         "waste": _bytes(books.waste),
         "missing": books.missing,
-        "rounded": int(not all(size.exact for size in (books.listed, books.unlisted, books.outside_report) if size)),
+        "rounded": int(
+            not all(size.exact for size in (books.listed, books.unlisted, books.outside_report) if size)
+        ),
     }
 
 
 def _request(moment: Moment) -> dict[str, Any] | None:
     if moment.request is None or moment.request.needed_bytes is None:
         return None
-    return {"bytes": moment.request.needed_bytes, "grows": int(moment.request.owner.kind in (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK))}
+    return {
+        "bytes": moment.request.needed_bytes,
+        "grows": int(moment.request.owner.kind in (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)),
+    }
 
 
 def _chunks(moment: Moment, names: Names) -> dict[str, Any] | None:
@@ -166,7 +195,11 @@ def _chunks(moment: Moment, names: Names) -> dict[str, Any] | None:
     chunks = moment.incident.chunks if moment.incident else None
     if chunks is None or not len(chunks):
         return None
-    kinds = {node: KINDS.index(owner.kind.value) for node, owner in zip(moment.attribution.table.node, moment.attribution.owners, strict=True) if node}
+    kinds = {
+        node: KINDS.index(owner.kind.value)
+        for node, owner in zip(moment.attribution.table.node, moment.attribution.owners, strict=True)
+        if node
+    }
     kept = range(min(len(chunks), MAX_CHUNKS))
     ops = chunks.op or [None] * len(chunks)
     return {

@@ -1,4 +1,6 @@
-"""The JSON document of `tfmemlens conv`: schema `tfmemlens.convolution/1`. Sizes are bytes; unknown is null. Additions are fine, renames are not."""
+"""The JSON document of `tfmemlens conv`: schema `tfmemlens.convolution/1`. Sizes are bytes; unknown is null.
+Additions are fine, renames are not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What changed between two inputs as JSON: the contract `tfmemlens.diff/1` (units are bytes, absent is null)."""
+"""What changed between two inputs as JSON: the contract `tfmemlens.diff/1` (units are bytes, absent is
+null).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ def document(difference: Difference) -> dict[str, Any]:
         "change_bytes": difference.change_bytes,
         "change_share": difference.change_share,
         "layers": [
-            {"layer": _layer(change), "layer_before": change.before or None, "layer_after": change.after or None, **_bytes(change)}
+            {
+                "layer": _layer(change),
+                "layer_before": change.before or None,
+                "layer_after": change.after or None,
+                **_bytes(change),
+            }
             for change in difference.layers
         ],
         "kinds": [{"kind": change.kind, **_bytes(change)} for change in difference.kinds],
@@ -61,4 +68,9 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _bytes(change: ComparedItem) -> dict[str, Any]:
-    return {"before_bytes": change.before_bytes, "after_bytes": change.after_bytes, "change_bytes": change.change_bytes, "state": change.state}
+    return {
+        "before_bytes": change.before_bytes,
+        "after_bytes": change.after_bytes,
+        "change_bytes": change.change_bytes,
+        "state": change.state,
+    }

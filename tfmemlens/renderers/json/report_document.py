@@ -1,4 +1,6 @@
-"""The report as JSON: the contract `tfmemlens.report/1` (units are bytes and microseconds, absent is null)."""
+"""The report as JSON: the contract `tfmemlens.report/1` (units are bytes and microseconds, absent is
+null).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def document(report: Report) -> dict[str, Any]:
         "incidents": [_incident(moment, by_bytes) for moment in moments if moment.request],
         "peaks": [_peak(moment) for moment in moments if moment.timeline],
         "layers": _layers(report, main),
-        "kinds": {str(group.name): group.total_bytes for group in main.attribution.by("kind")} if main else {},
+        "kinds": (
+            {str(group.name): group.total_bytes for group in main.attribution.by("kind")} if main else {}
+        ),
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
         **_layout.parts(report.case),
@@ -124,15 +128,24 @@ def _forecast(moment: Moment) -> dict[str, Any]:
     if timeline is None or not timeline.predicted:
         return {}
     middle, half = moment.attribution.table.total_bytes, timeline.error_share
-    bar = {"low_bytes": round(middle * (1 - half)), "high_bytes": round(middle * (1 + half))} if half is not None else {"low_bytes": None, "high_bytes": None}
+    bar = (
+        {"low_bytes": round(middle * (1 - half)), "high_bytes": round(middle * (1 + half))}
+        if half is not None
+        else {"low_bytes": None, "high_bytes": None}
+    )
     return {"predicted": True, **bar}
 
 
 def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:
-    """What each layer holds at the moment that matters; a described model's layers are all there, with what they own and make."""
+    """What each layer holds at the moment that matters; a described model's layers are all there, with what
+    they own and make.
+    """
     groups = {group.name: _group(group, "layer") for group in main.attribution.by("layer")} if main else {}
     described = {layer.layer: layer for layer in report.case.layers if layer.prediction}
-    found = [{**groups.pop(name, {"layer": name, "total_bytes": 0, "kinds": {}}), **_described(layer)} for name, layer in described.items()]
+    found = [
+        {**groups.pop(name, {"layer": name, "total_bytes": 0, "kinds": {}}), **_described(layer)}
+        for name, layer in described.items()
+    ]
     return found + list(groups.values())
 
 
@@ -141,7 +154,9 @@ def _described(layer: LayerSummary) -> dict[str, Any]:
     assert told
     return {
         "class_name": told.class_name,
-        "output_shape": list(layer.outputs[0].shape) if layer.outputs and layer.outputs[0].shape is not None else None,
+        "output_shape": (
+            list(layer.outputs[0].shape) if layer.outputs and layer.outputs[0].shape is not None else None
+        ),
         "params": layer.parameters,
         "trainable_params": told.trainable_parameters,
         "formula": layer.formula or None,
@@ -159,14 +174,20 @@ def _described(layer: LayerSummary) -> dict[str, Any]:
 
 
 def _group(group: Any, key: str) -> dict[str, Any]:
-    return {key: group.name, "total_bytes": group.total_bytes, "kinds": {kind.value: size for kind, size in group.kinds}}
+    return {
+        key: group.name,
+        "total_bytes": group.total_bytes,
+        "kinds": {kind.value: size for kind, size in group.kinds},
+    }
 
 
 def _allocations(moment: Moment) -> list[dict[str, Any]]:
     namings = moment.namings or (None,) * len(moment.attribution.table)
     rows = []
     last_reader = moment.last_reader or (None,) * len(moment.attribution.table)
-    for row, owner, naming, reader in zip(moment.attribution.table, moment.attribution.owners, namings, last_reader, strict=True):
+    for row, owner, naming, reader in zip(
+        moment.attribution.table, moment.attribution.owners, namings, last_reader, strict=True
+    ):
         tensor = naming.best.tensor if naming else None
         shape = row.shape if row.shape is not None else tensor.shape if tensor else None
         rows.append(
@@ -185,7 +206,9 @@ def _allocations(moment: Moment) -> list[dict[str, Any]]:
                 "start_micros": row.start_micros,
                 "end_micros": row.end_micros,
                 "kept_for": reader,
-                "ambiguous_shapes": [list(each.tensor.shape or ()) for each in naming.candidates[1:]] if naming else [],
+                "ambiguous_shapes": (
+                    [list(each.tensor.shape or ()) for each in naming.candidates[1:]] if naming else []
+                ),
             }
         )
     return sorted(rows, key=lambda entry: -entry["bytes"])
@@ -199,9 +222,21 @@ def _finding(finding: Finding, by_bytes: bool) -> dict[str, Any]:
         "detail": finding.detail or None,
         "bytes": finding.bytes,
         "incident": finding.moment,
-        "evidence": [{"fact": proof.fact, **_place(proof.line, by_bytes), "text": proof.line.text if proof.line else None} for proof in finding.evidence],
+        "evidence": [
+            {
+                "fact": proof.fact,
+                **_place(proof.line, by_bytes),
+                "text": proof.line.text if proof.line else None,
+            }
+            for proof in finding.evidence
+        ],
         "remedies": [
-            {"text": remedy.text, "code": remedy.code, "saves_bytes": remedy.saves_bytes, "certainty": remedy.certainty.value if remedy.certainty else None}
+            {
+                "text": remedy.text,
+                "code": remedy.code,
+                "saves_bytes": remedy.saves_bytes,
+                "certainty": remedy.certainty.value if remedy.certainty else None,
+            }
             for remedy in finding.remedies
         ],
     }

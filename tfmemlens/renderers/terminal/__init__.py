@@ -7,7 +7,16 @@ from pathlib import PurePath
 
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
-from tfmemlens.renderers.terminal import _balance, _copies, _findings, _fit, _holders, _layers, _request, _timeline
+from tfmemlens.renderers.terminal import (
+    _balance,
+    _copies,
+    _findings,
+    _fit,
+    _holders,
+    _layers,
+    _request,
+    _timeline,
+)
 from tfmemlens.renderers.terminal._blocks import as_text, heading, paragraph, shorten, styled
 from tfmemlens.renderers.terminal._view import View
 from tfmemlens.units import human
@@ -37,7 +46,11 @@ def _title(report: Report, view: View) -> list[str]:
         what = f"a model described by {what}; nothing was run"
     elif source.formats:
         what = f"read as {what}, written by {_writer(report)}"
-    return [styled(shorten(f"tfmemlens  {_files(source.path, view.width - 11)}", view.width), "bold", view.color), styled(what, "dim", view.color), ""]
+    return [
+        styled(shorten(f"tfmemlens  {_files(source.path, view.width - 11)}", view.width), "bold", view.color),
+        styled(what, "dim", view.color),
+        "",
+    ]
 
 
 def _files(path: str, width: int) -> str:
@@ -62,7 +75,11 @@ def _layout_pass(report: Report, view: View) -> list[str]:
     tried = _copies.trials(report.case, view)
     return [
         *(heading("tried", view) + tried if tried else []),
-        *(heading("copies by cause", view) + _copies.causes(study) + _copies.peak(study, view) if study.copies else []),
+        *(
+            heading("copies by cause", view) + _copies.causes(study) + _copies.peak(study, view)
+            if study.copies
+            else []
+        ),
         *(heading("the largest copies", view) + _copies.largest(study, view) if study.copies else []),
     ]
 
@@ -75,7 +92,9 @@ def _verdict(report: Report, view: View) -> list[str]:
 def _moment(report: Report, index: int, view: View) -> list[str]:
     moment = report.case.moments[index]
     when = _timeline.curve(moment, view)
-    layers = (_layers.table(report.case, view) or _timeline.model(report.case, view)) if moment.timeline else []
+    layers = (
+        (_layers.table(report.case, view) or _timeline.model(report.case, view)) if moment.timeline else []
+    )
     return (
         _ruler(report, index, view)
         + _request.page(moment, view)
@@ -93,12 +112,23 @@ def _ruler(report: Report, index: int, view: View) -> list[str]:
     if not view.all_moments:
         return []
     what = "failure" if report.case.moments[index].request else "allocator"
-    return ["", "─" * view.width, styled(f"{what} {index + 1} of {len(report.case.moments)}", "bold", view.color)]
+    return [
+        "",
+        "─" * view.width,
+        styled(f"{what} {index + 1} of {len(report.case.moments)}", "bold", view.color),
+    ]
 
 
 def _left_out(moment: Moment, view: View) -> list[str]:
     texts = moment.omissions
-    return (heading("what these figures leave out", view) + [line for text in texts for line in paragraph(text, view.width, "    ", "  - ")]) if texts else []
+    return (
+        (
+            heading("what these figures leave out", view)
+            + [line for text in texts for line in paragraph(text, view.width, "    ", "  - ")]
+        )
+        if texts
+        else []
+    )
 
 
 def _others(report: Report, view: View) -> list[str]:
@@ -116,13 +146,23 @@ def _beside(moment: Moment, view: View) -> list[str]:
     timeline = moment.timeline
     assert timeline
     held = human(moment.attribution.table.total_bytes)
-    told = f"Its peak is {held} on {timeline.allocator} (--all shows it whole). What the failure's list leaves out has a name here, at this step's batch."
-    return [*heading("the traced step beside it", view), *paragraph(told, view.width, "  "), "", *_holders.kinds_and_layers(moment, view)]
+    told = (
+        f"Its peak is {held} on {timeline.allocator} (--all shows it whole). What the failure's list leaves"
+        " out has a name here, at this step's batch."
+    )
+    return [
+        *heading("the traced step beside it", view),
+        *paragraph(told, view.width, "  "),
+        "",
+        *_holders.kinds_and_layers(moment, view),
+    ]
 
 
 def _more(others: Sequence[Moment], view: View) -> list[str]:
     what = "failure" if any(moment.request for moment in others) else "allocator"
-    lines = heading(f"{len(others)} more {what}{'s' if len(others) > 1 else ''} (--all shows them whole)", view)
+    lines = heading(
+        f"{len(others)} more {what}{'s' if len(others) > 1 else ''} (--all shows them whole)", view
+    )
     return lines + [shorten(f"  {_in_short(moment)}", view.width) for moment in others[:5]]
 
 
@@ -135,7 +175,10 @@ def _in_short(moment: Moment) -> str:
     failed = moment.request.failed
     place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     source = f"{failed.line.source}, " if failed.line and failed.line.source else ""
-    return f"{f'{source}line {failed.line.number}: ' if failed.line else ''}{_request.tensor(failed) or failed.kind.value} at {place}"
+    return (
+        f"{f'{source}line {failed.line.number}: ' if failed.line else ''}{_request.tensor(failed) or failed.kind.value}"
+        f" at {place}"
+    )
 
 
 def _notes(report: Report, view: View) -> list[str]:

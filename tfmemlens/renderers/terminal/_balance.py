@@ -32,7 +32,11 @@ def page(moment: Moment, view: View) -> list[str]:
     if not whole:
         return []
     drawn = stacked_bar([(part.letter, part.bytes) for part in parts], whole, view.width - 4)
-    lines = [*heading("the balance", view), f"  {_limit(moment, whole)}{_peak(moment)}", f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]"]
+    lines = [
+        *heading("the balance", view),
+        f"  {_limit(moment, whole)}{_peak(moment)}",
+        f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]",
+    ]
     rows = [(part.letter, part.name, part.size, part.share) for part in parts]
     if books.available and books.available.bytes:
         rows.append(("·", "free", human_size(books.available), ""))
@@ -54,17 +58,41 @@ def _parts(moment: Moment) -> list[_Part]:
     outside, unlisted = moment.balance.outside_report, moment.unlisted_buffer_bytes
     whole = moment.attribution.table.total_bytes + (outside.bytes if outside else 0) + unlisted
     parts = [
-        _Part(LETTERS[Kind(group.name)], str(group.name), group.total_bytes, human(group.total_bytes), percent(group.total_bytes, whole))
+        _Part(
+            LETTERS[Kind(group.name)],
+            str(group.name),
+            group.total_bytes,
+            human(group.total_bytes),
+            percent(group.total_bytes, whole),
+        )
         for group in moment.attribution.by("kind")
         if group.total_bytes
     ]
-    outside, unlisted, in_use = moment.balance.outside_report, moment.unlisted_buffer_bytes, moment.balance.in_use
+    outside, unlisted, in_use = (
+        moment.balance.outside_report,
+        moment.unlisted_buffer_bytes,
+        moment.balance.in_use,
+    )
     if not parts and in_use and in_use.bytes and not (outside and outside.bytes):
-        parts.append(_Part(LETTERS[Kind.UNATTRIBUTED], "in use, by whom is not in the input", in_use.bytes, human_size(in_use), percent(in_use.bytes, whole)))
+        parts.append(
+            _Part(
+                LETTERS[Kind.UNATTRIBUTED],
+                "in use, by whom is not in the input",
+                in_use.bytes,
+                human_size(in_use),
+                percent(in_use.bytes, whole),
+            )
+        )
     if outside and outside.bytes:
-        parts.append(_Part("o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole)))
+        parts.append(
+            _Part(
+                "o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole)
+            )
+        )
     if unlisted:
-        parts.append(_Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole)))
+        parts.append(
+            _Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole))
+        )
     return parts
 
 
@@ -80,7 +108,10 @@ def _peak(moment: Moment) -> str:
     peak = moment.balance.peak
     if peak is None or not (moment.balance.limit or not moment.predicted):
         return ""
-    return f", {'needed' if moment.predicted else 'peak' if moment.timeline else 'peak so far'} {human_size(peak)}"
+    return (
+        f", {'needed' if moment.predicted else 'peak' if moment.timeline else 'peak so far'}"
+        f" {human_size(peak)}"
+    )
 
 
 def _figures(moment: Moment, view: View) -> list[str]:

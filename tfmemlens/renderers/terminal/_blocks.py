@@ -10,7 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from tfmemlens.renderers.terminal._view import UNICODE_TO_ASCII, View
 
 _UNIT = re.compile(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
-STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "green": "32", "cyan": "36", "blue": "34", "magenta": "35"}
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "yellow": "33",
+    "green": "32",
+    "cyan": "36",
+    "blue": "34",
+    "magenta": "35",
+}
 
 
 def styled(text: str, style: str, color: bool) -> str:
@@ -30,9 +39,18 @@ def as_text(lines: Iterable[str], view: View) -> str:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
-    """Wrapped lines; long names are not broken, so that they can be copied, and a number stays beside its unit."""
+    """Wrapped lines; long names are not broken, so that they can be copied, and a number stays beside its
+    unit.
+    """
     joined, start = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text), indent if first is None else first
-    wrapped = textwrap.wrap(joined, width, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    wrapped = textwrap.wrap(
+        joined,
+        width,
+        initial_indent=start,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped] or [indent.rstrip()]
 
 
@@ -40,7 +58,10 @@ def display_width(text: str) -> int:
     """Columns that a text takes: East Asian letters take two."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
 
 
 def shorten(text: str, width: int) -> str:
@@ -63,7 +84,9 @@ def bar(share: float, width: int, letter: str = "█") -> str:
 
 
 def stacked_bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str:
-    """Letters in proportion to bytes; every part that exists shows at least one cell, and the whole is never exceeded."""
+    """Letters in proportion to bytes; every part that exists shows at least one cell, and the whole is never
+    exceeded.
+    """
     if whole <= 0:
         return ""
     cells = [(letter, size * width / whole) for letter, size in parts if size > 0]
@@ -78,18 +101,26 @@ def stacked_bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str
     return "".join(letter * count for (letter, _), count in zip(cells, counts, strict=True))
 
 
-def narrowed(rows: Sequence[Sequence[str]], width: int, least: Mapping[int, int], gap: int = 2) -> list[list[str]]:
-    """The rows with the cells of some columns shortened so that all fit; `least` says how far each of these may shrink."""
+def narrowed(
+    rows: Sequence[Sequence[str]], width: int, least: Mapping[int, int], gap: int = 2
+) -> list[list[str]]:
+    """The rows with the cells of some columns shortened so that all fit; `least` says how far each of these
+    may shrink.
+    """
     sizes = [max(display_width(row[at]) for row in rows) for at in range(len(rows[0]))]
     excess = sum(sizes) + gap * (len(sizes) - 1) - width
     for at in sorted(least, key=lambda at: -sizes[at]):
         taken = max(min(excess, sizes[at] - least[at]), 0)
         sizes[at] -= taken
         excess -= taken
-    return [[shorten(cell, sizes[at]) if at in least else cell for at, cell in enumerate(row)] for row in rows]
+    return [
+        [shorten(cell, sizes[at]) if at in least else cell for at, cell in enumerate(row)] for row in rows
+    ]
 
 
-def columns(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), gap: str = "  ", indent: str = "  ") -> list[str]:
+def columns(
+    rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), gap: str = "  ", indent: str = "  "
+) -> list[str]:
     """Aligned columns; those in `right` are right-aligned."""
     table = [list(row) for row in rows]
     if not table:
@@ -98,7 +129,8 @@ def columns(rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), 
     return [
         indent
         + gap.join(
-            " " * (size - display_width(cell)) + cell if at in right else pad(cell, size) for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+            " " * (size - display_width(cell)) + cell if at in right else pad(cell, size)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
     ]

@@ -34,10 +34,17 @@ def largest(study: LayoutStudy, view: View) -> list[str]:
         kept = ", kept for backward" if copy.retained else ""
         loop = ", in a loop" if copy.in_loop else ""
         where = f" ({copy.source})" if copy.source else ""
-        text = f"{copy.tensor} of {copy.source_layer or 'no layer'}, {copy.direction}{kept}{loop}; forced by {copy.forced_by} ({copy.forced_op or 'not in the graph'}){where}: {copy.cause}"
+        text = (
+            f"{copy.tensor} of {copy.source_layer or 'no layer'}, {copy.direction}{kept}{loop}; forced by"
+            f" {copy.forced_by} ({copy.forced_op or 'not in the graph'}){where}: {copy.cause}"
+        )
         lines += paragraph(text, view.width, " " * 14)
     rest = study.copies[view.top :]
-    return lines + ([f"  … {len(rest)} more with {human(sum(copy.tensor.bytes or 0 for copy in rest))} (--top, --json)"] if rest else [])
+    return lines + (
+        [f"  … {len(rest)} more with {human(sum(copy.tensor.bytes or 0 for copy in rest))} (--top, --json)"]
+        if rest
+        else []
+    )
 
 
 def peak(study: LayoutStudy, view: View) -> list[str]:
@@ -45,7 +52,10 @@ def peak(study: LayoutStudy, view: View) -> list[str]:
     found = study.peak
     if found is None:
         return []
-    text = f"the peak is {human(found.bytes)}, without all copies {human(found.without_bytes)} ({found.certainty.value}: {found.how})"
+    text = (
+        f"the peak is {human(found.bytes)}, without all copies {human(found.without_bytes)}"
+        f" ({found.certainty.value}: {found.how})"
+    )
     return paragraph(text, view.width, "  ")
 
 
@@ -55,7 +65,10 @@ def trials(case: Case, view: View) -> list[str]:
     if study is None or not case.trials:
         return []
     rows = [("as it is", str(len(study.copies)), human(study.bytes), _peak(study))]
-    rows += [(trial.remedy, str(len(trial.study.copies)), human(trial.study.bytes), _peak(trial.study)) for trial in case.trials]
+    rows += [
+        (trial.remedy, str(len(trial.study.copies)), human(trial.study.bytes), _peak(trial.study))
+        for trial in case.trials
+    ]
     lines = columns(rows, frozenset({1, 2}))
     for trial in case.trials:
         lines += paragraph(f"{trial.remedy}: {trial.text}", view.width, "    ", "  ")

@@ -12,7 +12,11 @@ from tfmemlens.renderers.terminal._view import View
 from tfmemlens.units import human
 
 _STYLE = {Severity.CAUSE: "red", Severity.FACTOR: "yellow", Severity.NOTE: "cyan"}
-_CERTAINTY = {Certainty.EXACT: "saves {}", Certainty.BOUND: "saves up to {}", Certainty.ESTIMATE: "saves about {}"}
+_CERTAINTY = {
+    Certainty.EXACT: "saves {}",
+    Certainty.BOUND: "saves up to {}",
+    Certainty.ESTIMATE: "saves about {}",
+}
 
 
 def page(findings: Sequence[Finding], view: View) -> list[str]:
@@ -26,14 +30,18 @@ def page(findings: Sequence[Finding], view: View) -> list[str]:
 
 def _finding(number: int, finding: Finding, quoted: set[Line], view: View) -> list[str]:
     """A line that stands on the page already is named, not quoted again."""
-    head = paragraph(f"{finding.severity.value}: {finding.headline}  [{finding.rule}]", view.width, "   ", f"{number}. ")
+    head = paragraph(
+        f"{finding.severity.value}: {finding.headline}  [{finding.rule}]", view.width, "   ", f"{number}. "
+    )
     lines = ["", *(styled(line, _STYLE[finding.severity], view.color) for line in head)]
     if finding.detail:
         lines += paragraph(finding.detail, view.width, "   ")
     for proof in finding.evidence:
         lines += paragraph(proof.fact, view.width, "     ", "   • " if view.unicode else "   - ")
         if proof.line:
-            lines += quote(proof.line._replace(text="(quoted above)") if proof.line in quoted else proof.line, view)
+            lines += quote(
+                proof.line._replace(text="(quoted above)") if proof.line in quoted else proof.line, view
+            )
             quoted.add(proof.line)
     for remedy in finding.remedies:
         lines += _remedy(remedy, view)
@@ -53,6 +61,13 @@ def quote(line: Line, view: View) -> list[str]:
 
 
 def _remedy(remedy: Remedy, view: View) -> list[str]:
-    saving = f" ({_CERTAINTY[remedy.certainty].format(human(remedy.saves_bytes))})" if remedy.saves_bytes and remedy.certainty else ""
-    lines = [styled(line, "green", view.color) for line in paragraph(remedy.text + saving, view.width, "        ", "   try: ")]
+    saving = (
+        f" ({_CERTAINTY[remedy.certainty].format(human(remedy.saves_bytes))})"
+        if remedy.saves_bytes and remedy.certainty
+        else ""
+    )
+    lines = [
+        styled(line, "green", view.color)
+        for line in paragraph(remedy.text + saving, view.width, "        ", "   try: ")
+    ]
     return lines + [f"        | {line}" for line in (remedy.code or "").split("\n") if remedy.code]

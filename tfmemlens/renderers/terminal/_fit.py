@@ -1,4 +1,6 @@
-"""The page of `tfmemlens fit`: the answer, the peak at other batches, what grows, what each change would buy."""
+"""The page of `tfmemlens fit`: the answer, the peak at other batches, what grows, what each change would
+buy.
+"""
 
 from __future__ import annotations
 
@@ -28,27 +30,55 @@ def _parts(fit: Fit, view: View) -> list[str]:
     whole = grown + fit.fixed_bytes
     rows = [
         ["with the batch", human(grown), percent(grown, whole), f"{human(fit.per_sample_bytes)} a sample"],
-        ["not at all", human(fit.fixed_bytes), percent(fit.fixed_bytes, whole), "weights, slots, their gradients, patches"],
+        [
+            "not at all",
+            human(fit.fixed_bytes),
+            percent(fit.fixed_bytes, whole),
+            "weights, slots, their gradients, patches",
+        ],
     ]
     if fit.pixel_bytes:
-        rows.append(["with the image", human(fit.pixel_bytes), percent(fit.pixel_bytes, whole), "height x width; most of it is in the batch, too"])
+        rows.append(
+            [
+                "with the image",
+                human(fit.pixel_bytes),
+                percent(fit.pixel_bytes, whole),
+                "height x width; most of it is in the batch, too",
+            ]
+        )
     if fit.sequence_bytes:
-        rows.append(["with the length", human(fit.sequence_bytes), percent(fit.sequence_bytes, whole), "most of it is in the batch, too"])
+        rows.append(
+            [
+                "with the length",
+                human(fit.sequence_bytes),
+                percent(fit.sequence_bytes, whole),
+                "most of it is in the batch, too",
+            ]
+        )
     lines = columns(rows, right=frozenset({1, 2}))
     holds = (
-        f"; {fit.constraint} {'hold' if _plural(fit.constraint) else 'holds'} most" + (f", next {fit.runner_up}" if fit.runner_up else "")
+        f"; {fit.constraint} {'hold' if _plural(fit.constraint) else 'holds'} most"
+        + (f", next {fit.runner_up}" if fit.runner_up else "")
         if fit.constraint
         else ""
     )
     how = "was predicted" if fit.predicted else "died" if fit.certainty is Certainty.BOUND else "was measured"
-    return lines + paragraph(f"The step {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)} says{holds}.", view.width, "  ")
+    return lines + paragraph(
+        f"The step {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)}"
+        f" says{holds}.",
+        view.width,
+        "  ",
+    )
 
 
 def _plural(what: str) -> bool:
     return what.endswith("s") and not what.startswith("what")
 
 
-_KNOWN = {"the graph's inputs": "the first dimension of the graph's inputs", "the commonest leading dimension": "the commonest first dimension of its tensors"}
+_KNOWN = {
+    "the graph's inputs": "the first dimension of the graph's inputs",
+    "the commonest leading dimension": "the commonest first dimension of its tensors",
+}
 
 
 def _peaks(fit: Fit) -> list[str]:
@@ -59,7 +89,15 @@ def _peaks(fit: Fit) -> list[str]:
             mark = "at least, as it died" if measured else "at least"
         else:
             mark = "measured" if measured else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
-        fits = "" if fit.limit_bytes is None else fitting if fit.largest_batch is not None and each.batch <= fit.largest_batch else "does not fit"
+        fits = (
+            ""
+            if fit.limit_bytes is None
+            else (
+                fitting
+                if fit.largest_batch is not None and each.batch <= fit.largest_batch
+                else "does not fit"
+            )
+        )
         rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
     return columns(rows, right=frozenset({1}))
 
@@ -67,12 +105,19 @@ def _peaks(fit: Fit) -> list[str]:
 def _checks(fit: Fit, view: View) -> list[str]:
     if not fit.checks:
         return []
-    return heading("checked against other steps", view) + columns([_check(each) for each in fit.checks], right=frozenset({1, 2, 3}))
+    return heading("checked against other steps", view) + columns(
+        [_check(each) for each in fit.checks], right=frozenset({1, 2, 3})
+    )
 
 
 def _check(check: BatchPrediction) -> list[str]:
     error = check.error or 0.0
-    return [f"batch {check.batch}", f"predicted {human(check.bytes)}", f"measured {human(check.measured_bytes or 0)}", f"{100 * error:+.1f} %"]
+    return [
+        f"batch {check.batch}",
+        f"predicted {human(check.bytes)}",
+        f"measured {human(check.measured_bytes or 0)}",
+        f"{100 * error:+.1f} %",
+    ]
 
 
 def _remedies(fit: Fit, view: View) -> list[str]:
@@ -82,5 +127,11 @@ def _remedies(fit: Fit, view: View) -> list[str]:
     for each in fit.remedies:
         most = "at most " if fit.certainty is Certainty.BOUND else ""
         batch = "" if each.largest_batch is None else f"; largest batch then {most}{each.largest_batch}"
-        lines += paragraph(f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch {fit.batch}{batch}", view.width, "    ", "  ")
+        lines += paragraph(
+            f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch"
+            f" {fit.batch}{batch}",
+            view.width,
+            "    ",
+            "  ",
+        )
     return lines

@@ -15,7 +15,9 @@ from tfmemlens.units import human, percent
 
 
 def page(moment: Moment, view: View) -> list[str]:
-    """The table that fits what is known: with names by layer (or what the view asks for), without them by chunk size."""
+    """The table that fits what is known: with names by layer (or what the view asks for), without them by
+    chunk size.
+    """
     compiled = moment.incident is not None and moment.incident.compiler is not None
     if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
         return _sizes(moment, view)
@@ -23,7 +25,9 @@ def page(moment: Moment, view: View) -> list[str]:
         return []
     key = view.by or "layer"
     whole = moment.attribution.table.total_bytes
-    listed = ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
+    listed = (
+        ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
+    )
     lines = heading(f"where it is, by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
 
@@ -31,8 +35,16 @@ def page(moment: Moment, view: View) -> list[str]:
 def kinds_and_layers(moment: Moment, view: View) -> list[str]:
     """The same in two short tables, for a step that stands beside a failure."""
     whole, short = moment.attribution.table.total_bytes, replace(view, top=min(view.top, 6))
-    kinds = [(str(group.name), human(group.total_bytes), percent(group.total_bytes, whole)) for group in moment.attribution.by("kind") if group.total_bytes]
-    return [*columns(kinds[: short.top], frozenset({1, 2})), "", *_groups(moment.attribution.by(view.by or "layer"), whole, short)]
+    kinds = [
+        (str(group.name), human(group.total_bytes), percent(group.total_bytes, whole))
+        for group in moment.attribution.by("kind")
+        if group.total_bytes
+    ]
+    return [
+        *columns(kinds[: short.top], frozenset({1, 2})),
+        "",
+        *_groups(moment.attribution.by(view.by or "layer"), whole, short),
+    ]
 
 
 def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
@@ -51,8 +63,13 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
             )
         )
     rest = groups[view.top :]
-    lines = [line if display_width(line) <= view.width else line[: view.width - 1] + "…" for line in columns(rows, frozenset({1, 2}))]
-    return lines + ([f"  … {len(rest)} more with {human(sum(group.total_bytes for group in rest))}"] if rest else [])
+    lines = [
+        line if display_width(line) <= view.width else line[: view.width - 1] + "…"
+        for line in columns(rows, frozenset({1, 2}))
+    ]
+    return lines + (
+        [f"  … {len(rest)} more with {human(sum(group.total_bytes for group in rest))}"] if rest else []
+    )
 
 
 def _tensors(moment: Moment, view: View) -> list[str]:
@@ -61,13 +78,24 @@ def _tensors(moment: Moment, view: View) -> list[str]:
     explained: set[int] = set()
     for row, owner, index in [entry for entry in moment.attribution.ranked if entry[0].node][: view.top]:
         size = ("about " if row.error_bytes else "") + human(row.size_bytes)
-        lines.append(f"  {size:>16} {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}")
+        lines.append(
+            f"  {size:>16}"
+            f" {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}"
+        )
         naming = moment.namings[index] if moment.namings else None
-        tensor = _named(naming, row.size_bytes in explained) if naming else f"{TensorType(row.shape, row.dtype)}, " if row.shape is not None else ""
+        tensor = (
+            _named(naming, row.size_bytes in explained)
+            if naming
+            else f"{TensorType(row.shape, row.dtype)}, "
+            if row.shape is not None
+            else ""
+        )
         if naming:
             explained.add(row.size_bytes)
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
-        lines += paragraph(f"{tensor}{owner.kind.value}{phase}{_lived(moment, row, index)}", view.width, " " * 20, " " * 19)
+        lines += paragraph(
+            f"{tensor}{owner.kind.value}{phase}{_lived(moment, row, index)}", view.width, " " * 20, " " * 19
+        )
     return lines
 
 
@@ -85,7 +113,11 @@ def _lived(moment: Moment, row: Allocation, index: int) -> str:
         return ""
     origin = timeline.events[0][0] if timeline.curve else 0.0
     lived = _timeline.lifetime(row.start_micros, row.end_micros, origin, timeline.ordinal)
-    return f"{lived} for {moment.last_reader[index]}" if lived and moment.last_reader and moment.last_reader[index] else lived
+    return (
+        f"{lived} for {moment.last_reader[index]}"
+        if lived and moment.last_reader and moment.last_reader[index]
+        else lived
+    )
 
 
 def _sizes(moment: Moment, view: View) -> list[str]:
@@ -94,7 +126,13 @@ def _sizes(moment: Moment, view: View) -> list[str]:
     if not len(table):
         return []
     rows = [
-        (f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes), bar(row.total_bytes / max(table.total_bytes, 1), 20))
+        (
+            f"{row.count} × {human(row.size_bytes)}",
+            human(row.total_bytes),
+            bar(row.total_bytes / max(table.total_bytes, 1), 20),
+        )
         for row in sorted(table, key=lambda row: -row.total_bytes)[: view.top]
     ]
-    return heading("what is in use, by chunk size (the dump has no names)", view) + columns(rows, frozenset({0, 1}))
+    return heading("what is in use, by chunk size (the dump has no names)", view) + columns(
+        rows, frozenset({0, 1})
+    )

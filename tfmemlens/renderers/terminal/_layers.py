@@ -1,4 +1,6 @@
-"""The table of a described model: like `model.summary()`, with memory, and with what stays for the backward pass."""
+"""The table of a described model: like `model.summary()`, with memory, and with what stays for the backward
+pass.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ def bar(report: Report) -> str:
     middle, half = moment.attribution.table.total_bytes, moment.timeline.error_share
     if half is None:
         return f"Predicted: {human(middle)}; too many layers are unknown to say how exact that is."
-    return f"Predicted: {human(middle)}, most likely between {human(middle * (1 - half))} and {human(middle * (1 + half))}."
+    return (
+        f"Predicted: {human(middle)}, most likely between {human(middle * (1 - half))} and"
+        f" {human(middle * (1 + half))}."
+    )
 
 
 def table(case: Case, view: View) -> list[str]:
@@ -27,7 +32,9 @@ def table(case: Case, view: View) -> list[str]:
     layers = [layer for layer in case.layers if layer.prediction]
     if not layers:
         return []
-    rows = columns([("layer", "class", "output", "parameters", "a sample"), *map(_row, layers)], frozenset({3, 4}))
+    rows = columns(
+        [("layer", "class", "output", "parameters", "a sample"), *map(_row, layers)], frozenset({3, 4})
+    )
     lines = [rows[0][: view.width]]
     told: dict[str, str] = {}
     for layer, row in zip(layers, rows[1:], strict=True):
@@ -45,14 +52,25 @@ def _row(layer: LayerSummary) -> tuple[str, ...]:
     text = format_shape((None, *shape[1:]) if shape else None).replace("?", "N", 1) if shape else "?"
     uses = f" x{told.calls}" if told.calls > 1 else ""
     size = human(told.activation_bytes_per_sample) if told.activation_bytes else "-"
-    return shorten(layer.layer, 24), f"{shorten(told.class_name, 18)}{uses}", text, f"{layer.parameters:,}" if layer.parameters else "-", size
+    return (
+        shorten(layer.layer, 24),
+        f"{shorten(told.class_name, 18)}{uses}",
+        text,
+        f"{layer.parameters:,}" if layer.parameters else "-",
+        size,
+    )
 
 
 def _detail(layer: LayerSummary) -> str:
     told = layer.prediction
     assert told
     facts = [f"{layer.parameters:,} = {layer.formula}"] if layer.formula else []
-    named = (("weights", layer.parameter_bytes), ("gradient", told.gradient_bytes), ("slots", layer.slot_bytes), ("scratch", told.workspace_bytes))
+    named = (
+        ("weights", layer.parameter_bytes),
+        ("gradient", told.gradient_bytes),
+        ("slots", layer.slot_bytes),
+        ("scratch", told.workspace_bytes),
+    )
     sizes = [f"{name} {human(size)}" for name, size in named if size]
     if told.problem:
         return "; ".join([*facts, ", ".join(sizes), told.problem]).strip("; ")
@@ -61,11 +79,16 @@ def _detail(layer: LayerSummary) -> str:
 
 def _totals(layers: list[LayerSummary], view: View) -> list[str]:
     told = [layer.prediction for layer in layers if layer.prediction]
-    whole, trainable = sum(layer.parameters for layer in layers), sum(each.trainable_parameters for each in told)
+    whole, trainable = (
+        sum(layer.parameters for layer in layers),
+        sum(each.trainable_parameters for each in told),
+    )
     weights, slots = sum(layer.parameter_bytes for layer in layers), sum(layer.slot_bytes for layer in layers)
     kept = sum(each.kept_bytes_per_sample for each in told)
     text = (
-        f"in all {whole:,} parameters, {trainable:,} of them trainable: weights {human(weights)}, gradients {human(sum(each.gradient_bytes for each in told))}, "
-        f"slots {human(slots)}; layers make {human(sum(each.activation_bytes_per_sample for each in told))} a sample, {human(kept)} of it stays for the backward pass"
+        f"in all {whole:,} parameters, {trainable:,} of them trainable: weights {human(weights)}, gradients"
+        f" {human(sum(each.gradient_bytes for each in told))}, slots {human(slots)}; layers make"
+        f" {human(sum(each.activation_bytes_per_sample for each in told))} a sample, {human(kept)} of it"
+        " stays for the backward pass"
     )
     return ["", *paragraph(text, view.width, "  ")]

@@ -16,7 +16,9 @@ def page(moment: Moment, view: View) -> list[str]:
     if not told or moment.request is None:
         return []
     name = "the program" if moment.request.failed.kind is RequestKind.PROGRAM else "the failed request"
-    return heading(name, view) + [line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:10}")]
+    return heading(name, view) + [
+        line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:10}")
+    ]
 
 
 def facts(moment: Moment) -> list[tuple[str, str]]:
@@ -25,15 +27,33 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
     if request is None:
         return []
     failed = request.failed
-    rounded = request.rounded_bytes if failed.tensor_bytes and request.rounded_bytes != failed.tensor_bytes else None
+    rounded = (
+        request.rounded_bytes
+        if failed.tensor_bytes and request.rounded_bytes != failed.tensor_bytes
+        else None
+    )
     told = [
         ("tensor" if failed.shape is not None else "size", tensor(failed)),
         ("asked", f"{human(rounded)} of the allocator, after rounding" if rounded else ""),
         ("layer", request.owner.layer or ""),
         ("op", _op(moment)),
         ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
-        ("device", " ".join(part for part in (failed.device, f"allocator {failed.allocator}" if failed.allocator else "") if part)),
-        ("your code", " ".join(part for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "") if part)),
+        (
+            "device",
+            " ".join(
+                part
+                for part in (failed.device, f"allocator {failed.allocator}" if failed.allocator else "")
+                if part
+            ),
+        ),
+        (
+            "your code",
+            " ".join(
+                part
+                for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "")
+                if part
+            ),
+        ),
         ("program", failed.executable or ""),
         ("told", _told(moment)),
     ]
@@ -63,5 +83,12 @@ def _told(moment: Moment) -> str:
     times = f", {incident.occurrences} times in all" if incident.occurrences > 1 else ""
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
     line = incident.request.line
-    who = f", in {len(incident.ranks)} files ({names})" if line.source in incident.ranks else f", by {len(incident.ranks)} processes ({names})"
-    return f"in {f'{line.source}, ' if line.source else ''}line {line.number}{times}{who if incident.ranks else ''}"
+    who = (
+        f", in {len(incident.ranks)} files ({names})"
+        if line.source in incident.ranks
+        else f", by {len(incident.ranks)} processes ({names})"
+    )
+    return (
+        f"in {f'{line.source}, ' if line.source else ''}line"
+        f" {line.number}{times}{who if incident.ranks else ''}"
+    )

@@ -16,18 +16,34 @@ def render(steps: Sequence[TracedStep]) -> str:
     """A line for each step, oldest first."""
     if not steps:
         return "no traced step found\n"
-    rows = [("" if step.step is None else str(step.step), step.tag or "", _when(step), step.format, _files(step)) for step in steps]
-    return "\n".join(columns([("step", "tag", "written (UTC)", "format", "file"), *rows], frozenset({0}))) + "\n"
+    rows = [
+        ("" if step.step is None else str(step.step), step.tag or "", _when(step), step.format, _files(step))
+        for step in steps
+    ]
+    return (
+        "\n".join(columns([("step", "tag", "written (UTC)", "format", "file"), *rows], frozenset({0}))) + "\n"
+    )
 
 
 def as_json(steps: Sequence[TracedStep]) -> str:
     """`{"schema": "tfmemlens.steps/1", "steps": [{step, tag, time_seconds, format, paths}]}`."""
-    rows = [{"step": step.step, "tag": step.tag, "time_seconds": step.time, "format": step.format, "paths": list(step.paths)} for step in steps]
+    rows = [
+        {
+            "step": step.step,
+            "tag": step.tag,
+            "time_seconds": step.time,
+            "format": step.format,
+            "paths": list(step.paths),
+        }
+        for step in steps
+    ]
     return json.dumps({"schema": SCHEMA, "steps": rows}, indent=2) + "\n"
 
 
 def _when(step: TracedStep) -> str:
-    return datetime.fromtimestamp(step.time, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if step.time else ""
+    return (
+        datetime.fromtimestamp(step.time, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if step.time else ""
+    )
 
 
 def _files(step: TracedStep) -> str:

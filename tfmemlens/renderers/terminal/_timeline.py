@@ -34,12 +34,23 @@ def curve(moment: Moment, view: View) -> list[str]:
     marked = moment.peak_micros if moment.peak_micros is not None else start
     at = min(int((marked - start) / span * width), width - 1)
     peak = times[timeline.peak_index] if moment.below_peak else marked
-    when = f"at line {peak:,.0f} of {end:,.0f}" if timeline.ordinal else f"at {millis(peak - start)} of {millis(end - start)}"
+    when = (
+        f"at line {peak:,.0f} of {end:,.0f}"
+        if timeline.ordinal
+        else f"at {millis(peak - start)} of {millis(end - start)}"
+    )
     if timeline.predicted:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _WORTH[timeline.precision]
-    legend = f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
-    return [f"  {drawn}", f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(), f"  {legend}", *_phases(moment, start, span, width)]
+    legend = (
+        f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
+    )
+    return [
+        f"  {drawn}",
+        f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(),
+        f"  {legend}",
+        *_phases(moment, start, span, width),
+    ]
 
 
 def _here(moment: Moment, since: float) -> str:
@@ -54,7 +65,10 @@ def _phases(moment: Moment, start: float, span: float, width: int) -> list[str]:
     """Each phase's name and a line to where the next begins; two columns are too few for a name."""
     line = [" "] * width
     for phase in moment.phases:
-        first, end = (min(max(int((micros - start) / span * width), 0), width) for micros in (phase.start_micros, phase.end_micros))
+        first, end = (
+            min(max(int((micros - start) / span * width), 0), width)
+            for micros in (phase.start_micros, phase.end_micros)
+        )
         first = min(first, width - 1)
         room = max((width if end == width - 1 else end) - first, 1)
         line[first : first + room] = (phase.name[: room - 1] if room > 2 else "").ljust(room, "─")
@@ -67,7 +81,9 @@ def millis(micros: float) -> str:
 
 
 def lifetime(start: float | None, end: float | None, origin: float, ordinal: bool = False) -> str:
-    """When a tensor was born and died, from the step's first allocation on; in a log without a clock, between which lines."""
+    """When a tensor was born and died, from the step's first allocation on; in a log without a clock, between
+    which lines.
+    """
     if start is None:
         return ""
     if ordinal:
@@ -76,14 +92,20 @@ def lifetime(start: float | None, end: float | None, origin: float, ordinal: boo
 
 
 def model(case: Case, view: View) -> list[str]:
-    """Layer by layer: parameters with the formula behind them, weight and slot bytes, the largest output; of many layers those that matter most."""
+    """Layer by layer: parameters with the formula behind them, weight and slot bytes, the largest output; of
+    many layers those that matter most.
+    """
     if not case.layers:
         return []
-    chosen = sorted(case.layers, key=lambda layer: (-layer.parameters, -_largest_output(layer)))[: max(view.top, 8)]
+    chosen = sorted(case.layers, key=lambda layer: (-layer.parameters, -_largest_output(layer)))[
+        : max(view.top, 8)
+    ]
     layers = [layer for layer in case.layers if layer in chosen]
     head = ("layer", "parameters", "", "weights", "slots", "largest output")
     table = [head, *map(_row, layers)]
-    used = [at for at, name in enumerate(head) if any(row[at].strip("-") for row in table[1:]) or name == "layer"]
+    used = [
+        at for at, name in enumerate(head) if any(row[at].strip("-") for row in table[1:]) or name == "layer"
+    ]
     lines = _fitting(table, used, view.width)
     if max(map(display_width, lines)) > view.width and _SLOTS in used:
         lines = _fitting(table, [at for at in used if at != _SLOTS], view.width)
@@ -94,7 +116,9 @@ def _fitting(table: list[tuple[str, ...]], used: list[int], width: int) -> list[
     """These columns, with names and formulas shortened as far as the width asks."""
     rows = [[row[at] for at in used] for row in table]
     least = {used.index(at): 14 for at in (0, 2) if at in used}
-    return columns(narrowed(rows, width - 2, least), frozenset(used.index(at) for at in (1, 3, _SLOTS) if at in used))
+    return columns(
+        narrowed(rows, width - 2, least), frozenset(used.index(at) for at in (1, 3, _SLOTS) if at in used)
+    )
 
 
 def _row(layer: LayerSummary) -> tuple[str, ...]:
@@ -105,7 +129,11 @@ def _row(layer: LayerSummary) -> tuple[str, ...]:
         f"= {layer.formula}" if layer.formula else "",
         human(layer.parameter_bytes) if layer.parameter_bytes else "",
         human(layer.slot_bytes) if layer.slot_bytes else "",
-        f"{format_shape(output.shape)} {human(size)}" if output and (size := tensor_bytes(output.shape, output.dtype)) is not None else "",
+        (
+            f"{format_shape(output.shape)} {human(size)}"
+            if output and (size := tensor_bytes(output.shape, output.dtype)) is not None
+            else ""
+        ),
     )
 
 

@@ -45,7 +45,10 @@ def _title(report: ConvolutionReport) -> str:
     if any(dilation > 1 for dilation in conv.dilations):
         extras.append(f"dilations {_sides(conv.dilations)}")
     more = f", {', '.join(extras)}" if extras else ""
-    return f"{_sides(conv.kernel)} {_NAMES[conv.kind]} of {format_shape(conv.input)} {conv.dtype}, {conv.padding.upper()}{more}"
+    return (
+        f"{_sides(conv.kernel)} {_NAMES[conv.kind]} of {format_shape(conv.input)} {conv.dtype},"
+        f" {conv.padding.upper()}{more}"
+    )
 
 
 def _sides(sizes: tuple[int, ...]) -> str:
@@ -54,8 +57,15 @@ def _sides(sizes: tuple[int, ...]) -> str:
 
 def _setting(report: ConvolutionReport) -> str:
     setting = report.setting
-    where = "a GPU" if setting.device == "gpu" else f"the CPU, {setting.threads} thread{'s' if setting.threads > 1 else ''}"
-    return f"TensorFlow {'.'.join(map(str, setting.version))} on {where}{' and oneDNN' if setting.onednn else ''}"
+    where = (
+        "a GPU"
+        if setting.device == "gpu"
+        else f"the CPU, {setting.threads} thread{'s' if setting.threads > 1 else ''}"
+    )
+    return (
+        f"TensorFlow {'.'.join(map(str, setting.version))} on"
+        f" {where}{' and oneDNN' if setting.onednn else ''}"
+    )
 
 
 def _amount(count: int) -> str:
@@ -83,14 +93,22 @@ def _flops(count: int) -> str:
 
 
 def _passes(report: ConvolutionReport, view: View) -> list[str]:
-    needs = [("forward", report.forward), ("d weights", report.backward_filter), ("d input", report.backward_input)]
+    needs = [
+        ("forward", report.forward),
+        ("d weights", report.backward_filter),
+        ("d input", report.backward_input),
+    ]
     if report.setting.device == "gpu":
         needs = [("each pass", report.forward)]
     return [line for name, need in needs for line in _pass(name, need, view)]
 
 
 def _pass(name: str, need: Need, view: View) -> list[str]:
-    size = "-" if need.temporary_bytes is None else f"{_ABOUT[need.certainty] if need.temporary_bytes else ''}{_amount(need.temporary_bytes)}"
+    size = (
+        "-"
+        if need.temporary_bytes is None
+        else f"{_ABOUT[need.certainty] if need.temporary_bytes else ''}{_amount(need.temporary_bytes)}"
+    )
     if name == "each pass":
         size = f"some {rough(need.temporary_bytes)}" if need.temporary_bytes else "nothing"
     seen = "" if need.tracked or not need.temporary_bytes else "  untracked"
@@ -115,18 +133,27 @@ def _workspaces(report: ConvolutionReport) -> list[str]:
 
 def _table(report: ConvolutionReport) -> list[str]:
     head = ("kernel", "batch", "output", "patches", "forward", "d weights", "d input")
-    return columns([head, *(_row(line, rough if report.setting.device == "gpu" else human) for line in report.table)], right=frozenset(range(1, 7)))
+    return columns(
+        [head, *(_row(line, rough if report.setting.device == "gpu" else human) for line in report.table)],
+        right=frozenset(range(1, 7)),
+    )
 
 
 def _row(line: Variation, show: Callable[[int], str]) -> tuple[str, ...]:
     """One line; `show` prints the temporaries, for they may be orders of magnitude only."""
     temporaries = (line.forward_bytes, line.backward_filter_bytes, line.backward_input_bytes)
-    sizes = (human(line.output_bytes), human(line.patch_matrix_bytes), *("-" if size is None else show(size) for size in temporaries))
+    sizes = (
+        human(line.output_bytes),
+        human(line.patch_matrix_bytes),
+        *("-" if size is None else show(size) for size in temporaries),
+    )
     return ("x".join(map(str, line.kernel)), f"{line.batch:,}", *sizes)
 
 
 def _alternative(option: Alternative, view: View) -> list[str]:
     saving = f"saves {_ABOUT[option.certainty]}{human(option.saves_bytes)}, takes {human(option.bytes)}"
-    lines = paragraph(f"{option.text} ({saving})", view.width, " " * 13, first=f"  {option.applies_to + ':':<11}")
+    lines = paragraph(
+        f"{option.text} ({saving})", view.width, " " * 13, first=f"  {option.applies_to + ':':<11}"
+    )
     lines += [f"             | {line}" for line in (option.code or "").splitlines()]
     return lines

@@ -14,21 +14,37 @@ _COLOURS = {"new": "red", "grew": "red", "gone": "green", "shrank": "green", "sa
 def render(difference: Difference, view: View = View()) -> str:
     """The page: totals, kinds, layers, allocations; only what changed."""
     lines = [
-        styled(shorten(f"tfmemlens  {difference.before.path} -> {difference.after.path}", view.width), "bold", view.color),
+        styled(
+            shorten(f"tfmemlens  {difference.before.path} -> {difference.after.path}", view.width),
+            "bold",
+            view.color,
+        ),
         "",
         *(styled(line, "bold", view.color) for line in paragraph(difference.verdict, view.width)),
         "",
         *columns([_side("before", difference.before), _side("after", difference.after)], frozenset({1})),
     ]
-    for name, changes in (("by kind", difference.kinds), ("by layer", difference.layers), ("by allocation", difference.allocations)):
+    for name, changes in (
+        ("by kind", difference.kinds),
+        ("by layer", difference.layers),
+        ("by allocation", difference.allocations),
+    ):
         lines += _table(name, changes, view)
-    lines += ["", *(line for note in difference.notes for line in paragraph(note, view.width, "    ", "  - "))] if difference.notes else []
+    lines += (
+        ["", *(line for note in difference.notes for line in paragraph(note, view.width, "    ", "  - "))]
+        if difference.notes
+        else []
+    )
     return as_text(lines, view)
 
 
 def _side(name: str, side: Side) -> tuple[str, str, str]:
     about = "about " if side.error_bytes else ""
-    return name, about + human(side.total_bytes), side.what + (f", limit {human(side.limit_bytes)}" if side.limit_bytes else "")
+    return (
+        name,
+        about + human(side.total_bytes),
+        side.what + (f", limit {human(side.limit_bytes)}" if side.limit_bytes else ""),
+    )
 
 
 def _table(name: str, changes: tuple[ComparedItem, ...], view: View) -> list[str]:
@@ -38,15 +54,22 @@ def _table(name: str, changes: tuple[ComparedItem, ...], view: View) -> list[str
     rows = [
         (
             ("+" if change.change_bytes > 0 else "") + human(change.change_bytes),
-            f"{human(change.before_bytes) if change.before is not None else '-'} -> {human(change.after_bytes) if change.after is not None else '-'}",
+            (
+                f"{human(change.before_bytes) if change.before is not None else '-'} ->"
+                f" {human(change.after_bytes) if change.after is not None else '-'}"
+            ),
             shorten(_name(change), max(view.width - 43, 24)),
         )
         for change in changed[: view.top]
     ]
     drawn = columns(rows, frozenset({0, 1}))
-    lines = heading(name, view) + [styled(line, _COLOURS[change.state], view.color) for line, change in zip(drawn, changed, strict=False)]
+    lines = heading(name, view) + [
+        styled(line, _COLOURS[change.state], view.color) for line, change in zip(drawn, changed, strict=False)
+    ]
     rest = changed[view.top :]
-    return lines + ([f"  … {len(rest)} more with {human(sum(change.change_bytes for change in rest))}"] if rest else [])
+    return lines + (
+        [f"  … {len(rest)} more with {human(sum(change.change_bytes for change in rest))}"] if rest else []
+    )
 
 
 def _name(change: ComparedItem) -> str:

@@ -1,18 +1,31 @@
 """What each kernel of the CPU allocates, passes on or makes in place, and the shape of what it returns.
 
-After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). A kernel is a function of a Call; ops without one behave like elementwise ops.
+After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). A kernel is a function of a Call; ops
+without one behave like elementwise ops.
 """
 
 from __future__ import annotations
 
-from tfmemlens.estimation.graph_step.kernels import joining, lists, numbers, others, passing, products, stacks, sums, variables
+from tfmemlens.estimation.graph_step.kernels import (
+    joining,
+    lists,
+    numbers,
+    others,
+    passing,
+    products,
+    stacks,
+    sums,
+    variables,
+)
 from tfmemlens.estimation.graph_step.kernels._call import ELEMENTWISE, KERNELS, KernelCall, broadcast
 from tfmemlens.estimation.graph_step.kernels.elementwise import elementwise
 from tfmemlens.estimation.graph_step.tokens import Token
 
 
 def run(call: KernelCall) -> list[Token]:
-    """The outputs of a call; an op that is not known makes something like its first input, in place where it may."""
+    """The outputs of a call; an op that is not known makes something like its first input, in place where it
+    may.
+    """
     found = KERNELS.get(call.node.op)
     if found is not None:
         return found(call)

@@ -12,11 +12,15 @@ from tfmemlens.model.graph import Node
 from tfmemlens.model.tensor import TensorType
 
 ELEMENTWISE = frozenset(
-    """Abs Acos Acosh Add AddV2 Asin Asinh Atan Atan2 Atanh BiasAddV1 Ceil Cos Cosh Digamma Div DivNoNan Elu EluGrad Equal Erf Erfc Exp Expm1 Floor FloorDiv FloorMod
-    Greater GreaterEqual Inv InvGrad IsFinite IsInf IsNan LeakyReluGrad Less LessEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum Mod
-    Mul MulNoNan Neg NotEqual Pow RealDiv Reciprocal ReciprocalGrad Relu6Grad ReluGrad Rint Round Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign
-    Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad TruncateDiv TruncateMod Xdivy
-    Xlog1py Xlogy""".split()
+    """
+        Abs Acos Acosh Add AddV2 Asin Asinh Atan Atan2 Atanh BiasAddV1 Ceil Cos Cosh Digamma Div DivNoNan Elu
+        EluGrad Equal Erf Erfc Exp Expm1 Floor FloorDiv FloorMod Greater GreaterEqual Inv InvGrad IsFinite
+        IsInf IsNan LeakyReluGrad Less LessEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
+        Minimum Mod Mul MulNoNan Neg NotEqual Pow RealDiv Reciprocal ReciprocalGrad Relu6Grad ReluGrad Rint
+        Round Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign
+        SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad TruncateDiv TruncateMod
+        Xdivy Xlog1py Xlogy
+    """.split()
 )
 """Ops whose result has the broadcast shape of their inputs and may take the place of one."""
 WHOLE = ("int32", "int64", "bool", "uint32", "uint64", "int16", "int8", "uint8")
@@ -48,24 +52,46 @@ class KernelCall:
         found = self.attribute("T") or self.attribute("dtype")
         return str(found) if isinstance(found, str) else (self.inputs[0].dtype if self.inputs else "float32")
 
-    def output(self, shape: Sequence[int], dtype: str | None = None, values: tuple[int, ...] | None = None) -> Token:
+    def output(
+        self, shape: Sequence[int], dtype: str | None = None, values: tuple[int, ...] | None = None
+    ) -> Token:
         """A tensor in a buffer of its own."""
         token = Token(tuple(shape), dtype or self.dtype, values)
         if token.bytes:
-            token.buffer = self.memory.allocate(self.node.name, self.node.op, token.bytes, token.shape, token.dtype)
+            token.buffer = self.memory.allocate(
+                self.node.name, self.node.op, token.bytes, token.shape, token.dtype
+            )
         return token
 
     def alias(self, index: int, shape: Sequence[int] | None = None, dtype: str | None = None) -> Token:
         """The input itself, perhaps under another shape."""
         source = self.inputs[index]
-        return Token(source.shape if shape is None else tuple(shape), dtype or source.dtype, source.values, source.buffer, resource=source.resource)
+        return Token(
+            source.shape if shape is None else tuple(shape),
+            dtype or source.dtype,
+            source.values,
+            source.buffer,
+            resource=source.resource,
+        )
 
-    def forward(self, indices: Sequence[int], shape: Sequence[int], dtype: str | None = None, values: tuple[int, ...] | None = None) -> Token:
-        """In place of the first of these inputs that has the size and that nobody else holds; else a buffer of its own."""
+    def forward(
+        self,
+        indices: Sequence[int],
+        shape: Sequence[int],
+        dtype: str | None = None,
+        values: tuple[int, ...] | None = None,
+    ) -> Token:
+        """In place of the first of these inputs that has the size and that nobody else holds; else a buffer
+        of its own.
+        """
         wanted = Token(tuple(shape), dtype or self.dtype, values)
         for index in indices:
             source = self.inputs[index]
-            if source.dtype == wanted.dtype and math.prod(source.shape) == math.prod(wanted.shape) and self.is_last(source):
+            if (
+                source.dtype == wanted.dtype
+                and math.prod(source.shape) == math.prod(wanted.shape)
+                and self.is_last(source)
+            ):
                 wanted.buffer = source.buffer
                 return wanted
         return self.output(shape, dtype, values)
@@ -109,13 +135,19 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
 def declared(call: KernelCall) -> Shape | None:
     """The shape that the graph states for the first output, None where it leaves a size open."""
     known: TensorType | None = call.node.outputs[0] if call.node.outputs else None
-    return None if known is None or known.shape is None or None in known.shape else tuple(size or 0 for size in known.shape)
+    return (
+        None
+        if known is None or known.shape is None or None in known.shape
+        else tuple(size or 0 for size in known.shape)
+    )
 
 
 def vector(call: KernelCall, values: Sequence[int], shape: Sequence[int] | None = None) -> Token:
     """Whole numbers that are known, in a buffer of their own."""
     dtype = str(call.attribute("out_type") or call.attribute("T") or "int32")
-    return call.output((len(values),) if shape is None else shape, dtype if dtype in WHOLE else "int32", tuple(values))
+    return call.output(
+        (len(values),) if shape is None else shape, dtype if dtype in WHOLE else "int32", tuple(values)
+    )
 
 
 def variable_of(token: Token) -> Token:

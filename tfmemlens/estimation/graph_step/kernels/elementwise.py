@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.estimation.graph_step.kernels._call import WHOLE, KernelCall, broadcast, elements, kernel, list_of
+from tfmemlens.estimation.graph_step.kernels._call import (
+    WHOLE,
+    KernelCall,
+    broadcast,
+    elements,
+    kernel,
+    list_of,
+)
 from tfmemlens.estimation.graph_step.tokens import Token
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
@@ -35,9 +42,17 @@ def _combined(call: KernelCall) -> tuple[int, ...] | None:
 
 
 def elementwise(call: KernelCall) -> list[Token]:
-    """In place of an input of the result's type, if nobody else holds it (`forward_input_or_allocate_output`)."""
-    shape = broadcast([each.shape for each in call.inputs[:2]] if len(call.inputs) <= 3 else [call.inputs[0].shape])
-    dtype = "bool" if call.node.op in (*_TESTS, "LogicalAnd", "LogicalOr", "LogicalNot", "IsFinite", "IsNan", "IsInf") else call.dtype
+    """In place of an input of the result's type, if nobody else holds it
+    (`forward_input_or_allocate_output`).
+    """
+    shape = broadcast(
+        [each.shape for each in call.inputs[:2]] if len(call.inputs) <= 3 else [call.inputs[0].shape]
+    )
+    dtype = (
+        "bool"
+        if call.node.op in (*_TESTS, "LogicalAnd", "LogicalOr", "LogicalNot", "IsFinite", "IsNan", "IsInf")
+        else call.dtype
+    )
     indices = [index for index, each in enumerate(call.inputs) if each.shape == shape]
     return [call.forward(indices, shape, dtype, _combined(call))]
 

@@ -21,14 +21,20 @@ def _concat(call: KernelCall) -> list[Token]:
     axis = (axis_values or (0,))[0] % len(shape)
     shape[axis] = sum(each.shape[axis] if axis < len(each.shape) else 0 for each in parts)
     values = [each.values for each in parts]
-    known = tuple(number for each in values for number in each or ()) if len(shape) == 1 and all(each is not None for each in values) else None
+    known = (
+        tuple(number for each in values for number in each or ())
+        if len(shape) == 1 and all(each is not None for each in values)
+        else None
+    )
     return [call.output(shape, parts[0].dtype, known)]
 
 
 @kernel("Split", "SplitV")
 def _split(call: KernelCall) -> list[Token]:
     data = call.inputs[1] if call.node.op == "Split" else call.inputs[0]
-    axis = ((call.values(0) if call.node.op == "Split" else call.values(2)) or (0,))[0] % max(len(data.shape), 1)
+    axis = ((call.values(0) if call.node.op == "Split" else call.values(2)) or (0,))[0] % max(
+        len(data.shape), 1
+    )
     count = int(call.attribute("num_split", 1))
     sizes = call.values(1) if call.node.op == "SplitV" else None
     if sizes is None or any(size < 0 for size in sizes):
@@ -43,7 +49,9 @@ def _split(call: KernelCall) -> list[Token]:
     result = []
     for size in sizes:
         shape = [size if index == axis else each for index, each in enumerate(data.shape)]
-        result.append(Token(tuple(shape), data.dtype, None, data.buffer) if shared else call.output(shape, data.dtype))
+        result.append(
+            Token(tuple(shape), data.dtype, None, data.buffer) if shared else call.output(shape, data.dtype)
+        )
     return result
 
 
@@ -52,12 +60,22 @@ def _slice(call: KernelCall) -> list[Token]:
     source, begin, size = call.inputs[0], call.values(1), call.values(2)
     if begin is None or size is None:
         return [call.output(declared(call) or source.shape)]
-    shape = [whole - first if wanted < 0 else wanted for whole, first, wanted in zip(source.shape, begin, size, strict=True)]
+    shape = [
+        whole - first if wanted < 0 else wanted
+        for whole, first, wanted in zip(source.shape, begin, size, strict=True)
+    ]
     if tuple(shape) == source.shape:
         return [call.alias(0)]
-    if shape[1:] == list(source.shape[1:]) and begin[0] * Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0:
+    if (
+        shape[1:] == list(source.shape[1:])
+        and begin[0] * Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0
+    ):
         return [Token(tuple(shape), source.dtype, None, source.buffer)]
-    values = source.values[begin[0] : begin[0] + shape[0]] if source.values is not None and len(shape) == 1 else None
+    values = (
+        source.values[begin[0] : begin[0] + shape[0]]
+        if source.values is not None and len(shape) == 1
+        else None
+    )
     return [call.output(shape, source.dtype, values)]
 
 
@@ -68,11 +86,22 @@ def _strided_slice(call: KernelCall) -> list[Token]:
     if found is None:
         return [call.output(declared(call) or source.shape[1:])]
     shape, ranges = found
-    whole = all((first, step, count) == (0, 1, size) for (first, step, count), size in zip(ranges, source.shape, strict=True))
+    whole = all(
+        (first, step, count) == (0, 1, size)
+        for (first, step, count), size in zip(ranges, source.shape, strict=True)
+    )
     if whole:
         return [call.alias(0, shape)]
-    rows_only = all((first, step, count) == (0, 1, size) for (first, step, count), size in zip(ranges[1:], source.shape[1:], strict=True))
-    if rows_only and ranges[0][1] == 1 and len(source.shape) > 1 and ranges[0][0] * Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0:
+    rows_only = all(
+        (first, step, count) == (0, 1, size)
+        for (first, step, count), size in zip(ranges[1:], source.shape[1:], strict=True)
+    )
+    if (
+        rows_only
+        and ranges[0][1] == 1
+        and len(source.shape) > 1
+        and ranges[0][0] * Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0
+    ):
         return [Token(shape, source.dtype, None, source.buffer)]
     values = None
     if source.values is not None and len(source.shape) == 1:
@@ -82,15 +111,24 @@ def _strided_slice(call: KernelCall) -> list[Token]:
 
 
 def strided(
-    shape: Shape, begin: Sequence[int] | None, end: Sequence[int] | None, strides: Sequence[int] | None, node: Node
+    shape: Shape,
+    begin: Sequence[int] | None,
+    end: Sequence[int] | None,
+    strides: Sequence[int] | None,
+    node: Node,
 ) -> tuple[Shape, list[tuple[int, int, int]]] | None:
-    """The shape of a strided slice and (first, step, count) of each dimension of its source; None when a bound is not known."""
+    """The shape of a strided slice and (first, step, count) of each dimension of its source; None when a
+    bound is not known.
+    """
     if begin is None or end is None:
         begin_mask = int(str(node.attributes.get("shrink_axis_mask") or 0))
         if begin is None and end is None and begin_mask == 1 and strides is not None and len(strides) == 1:
             return shape[1:], [(1, 1, 1), *((0, 1, size) for size in shape[1:])]
         return None
-    masks = {name: int(str(node.attributes.get(name) or 0)) for name in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")}
+    masks = {
+        name: int(str(node.attributes.get(name) or 0))
+        for name in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+    }
     strides = strides if strides is not None else (1,) * len(begin)
     result: list[int] = []
     ranges: list[tuple[int, int, int]] = []
@@ -112,7 +150,13 @@ def strided(
             first = begin[index] + (size if begin[index] < 0 else 0)
             ranges.append((first, 1, 1))
             continue
-        chosen = range(*slice(None if masks["begin_mask"] & bit else begin[index], None if masks["end_mask"] & bit else end[index], step).indices(size))
+        chosen = range(
+            *slice(
+                None if masks["begin_mask"] & bit else begin[index],
+                None if masks["end_mask"] & bit else end[index],
+                step,
+            ).indices(size)
+        )
         ranges.append((chosen.start, step, len(chosen)))
         result.append(len(chosen))
     while len(ranges) < len(shape):
@@ -129,7 +173,14 @@ def _strided_slice_gradient(call: KernelCall) -> list[Token]:
 @kernel("Pad", "PadV2", "MirrorPad")
 def _pad(call: KernelCall) -> list[Token]:
     edges = call.values(1) or (0,) * (2 * len(call.inputs[0].shape))
-    return [call.output([size + edges[2 * index] + edges[2 * index + 1] for index, size in enumerate(call.inputs[0].shape)])]
+    return [
+        call.output(
+            [
+                size + edges[2 * index] + edges[2 * index + 1]
+                for index, size in enumerate(call.inputs[0].shape)
+            ]
+        )
+    ]
 
 
 @kernel("Tile")
@@ -147,8 +198,23 @@ def _broadcast_to(call: KernelCall) -> list[Token]:
     return [call.alias(0) if tuple(shape) == call.inputs[0].shape else call.output(shape)]
 
 
-@kernel("Fill", "RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt", "StatelessRandomUniform", "StatelessRandomNormal", "Empty")
-@kernel("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2", "StatelessTruncatedNormal", "StatelessRandomUniformIntV2")
+@kernel(
+    "Fill",
+    "RandomUniform",
+    "RandomStandardNormal",
+    "TruncatedNormal",
+    "RandomUniformInt",
+    "StatelessRandomUniform",
+    "StatelessRandomNormal",
+    "Empty",
+)
+@kernel(
+    "StatelessRandomUniformV2",
+    "StatelessRandomNormalV2",
+    "StatelessTruncatedNormalV2",
+    "StatelessTruncatedNormal",
+    "StatelessRandomUniformIntV2",
+)
 def _filled(call: KernelCall) -> list[Token]:
     dtype = call.inputs[1].dtype if call.node.op == "Fill" else str(call.attribute("dtype", "float32"))
     shape = call.values(0)
@@ -165,8 +231,14 @@ def _gather(call: KernelCall) -> list[Token]:
     indices = call.inputs[1]
     values = None
     if source.values is not None and indices.values is not None and len(source.shape) == 1:
-        values = tuple(source.values[index] for index in indices.values if -len(source.values) <= index < len(source.values))
-    return [call.output((*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), source.dtype, values)]
+        values = tuple(
+            source.values[index]
+            for index in indices.values
+            if -len(source.values) <= index < len(source.values)
+        )
+    return [
+        call.output((*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :]), source.dtype, values)
+    ]
 
 
 @kernel("GatherNd")

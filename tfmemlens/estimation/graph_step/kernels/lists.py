@@ -18,7 +18,11 @@ def _empty_list(call: KernelCall) -> list[Token]:
 
 @kernel("TensorListReserve")
 def _reserve(call: KernelCall) -> list[Token]:
-    return [list_of(call, [Token((0,), str(call.attribute("element_dtype", "float32")))] * (call.values(1) or (0,))[0])]
+    return [
+        list_of(
+            call, [Token((0,), str(call.attribute("element_dtype", "float32")))] * (call.values(1) or (0,))[0]
+        )
+    ]
 
 
 @kernel("TensorListPushBack")
@@ -61,7 +65,10 @@ def _get_item(call: KernelCall) -> list[Token]:
 @kernel("TensorListStack", "TensorListConcatV2")
 def _stack_list(call: KernelCall) -> list[Token]:
     found = elements(call.inputs[0])
-    first = next((token for token in found if token.shape != (0,)), Token((), str(call.attribute("element_dtype", "float32"))))
+    first = next(
+        (token for token in found if token.shape != (0,)),
+        Token((), str(call.attribute("element_dtype", "float32"))),
+    )
     return [call.output((len(found), *first.shape), first.dtype)]
 
 
@@ -69,7 +76,15 @@ def _stack_list(call: KernelCall) -> list[Token]:
 def _from_tensor(call: KernelCall) -> list[Token]:
     """Every element is a copy of its own."""
     source = call.inputs[0]
-    return [list_of(call, [call.output(source.shape[1:], source.dtype) for _ in range(source.shape[0] if source.shape else 0)])]
+    return [
+        list_of(
+            call,
+            [
+                call.output(source.shape[1:], source.dtype)
+                for _ in range(source.shape[0] if source.shape else 0)
+            ],
+        )
+    ]
 
 
 @kernel("TensorListElementShape")

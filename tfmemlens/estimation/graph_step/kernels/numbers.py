@@ -58,7 +58,11 @@ def _broadcast_gradient(call: KernelCall) -> list[Token]:
     both = [(1,) * (rank - len(side)) + tuple(side) for side in (left, right)]
     result = []
     for mine, other in (both, both[::-1]):
-        axes = tuple(index for index in range(rank) if mine[index] == 1 and (other[index] != 1 or mine[index] == other[index] == 1))
+        axes = tuple(
+            index
+            for index in range(rank)
+            if mine[index] == 1 and (other[index] != 1 or mine[index] == other[index] == 1)
+        )
         same = left == right
         result.append(call.output((0 if same else len(axes),), "int32", () if same else axes))
     return result
@@ -77,7 +81,11 @@ def _concat_offset(call: KernelCall) -> list[Token]:
     for each in call.inputs[1:]:
         shape = each.values or ()
         position = axis % len(shape) if shape else 0
-        result.append(call.output((len(shape),), "int32", tuple(at if index == position else 0 for index in range(len(shape)))))
+        result.append(
+            call.output(
+                (len(shape),), "int32", tuple(at if index == position else 0 for index in range(len(shape)))
+            )
+        )
         at += shape[position] if shape else 0
     return result
 
@@ -99,7 +107,13 @@ def _unpack(call: KernelCall) -> list[Token]:
     shared = axis == 0 and Token(tuple(shape), source.dtype).bytes % ALIGNED == 0
     values = source.values if len(source.shape) == 1 else None
     return [
-        (call.alias(0, shape) if shared else call.output(shape, source.dtype, (values[index],) if values and index < len(values) else None))
+        (
+            call.alias(0, shape)
+            if shared
+            else call.output(
+                shape, source.dtype, (values[index],) if values and index < len(values) else None
+            )
+        )
         for index in range(count)
     ]
 
@@ -112,10 +126,18 @@ def _stitch(call: KernelCall) -> list[Token]:
     sides = pieces[0].shape[len(places[0].shape) :] if pieces else ()
     known = [(place.values, piece.values) for place, piece in zip(places, pieces, strict=False)]
     if any(place is None for place, _ in known):
-        return [call.output((sum(math.prod(place.shape) for place in places), *sides), pieces[0].dtype if pieces else None)]
+        return [
+            call.output(
+                (sum(math.prod(place.shape) for place in places), *sides), pieces[0].dtype if pieces else None
+            )
+        ]
     whole: dict[int, int | None] = {}
     for at, piece in known:
         whole.update(zip(at or (), piece if piece is not None else (None,) * len(at or ()), strict=False))
     size = max(whole, default=-1) + 1
     values = tuple(whole.get(index) for index in range(size)) if not sides else (None,)
-    return [call.output((size, *sides), pieces[0].dtype, None if None in values else tuple(value or 0 for value in values))]
+    return [
+        call.output(
+            (size, *sides), pieces[0].dtype, None if None in values else tuple(value or 0 for value in values)
+        )
+    ]

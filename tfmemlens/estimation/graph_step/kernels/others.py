@@ -29,11 +29,17 @@ def _key_counter(call: KernelCall) -> list[Token]:
 
 @kernel("Einsum")
 def _einsum(call: KernelCall) -> list[Token]:
-    """Operands are brought to [batch, free, summed] in copies where they stand otherwise, the product to its order in another."""
+    """Operands are brought to [batch, free, summed] in copies where they stand otherwise, the product to its
+    order in another.
+    """
     equation = str(call.attribute("equation", "")).replace(" ", "")
     left, _, result = equation.partition("->")
     terms = [_labels(term, token) for term, token in zip(left.split(","), call.inputs, strict=False)]
-    sizes = {label: size for term, token in zip(terms, call.inputs, strict=False) for label, size in zip(term, token.shape, strict=False)}
+    sizes = {
+        label: size
+        for term, token in zip(terms, call.inputs, strict=False)
+        for label, size in zip(term, token.shape, strict=False)
+    }
     wanted = _labels(result, None, terms)
     product: list[str] = []
     if len(terms) == 2:
@@ -72,16 +78,39 @@ def _space_to_batch(call: KernelCall) -> list[Token]:
     for index in range(rank):
         before, after = (edges[2 * index], edges[2 * index + 1]) if len(edges) >= 2 * rank else (0, 0)
         size = shape[index + 1]
-        result[index + 1] = (size + before + after) // block[index] if forward else size * block[index] - before - after
+        result[index + 1] = (
+            (size + before + after) // block[index] if forward else size * block[index] - before - after
+        )
     return [call.output(result)]
 
 
-@kernel("Cumsum", "Cumprod", "ReverseV2", "Reverse", "ReverseSequence", "Roll", "RandomShuffle", "LRNGrad", "TensorScatterUpdate", "TensorScatterAdd")
+@kernel(
+    "Cumsum",
+    "Cumprod",
+    "ReverseV2",
+    "Reverse",
+    "ReverseSequence",
+    "Roll",
+    "RandomShuffle",
+    "LRNGrad",
+    "TensorScatterUpdate",
+    "TensorScatterAdd",
+)
 def _same_shape(call: KernelCall) -> list[Token]:
     return [call.output(call.inputs[0].shape, call.inputs[0].dtype)]
 
 
-@kernel("OneShotIterator", "Iterator", "IteratorV2", "AnonymousIterator", "AnonymousIteratorV2", "AnonymousIteratorV3", "MutexV2", "HashTableV2", "FIFOQueueV2")
+@kernel(
+    "OneShotIterator",
+    "Iterator",
+    "IteratorV2",
+    "AnonymousIterator",
+    "AnonymousIteratorV2",
+    "AnonymousIteratorV3",
+    "MutexV2",
+    "HashTableV2",
+    "FIFOQueueV2",
+)
 def _thing(call: KernelCall) -> list[Token]:
     """What lives outside the allocator."""
     del call

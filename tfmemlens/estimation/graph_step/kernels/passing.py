@@ -8,7 +8,18 @@ from tfmemlens.estimation.graph_step.kernels._call import KernelCall, declared, 
 from tfmemlens.estimation.graph_step.tokens import Token
 
 
-@kernel("Identity", "StopGradient", "PreventGradient", "Snapshot", "_Arg", "_Retval", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics", "LoopCond")
+@kernel(
+    "Identity",
+    "StopGradient",
+    "PreventGradient",
+    "Snapshot",
+    "_Arg",
+    "_Retval",
+    "PlaceholderWithDefault",
+    "EnsureShape",
+    "CheckNumerics",
+    "LoopCond",
+)
 @kernel("RefIdentity", "_DeviceArg", "_DeviceRetval", "OptionalFromValue", "DebugIdentity", "GuaranteeConst")
 def _pass(call: KernelCall) -> list[Token]:
     return [call.alias(0)] if call.inputs else [Token()]
@@ -50,7 +61,11 @@ def _expand(call: KernelCall) -> list[Token]:
 def _squeeze(call: KernelCall) -> list[Token]:
     axes = call.attribute("squeeze_dims") or ()
     shape = call.inputs[0].shape
-    chosen = {axis % len(shape) for axis in axes} if axes else {index for index, size in enumerate(shape) if size == 1}
+    chosen = (
+        {axis % len(shape) for axis in axes}
+        if axes
+        else {index for index, size in enumerate(shape) if size == 1}
+    )
     return [call.alias(0, [size for index, size in enumerate(shape) if index not in chosen])]
 
 

@@ -9,7 +9,9 @@ from tfmemlens.estimation.graph_step.tokens import Shape, Token
 from tfmemlens.knowledge.convolution.col_buffer import of_shapes
 
 
-@kernel("MatMul", "_FusedMatMul", "_MklMatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+@kernel(
+    "MatMul", "_FusedMatMul", "_MklMatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"
+)
 def _matmul(call: KernelCall) -> list[Token]:
     left, right = call.inputs[0].shape, call.inputs[1].shape
     turned_left = bool(call.attribute("transpose_a") or call.attribute("adj_x"))
@@ -21,11 +23,18 @@ def _matmul(call: KernelCall) -> list[Token]:
 
 
 def spatial(
-    sizes: Sequence[int], kernel_sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: str, edges: Sequence[int]
+    sizes: Sequence[int],
+    kernel_sizes: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str,
+    edges: Sequence[int],
 ) -> list[int]:
     """Output sizes of a window that moves over an image."""
     result = []
-    for index, (size, side, stride, dilation) in enumerate(zip(sizes, kernel_sizes, strides, dilations, strict=True)):
+    for index, (size, side, stride, dilation) in enumerate(
+        zip(sizes, kernel_sizes, strides, dilations, strict=True)
+    ):
         extent = (side - 1) * dilation + 1
         if padding == "SAME":
             result.append(-(-size // stride))
@@ -36,7 +45,9 @@ def spatial(
     return result
 
 
-def _window(call: KernelCall, shape: Shape, kernel_sizes: Sequence[int] | None, channels: int | None) -> Shape:
+def _window(
+    call: KernelCall, shape: Shape, kernel_sizes: Sequence[int] | None, channels: int | None
+) -> Shape:
     """The shape after a convolution or pooling, whatever the layout."""
     first = str(call.attribute("data_format", "NHWC")).startswith("NC")
     place = slice(2, None) if first else slice(1, -1)
@@ -89,7 +100,9 @@ def _other_input_gradient(call: KernelCall) -> list[Token]:
 def _other_filter_gradient(call: KernelCall) -> list[Token]:
     result = call.output(call.values(1) or declared(call) or ())
     if call.node.op.startswith("Depthwise") and len(result.shape) == 4:
-        call.temporary((call.inputs[2].shape[0], result.shape[0] * result.shape[1], result.shape[2] * result.shape[3]))
+        call.temporary(
+            (call.inputs[2].shape[0], result.shape[0] * result.shape[1], result.shape[2] * result.shape[3])
+        )
     return [result]
 
 
@@ -137,7 +150,9 @@ def _resize(call: KernelCall) -> list[Token]:
     shape, sizes = call.inputs[0].shape, call.values(1) or (1, 1)
     result = (shape[0], *sizes, shape[-1])
     dtype = call.inputs[0].dtype if call.node.op == "ResizeNearestNeighbor" else "float32"
-    return [call.alias(0) if result == shape and dtype == call.inputs[0].dtype else call.output(result, dtype)]
+    return [
+        call.alias(0) if result == shape and dtype == call.inputs[0].dtype else call.output(result, dtype)
+    ]
 
 
 @kernel("ResizeBilinearGrad", "ResizeBicubicGrad")
@@ -155,7 +170,14 @@ def _nearest_gradient(call: KernelCall) -> list[Token]:
 def _patches(call: KernelCall) -> list[Token]:
     sides = call.attribute("ksizes")
     shape = call.inputs[0].shape
-    sizes = spatial(shape[1:3], sides[1:3], call.attribute("strides")[1:3], call.attribute("rates")[1:3], str(call.attribute("padding")), ())
+    sizes = spatial(
+        shape[1:3],
+        sides[1:3],
+        call.attribute("strides")[1:3],
+        call.attribute("rates")[1:3],
+        str(call.attribute("padding")),
+        (),
+    )
     return [call.output((shape[0], *sizes, sides[1] * sides[2] * shape[3]))]
 
 

@@ -10,7 +10,9 @@ from tfmemlens.estimation.graph_step.tokens import Token
 
 
 class Array(dict[int, Token]):
-    """A TensorArray: its elements by index. `clears`: an element is gone once it was read (`clear_after_read`)."""
+    """A TensorArray: its elements by index. `clears`: an element is gone once it was read
+    (`clear_after_read`).
+    """
 
     def __init__(self, clears: bool, size: int = 0) -> None:
         super().__init__()
@@ -67,7 +69,10 @@ def _pop(call: KernelCall) -> list[Token]:
 
 @kernel("TensorArrayV3")
 def _array(call: KernelCall) -> list[Token]:
-    return [_handle(Array(call.attribute("clear_after_read", True) is not False, (call.values(0) or (0,))[0])), call.output((), "float32")]
+    return [
+        _handle(Array(call.attribute("clear_after_read", True) is not False, (call.values(0) or (0,))[0])),
+        call.output((), "float32"),
+    ]
 
 
 @kernel("TensorArrayGradV3")
@@ -115,7 +120,9 @@ def _array_scatter(call: KernelCall) -> list[Token]:
 def _array_concat(call: KernelCall) -> list[Token]:
     array = call.inputs[0].resource
     shapes = [array[index].shape for index in sorted(array)] or [array.like.shape]
-    result = call.output((sum(shape[0] if shape else 1 for shape in shapes), *shapes[0][1:]), array.like.dtype)
+    result = call.output(
+        (sum(shape[0] if shape else 1 for shape in shapes), *shapes[0][1:]), array.like.dtype
+    )
     if array.clears:
         for index in list(array):
             array.read(call, index)

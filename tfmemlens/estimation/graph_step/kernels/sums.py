@@ -17,7 +17,11 @@ def _reduce(call: KernelCall) -> list[Token]:
     rank = len(source.shape)
     chosen = {axis % rank for axis in axes} if axes is not None and rank else set(range(rank))
     keep = bool(call.attribute("keep_dims", False))
-    shape = [1 if index in chosen else size for index, size in enumerate(source.shape) if keep or index not in chosen]
+    shape = [
+        1 if index in chosen else size
+        for index, size in enumerate(source.shape)
+        if keep or index not in chosen
+    ]
     if all(source.shape[axis] == 1 for axis in chosen):
         return [call.alias(0, shape)]
     values = None
@@ -41,7 +45,9 @@ def _arg_max(call: KernelCall) -> list[Token]:
 @kernel("BiasAddGrad")
 def _bias_gradient(call: KernelCall) -> list[Token]:
     shape = call.inputs[0].shape
-    return [call.output((shape[1] if str(call.attribute("data_format", "")).startswith("NC") else shape[-1],))]
+    return [
+        call.output((shape[1] if str(call.attribute("data_format", "")).startswith("NC") else shape[-1],))
+    ]
 
 
 @kernel("L2Loss")

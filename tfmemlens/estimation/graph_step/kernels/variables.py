@@ -21,7 +21,25 @@ def _assign(call: KernelCall) -> list[Token]:
     return [call.alias(0)]
 
 
-@kernel("NoOp", "ControlTrigger", "Assert", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "PrintV2", "Abort", "ScatterUpdate")
-@kernel("ResourceScatterAdd", "ResourceScatterUpdate", "_Send", "_HostSend", "StackCloseV2", "TensorArrayCloseV3", "DestroyResourceOp")
+@kernel(
+    "NoOp",
+    "ControlTrigger",
+    "Assert",
+    "AssignVariableOp",
+    "AssignAddVariableOp",
+    "AssignSubVariableOp",
+    "PrintV2",
+    "Abort",
+    "ScatterUpdate",
+)
+@kernel(
+    "ResourceScatterAdd",
+    "ResourceScatterUpdate",
+    "_Send",
+    "_HostSend",
+    "StackCloseV2",
+    "TensorArrayCloseV3",
+    "DestroyResourceOp",
+)
 def _nothing(call: KernelCall) -> list[Token]:
     return [call.alias(0)] if call.node.op == "ScatterUpdate" else []

@@ -1,4 +1,6 @@
-"""Layers as the ops that TensorFlow runs for them: forward, and how gradients come back. Read off the graphs of TensorFlow 2.11 and 2.21 after Grappler."""
+"""Layers as the ops that TensorFlow runs for them: forward, and how gradients come back. Read off the graphs
+of TensorFlow 2.11 and 2.21 after Grappler.
+"""
 
 from __future__ import annotations
 

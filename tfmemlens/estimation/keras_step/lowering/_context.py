@@ -14,7 +14,8 @@ from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 
 FIRST, LAST = -1, 1
-"""Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a gradient in nine of ten places of real graphs.
+"""Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a
+gradient in nine of ten places of real graphs.
 
 In those of Keras 3's dense layers the gradient of the kernel is mostly the last.
 """
@@ -67,19 +68,35 @@ def activation_of(config: Mapping[str, Any], key: str = "activation", default: s
     if isinstance(value, Mapping):
         inner = value.get("config")
         value = (
-            inner if isinstance(inner, str) else inner.get("activation") if isinstance(inner, Mapping) and "activation" in inner else value.get("class_name")
+            inner
+            if isinstance(inner, str)
+            else (
+                inner.get("activation")
+                if isinstance(inner, Mapping) and "activation" in inner
+                else value.get("class_name")
+            )
         )
     return str(value or "linear").lower().replace("_", "").rpartition(">")[2]
 
 
 def unary(tape: Tape, x: TapeValue, op: str, needs: str, steps: int = 0, temporary: int = 0) -> TapeValue:
-    """An element-wise op whose gradient reads its `output`, its `input` or neither (`none`); `steps` more buffers pass by in its gradient."""
+    """An element-wise op whose gradient reads its `output`, its `input` or neither (`none`); `steps` more
+    buffers pass by in its gradient.
+    """
     made = tape.op(op, [x], over=[x], temporary=temporary)
 
     def back(grad: TapeValue) -> list[TapeValue]:
         read = [grad, made] if needs == "output" else [grad, x] if needs == "input" else [grad]
         for _ in range(steps):
-            read = [grad, tape.op(f"{op}Grad", read[1:] or read, shape=grad.shape, over=read[1:] if read[1:] and read[1] is not x else [])]
+            read = [
+                grad,
+                tape.op(
+                    f"{op}Grad",
+                    read[1:] or read,
+                    shape=grad.shape,
+                    over=read[1:] if read[1:] and read[1] is not x else [],
+                ),
+            ]
         return [tape.op(f"{op}Grad", read, shape=x.shape, over=[grad, *read[1:]])]
 
     tape.gradient(made, [x], back)
@@ -87,7 +104,9 @@ def unary(tape: Tape, x: TapeValue, op: str, needs: str, steps: int = 0, tempora
 
 
 def swish(tape: Tape, x: TapeValue) -> TapeValue:
-    """silu: its gradient keeps the input alone and computes the sigmoid again (`tf.nn.silu` has a gradient of its own)."""
+    """silu: its gradient keeps the input alone and computes the sigmoid again (`tf.nn.silu` has a gradient of
+    its own).
+    """
     gate = tape.op("Sigmoid", [x])
     made = tape.op("Mul", [x, gate], over=[gate, x])
 
@@ -148,7 +167,13 @@ def add(tape: Tape, parts: Sequence[TapeValue], shape: Sizes, op: str = "AddV2")
 
 def _add(tape: Tape, x: TapeValue, y: TapeValue, shape: Sizes, op: str) -> TapeValue:
     made = tape.op(op, [x, y], shape, over=[x, y])
-    tape.gradient(made, [x, y], lambda grad: [grad if each.shape == grad.shape else tape.op("Sum", [grad], each.shape) for each in (x, y)])
+    tape.gradient(
+        made,
+        [x, y],
+        lambda grad: [
+            grad if each.shape == grad.shape else tape.op("Sum", [grad], each.shape) for each in (x, y)
+        ],
+    )
     return made
 
 
@@ -157,7 +182,11 @@ def biased(tape: Tape, x: TapeValue, bias: TapeValue | None) -> TapeValue:
     if bias is None:
         return x
     made = tape.op("BiasAdd", [x, bias], x.shape, over=[x])
-    tape.gradient(made, [x, bias], lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape, work=op_costs.SLOW * grad.bytes)])
+    tape.gradient(
+        made,
+        [x, bias],
+        lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape, work=op_costs.SLOW * grad.bytes)],
+    )
     return made
 
 
@@ -172,7 +201,19 @@ def activated(job: LoweringContext, x: TapeValue, name: str | None = None) -> Ta
     if name == "gelu":
         return gelu(tape, x)
     if name in ("relu", "relu6", "sigmoid", "tanh", "elu", "selu"):
-        return unary(tape, x, {"relu": "Relu", "relu6": "Relu6", "sigmoid": "Sigmoid", "tanh": "Tanh", "elu": "Elu", "selu": "Selu"}[name], "output")
+        return unary(
+            tape,
+            x,
+            {
+                "relu": "Relu",
+                "relu6": "Relu6",
+                "sigmoid": "Sigmoid",
+                "tanh": "Tanh",
+                "elu": "Elu",
+                "selu": "Selu",
+            }[name],
+            "output",
+        )
     if name in ("softmax", "logsoftmax"):
         return softmax(tape, x)
     if name in ("leakyrelu", "softplus", "softsign", "exponential", "exp"):
@@ -227,17 +268,26 @@ def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> Tap
 def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample: bool = False) -> TapeValue:
     """X @ kernel; the gradients of both are products as large as these.
 
-    `per_sample`: the kernel's gradient is made for each sample and then summed, as where Keras 3 writes a batched product instead of an Einsum.
+    `per_sample`: the kernel's gradient is made for each sample and then summed, as where Keras 3 writes a
+    batched product instead of an Einsum.
     """
     flops = 2.0 * math.prod(x.shape) * shape[-1] * op_costs.PRODUCT
     made = tape.op("MatMul", [x, kernel], shape, work=flops)
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        data = tape.op("MatMul", [grad, kernel], x.shape, work=op_costs.TRANSPOSED * flops, rank=LAST) if tape.needs(x) else None
+        data = (
+            tape.op("MatMul", [grad, kernel], x.shape, work=op_costs.TRANSPOSED * flops, rank=LAST)
+            if tape.needs(x)
+            else None
+        )
         if not tape.needs(kernel):
             return [data, None]
         each = tape.op(
-            "MatMul", [x, grad], (x.shape[0], *kernel.shape) if per_sample else kernel.shape, work=op_costs.SUMMED * flops, rank=2 * LAST if tape.keras_3 else FIRST
+            "MatMul",
+            [x, grad],
+            (x.shape[0], *kernel.shape) if per_sample else kernel.shape,
+            work=op_costs.SUMMED * flops,
+            rank=2 * LAST if tape.keras_3 else FIRST,
         )
         return [data, tape.op("Sum", [each], kernel.shape) if per_sample else each]
 
@@ -245,8 +295,19 @@ def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample
     return made
 
 
-def convolve(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: Sizes, positions: int, patch: int, channels: int, op: str = "Conv2D") -> TapeValue:
-    """A convolution; on the CPU its gradients unroll patches (`col_buffer`). `positions` of one output image, `patch` elements of one patch."""
+def convolve(
+    job: LoweringContext,
+    x: TapeValue,
+    kernel: TapeValue,
+    shape: Sizes,
+    positions: int,
+    patch: int,
+    channels: int,
+    op: str = "Conv2D",
+) -> TapeValue:
+    """A convolution; on the CPU its gradients unroll patches (`col_buffer`). `positions` of one output image,
+    `patch` elements of one patch.
+    """
     tape = job.tape
     batch = x.shape[0]
     item = ITEM_BYTES.get(x.dtype, 4)
@@ -254,18 +315,38 @@ def convolve(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: Sizes
     made = tape.op(op, [x, kernel], shape, work=flops)
     first, last = (LAST, 0) if len(x.shape) == 3 else (FIRST, LAST)
     unrolls = job.device == "cpu" and op == "Conv2D"
-    buffers = UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
+    buffers = (
+        UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
+    )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
             longer = op_costs.FILTER if buffers is None or batch > buffers.images else op_costs.FILTER_AT_ONCE
-            weight = tape.op(f"{op}BackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=longer * flops, rank=first)
+            weight = tape.op(
+                f"{op}BackpropFilter",
+                [x, grad],
+                kernel.shape,
+                temporary=scratch,
+                work=longer * flops,
+                rank=first,
+            )
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
-            again = op_costs.REPACKED * batch * kernel.bytes if buffers and scratch <= buffers.image_bytes else 0.0
-            data = tape.op(f"{op}BackpropInput", [kernel, grad], x.shape, temporary=scratch, work=op_costs.INPUT * flops + again, rank=last)
+            again = (
+                op_costs.REPACKED * batch * kernel.bytes
+                if buffers and scratch <= buffers.image_bytes
+                else 0.0
+            )
+            data = tape.op(
+                f"{op}BackpropInput",
+                [kernel, grad],
+                x.shape,
+                temporary=scratch,
+                work=op_costs.INPUT * flops + again,
+                rank=last,
+            )
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

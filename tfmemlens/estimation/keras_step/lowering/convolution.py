@@ -6,7 +6,16 @@ import math
 from collections.abc import Callable
 
 from tfmemlens.estimation.keras_step import op_costs
-from tfmemlens.estimation.keras_step.lowering._context import FIRST, LAST, LoweringContext, activated, biased, convolve, copied, reduce_mean
+from tfmemlens.estimation.keras_step.lowering._context import (
+    FIRST,
+    LAST,
+    LoweringContext,
+    activated,
+    biased,
+    convolve,
+    copied,
+    reduce_mean,
+)
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.model.tensor import ITEM_BYTES
 
@@ -37,18 +46,39 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
     x, kernel = job.inputs[0], job.weight("kernel")
     assert kernel is not None
     tape, shape = job.tape, job.shape
-    positions, patch, channels = math.prod(_space(job, x.shape)), math.prod(kernel.shape[:-1]), kernel.shape[-1]
+    positions, patch, channels = (
+        math.prod(_space(job, x.shape)),
+        math.prod(kernel.shape[:-1]),
+        kernel.shape[-1],
+    )
     from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 
-    buffers = UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" else None
+    buffers = (
+        UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4))
+        if job.device == "cpu"
+        else None
+    )
     flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
-    made = tape.op("Conv2DBackpropInput", [x, kernel], shape, temporary=buffers.input_gradient_bytes(x.shape[0], job.threads) if buffers else 0, work=flops)
+    made = tape.op(
+        "Conv2DBackpropInput",
+        [x, kernel],
+        shape,
+        temporary=buffers.input_gradient_bytes(x.shape[0], job.threads) if buffers else 0,
+        work=flops,
+    )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
-            weight = tape.op("Conv2DBackpropFilter", [grad, x], kernel.shape, temporary=scratch, work=op_costs.FILTER * flops, rank=LAST)
+            weight = tape.op(
+                "Conv2DBackpropFilter",
+                [grad, x],
+                kernel.shape,
+                temporary=scratch,
+                work=op_costs.FILTER * flops,
+                rank=LAST,
+            )
         if tape.needs(x):
             data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
         return [data, weight]
@@ -68,9 +98,18 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
         weight = data = None
         if tape.needs(kernel):
             scratch = x.shape[0] * math.prod(kernel.shape) * item if job.device == "cpu" else 0
-            weight = tape.op("DepthwiseConv2dNativeBackpropFilter", [x, grad], kernel.shape, temporary=scratch, work=flops, rank=FIRST)
+            weight = tape.op(
+                "DepthwiseConv2dNativeBackpropFilter",
+                [x, grad],
+                kernel.shape,
+                temporary=scratch,
+                work=flops,
+                rank=FIRST,
+            )
         if tape.needs(x):
-            data = tape.op("DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST)
+            data = tape.op(
+                "DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST
+            )
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)
@@ -80,7 +119,9 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
 def _depthwise(job: LoweringContext) -> list[TapeValue]:
     kernel = job.weight("kernel")
     assert kernel is not None
-    return [activated(job, biased(job.tape, depthwise(job, job.inputs[0], kernel, job.shape), job.weight("bias")))]
+    return [
+        activated(job, biased(job.tape, depthwise(job, job.inputs[0], kernel, job.shape), job.weight("bias")))
+    ]
 
 
 def _separable(job: LoweringContext) -> list[TapeValue]:
@@ -99,7 +140,13 @@ def _max_pool(job: LoweringContext) -> list[TapeValue]:
     made = tape.op(op, [x], job.shape)
     elements = math.prod(made.shape)
     scratch = elements * (8 + ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" and len(x.shape) != 5 else 0
-    tape.gradient(made, [x], lambda grad: [tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch, work=op_costs.SLOW * x.bytes)])
+    tape.gradient(
+        made,
+        [x],
+        lambda grad: [
+            tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch, work=op_costs.SLOW * x.bytes)
+        ],
+    )
     return [made]
 
 

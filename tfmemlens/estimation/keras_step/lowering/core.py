@@ -54,8 +54,12 @@ def _batch_norm(job: LoweringContext) -> list[TapeValue]:
     return [_unfused(tape, x, scale, offset)]
 
 
-def _fused(job: LoweringContext, x: TapeValue, scale: TapeValue | None, offset: TapeValue | None) -> TapeValue:
-    """FusedBatchNormV3: output, mean and variance twice; its gradient reads the input and may write over what comes in."""
+def _fused(
+    job: LoweringContext, x: TapeValue, scale: TapeValue | None, offset: TapeValue | None
+) -> TapeValue:
+    """FusedBatchNormV3: output, mean and variance twice; its gradient reads the input and may write over what
+    comes in.
+    """
     tape = job.tape
     reads = [value for value in (x, scale, offset) if value is not None]
     made = tape.op("FusedBatchNormV3", reads, x.shape)
@@ -69,7 +73,9 @@ def _fused(job: LoweringContext, x: TapeValue, scale: TapeValue | None, offset: 
 
 
 def _unfused(tape: Tape, x: TapeValue, scale: TapeValue | None, offset: TapeValue | None) -> TapeValue:
-    """moments, then x * inv + (beta - mean * inv), as Keras 3 writes it; the gradient passes over four tensors of the input's size."""
+    """moments, then x * inv + (beta - mean * inv), as Keras 3 writes it; the gradient passes over four
+    tensors of the input's size.
+    """
     width = (x.shape[-1],)
     mean = tape.op("Mean", [x], width, x.dtype)
     squared = tape.op("SquaredDifference", [x, mean], x.shape)
@@ -130,14 +136,22 @@ def _layer_norm(job: LoweringContext) -> list[TapeValue]:
         centred = tape.op("Sub", [x, mean, wide], x.shape)
         squares = tape.op("Mul", [wide, centred], over=[wide, centred])
         data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
-        return [data, *(tape.op("Sum", [of_scale if at == 0 else grad], value.shape) for at, value in enumerate(reads[1:]))]
+        return [
+            data,
+            *(
+                tape.op("Sum", [of_scale if at == 0 else grad], value.shape)
+                for at, value in enumerate(reads[1:])
+            ),
+        ]
 
     tape.gradient(made, reads, back)
     return [made]
 
 
 def dropout(tape: Tape, x: TapeValue, training: bool) -> TapeValue:
-    """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the selection."""
+    """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the
+    selection.
+    """
     if not training:
         return x
     noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
@@ -181,7 +195,14 @@ def _activation(job: LoweringContext) -> list[TapeValue]:
     if name == "PReLU":
         return [
             add(
-                tape, [unary(tape, x, "Relu", "output"), multiply(tape, unary(tape, scaled(tape, x), "Relu", "output"), job.weights["alpha"], x.shape)], x.shape
+                tape,
+                [
+                    unary(tape, x, "Relu", "output"),
+                    multiply(
+                        tape, unary(tape, scaled(tape, x), "Relu", "output"), job.weights["alpha"], x.shape
+                    ),
+                ],
+                x.shape,
             )
         ]
     if name == "Softmax":
@@ -227,7 +248,9 @@ def _larger(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...]) -> T
 def concatenate(tape: Tape, parts: list[TapeValue], shape: tuple[int, ...]) -> TapeValue:
     """A copy of all parts; the gradient copies each slice back, and Grappler turns their order round."""
     made = tape.op("ConcatV2", parts, shape, parts[0].dtype)
-    tape.gradient(made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1])
+    tape.gradient(
+        made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1]
+    )
     return made
 
 
@@ -273,8 +296,17 @@ def unknown(job: LoweringContext) -> list[TapeValue]:
         weights = [weight for weight in job.weights.values() if tape.needs(weight)]
         reads = [*job.inputs, *weights]
 
-        def back(grad: TapeValue, value: TapeValue = value, reads: list[TapeValue] = reads) -> list[TapeValue | None]:
-            return [tape.op(f"{job.spec.class_name}Grad", [grad, value, *job.inputs], each.shape, each.dtype) if tape.needs(each) else None for each in reads]
+        def back(
+            grad: TapeValue, value: TapeValue = value, reads: list[TapeValue] = reads
+        ) -> list[TapeValue | None]:
+            return [
+                (
+                    tape.op(f"{job.spec.class_name}Grad", [grad, value, *job.inputs], each.shape, each.dtype)
+                    if tape.needs(each)
+                    else None
+                )
+                for each in reads
+            ]
 
         tape.gradient(value, reads, back)
         made.append(value)

@@ -6,7 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from tfmemlens.estimation.graph_step.folding import MOST_BYTES
-from tfmemlens.estimation.keras_step.lowering._context import FIRST, LoweringContext, biased, copied, matmul, scaled, sizes_of, softmax
+from tfmemlens.estimation.keras_step.lowering._context import (
+    FIRST,
+    LoweringContext,
+    biased,
+    copied,
+    matmul,
+    scaled,
+    sizes_of,
+    softmax,
+)
 from tfmemlens.estimation.keras_step.lowering.core import dropout
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.model.attribution import Kind
@@ -16,14 +25,20 @@ from tfmemlens.model.tensor import ITEM_BYTES
 Rule = Callable[[LoweringContext], list[TapeValue]]
 
 _PER_STEP = {"LSTM": 7.0, "GRU": 6.0, "SimpleRNN": 1.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
-"""Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and what the step gives, as profiles show them."""
+"""Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and
+what the step gives, as profiles show them.
+"""
 _GATES = {"LSTM": 4, "GRU": 3, "CuDNNLSTM": 4, "CuDNNGRU": 3}
-"""Products of [batch, units] of the input: they need no state, so that those of up to 32 steps are made ahead."""
+"""Products of [batch, units] of the input: they need no state, so that those of up to 32 steps are made
+ahead.
+"""
 _PARTS = 256
 _PARALLEL = 32
 _TOGETHER = 4
 _PIECES = 8
-"""In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2 stands in a function that holds all."""
+"""In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2
+stands in a function that holds all.
+"""
 
 
 def _product(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], work: float) -> TapeValue:
@@ -31,14 +46,20 @@ def _product(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], wor
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         pairs = ((x, y), (y, x))
-        return [tape.op("BatchMatMulV2", [grad, other], one.shape, work=work) if tape.needs(one) else None for one, other in pairs]
+        return [
+            tape.op("BatchMatMulV2", [grad, other], one.shape, work=work) if tape.needs(one) else None
+            for one, other in pairs
+        ]
 
     tape.gradient(made, [x, y], back)
     return made
 
 
-def _einsum(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], work: float, passing: int) -> TapeValue:
-    """An Einsum turns operands and result as it needs them, in scratch of its own (`passing` bytes forward), and keeps none of it.
+def _einsum(
+    tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], work: float, passing: int
+) -> TapeValue:
+    """An Einsum turns operands and result as it needs them, in scratch of its own (`passing` bytes forward),
+    and keeps none of it.
 
     Its gradients are two more; each holds two turned tensors as large as the smaller operand.
     """
@@ -47,7 +68,14 @@ def _einsum(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], work
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         pairs = ((x, y), (y, x))
-        return [tape.op("Einsum", [grad, other], one.shape, work=work, temporary=turned) if tape.needs(one) else None for one, other in pairs]
+        return [
+            (
+                tape.op("Einsum", [grad, other], one.shape, work=work, temporary=turned)
+                if tape.needs(one)
+                else None
+            )
+            for one, other in pairs
+        ]
 
     tape.gradient(made, [x, y], back)
     return made
@@ -56,7 +84,11 @@ def _einsum(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...], work
 def _projected(job: LoweringContext, x: TapeValue, name: str, shape: tuple[int, ...]) -> TapeValue:
     kernel = job.weight(f"{name}/kernel")
     assert kernel is not None
-    flat = job.tape.alias(kernel, (kernel.shape[0], math.prod(kernel.shape[1:]))) if name != "attention_output" else kernel
+    flat = (
+        job.tape.alias(kernel, (kernel.shape[0], math.prod(kernel.shape[1:])))
+        if name != "attention_output"
+        else kernel
+    )
     made = matmul(job.tape, x, flat, shape, per_sample=job.keras_3)
     return biased(job.tape, made, job.weight(f"{name}/bias"))
 
@@ -94,11 +126,17 @@ def _by_einsum(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue) -
     weights = softmax(tape, scores, twice=job.keras_3)
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
-    return weights, _einsum(tape, weights, v, (batch, length, heads, wide), cost, v.bytes + q.bytes // deep * wide)
+    return weights, _einsum(
+        tape, weights, v, (batch, length, heads, wide), cost, v.bytes + q.bytes // deep * wide
+    )
 
 
-def _by_products(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue) -> tuple[TapeValue, TapeValue]:
-    """As Keras 3 does it where the weights are dropped or asked for: everything is turned for plain products, the scores as well."""
+def _by_products(
+    job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue
+) -> tuple[TapeValue, TapeValue]:
+    """As Keras 3 does it where the weights are dropped or asked for: everything is turned for plain products,
+    the scores as well.
+    """
     tape, (batch, length, heads, deep), others, wide = job.tape, q.shape, k.shape[1], v.shape[-1]
     cost = 2.0 * batch * heads * length * others * deep / 20
     k = copied(tape, k, "Transpose", (batch, heads, others, deep), "Transpose")
@@ -106,7 +144,13 @@ def _by_products(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue)
     v = copied(tape, v, "Transpose", (batch, heads, others, wide), "Transpose")
     product = tape.op("BatchMatMulV2", [k, q], (batch, heads, others, length), work=cost)
     scores = tape.op("Transpose", [product], (batch, heads, length, others))
-    tape.gradient(scores, [k, q], lambda grad: [tape.op("BatchMatMulV2", [grad, other], one.shape, work=cost) for one, other in ((k, q), (q, k))])
+    tape.gradient(
+        scores,
+        [k, q],
+        lambda grad: [
+            tape.op("BatchMatMulV2", [grad, other], one.shape, work=cost) for one, other in ((k, q), (q, k))
+        ],
+    )
     weights = dropout(tape, softmax(tape, scores), bool(tape.training and job.config.get("dropout")))
     joined = _product(tape, weights, v, (batch, heads, length, wide), cost)
     return weights, copied(tape, joined, "Transpose", (batch, length, heads, wide), "Transpose")
@@ -134,12 +178,18 @@ def _number(value: object) -> int:
 
 def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
     if spec.class_name == "RNN":
-        cells = [cell for each in spec.inner for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))]
+        cells = [
+            cell
+            for each in spec.inner
+            for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))
+        ]
         return [(cell.class_name.removesuffix("Cell"), _number(cell.config.get("units"))) for cell in cells]
     return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
 
 
-def _turned(tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, after: Sequence[TapeValue] = ()) -> TapeValue:
+def _turned(
+    tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, after: Sequence[TapeValue] = ()
+) -> TapeValue:
     """Time in front, or the batch again."""
     if tape.keras_3 and x.index in tape.turned:
         return tape.turned[x.index]
@@ -148,8 +198,12 @@ def _turned(tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, afte
     return made
 
 
-def _loop(job: LoweringContext, spec: LayerSpec, outputs: int, turned: TapeValue, reverse: bool = False) -> list[TapeValue]:
-    """A loop over time: each step's tensors stay in the loop's stacks for backward. `turned`: the input with time in front, which two loops may share."""
+def _loop(
+    job: LoweringContext, spec: LayerSpec, outputs: int, turned: TapeValue, reverse: bool = False
+) -> list[TapeValue]:
+    """A loop over time: each step's tensors stay in the loop's stacks for backward. `turned`: the input with
+    time in front, which two loops may share.
+    """
     tape, x = job.tape, job.inputs[0]
     batch, steps, final = x.shape[0], x.shape[1], sizes_of(job.outputs[0])
     listed = (steps, batch, *x.shape[2:])
@@ -159,13 +213,19 @@ def _loop(job: LoweringContext, spec: LayerSpec, outputs: int, turned: TapeValue
     items = tape.op("TensorListFromTensor", [source], listed)
     held = [source] if reverse and not job.keras_3 else []
     ahead = [] if tape.training else _ahead(job, spec, items, steps, final)
-    state = tape.op("While", [items, *ahead, *held, *job.weights.values()], (batch, final[-1]), job.dtype, work=work)
+    state = tape.op(
+        "While", [items, *ahead, *held, *job.weights.values()], (batch, final[-1]), job.dtype, work=work
+    )
     stacks = _stacks(job, spec, state, steps)
     if tape.training and not job.keras_3:
         _zeros(job, weights, (steps, batch, final[-1]) if len(final) > 2 else None)
     made = _gathered(tape, state, stacks, final, steps)
     made = tape.op("ReverseV2", [made]) if reverse and len(final) > 2 else made
-    zeros = [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)] if job.keras_3 and tape.needs(x) else []
+    zeros = (
+        [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)]
+        if job.keras_3 and tape.needs(x)
+        else []
+    )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         begun = zeros or ([tape.op("ZerosLike", [grad], listed, x.dtype)] if tape.needs(x) else [])
@@ -181,18 +241,32 @@ def _loop(job: LoweringContext, spec: LayerSpec, outputs: int, turned: TapeValue
     return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
 
 
-def _ahead(job: LoweringContext, spec: LayerSpec, items: TapeValue, steps: int, final: tuple[int, ...]) -> list[TapeValue]:
+def _ahead(
+    job: LoweringContext, spec: LayerSpec, items: TapeValue, steps: int, final: tuple[int, ...]
+) -> list[TapeValue]:
     """The gates' share of the input for the steps to come, beside the outputs of those that are over."""
     width = sum(_GATES.get(kind, 1) * units for kind, units in _cells(spec))
     made = _several(job, (items.shape[1], width), job.dtype, min(steps, _PARALLEL), items)
-    return made + (_several(job, (items.shape[1], final[-1]), job.dtype, steps - _PARALLEL, items) if len(final) > 2 else [])
+    return made + (
+        _several(job, (items.shape[1], final[-1]), job.dtype, steps - _PARALLEL, items)
+        if len(final) > 2
+        else []
+    )
 
 
 def _zeros(job: LoweringContext, weights: list[TapeValue], sequence: tuple[int, ...] | None) -> None:
-    """Keras 2's function of a loop and its gradient hold constants: zeros to add the weights' gradients to, and the gradient of an unused last output."""
-    shapes = [weight.shape for weight in weights] + ([sequence] if sequence and math.prod(sequence) * 4 <= MOST_BYTES else [])
+    """Keras 2's function of a loop and its gradient hold constants: zeros to add the weights' gradients to,
+    and the gradient of an unused last output.
+    """
+    shapes = [weight.shape for weight in weights] + (
+        [sequence] if sequence and math.prod(sequence) * 4 <= MOST_BYTES else []
+    )
     for at, shape in enumerate(shapes):
-        job.tape.constants.append(job.tape.source(f"{job.tape.layer}/zeros_{at}", shape, job.dtype, Kind.CONSTANT, layer=job.tape.layer))
+        job.tape.constants.append(
+            job.tape.source(
+                f"{job.tape.layer}/zeros_{at}", shape, job.dtype, Kind.CONSTANT, layer=job.tape.layer
+            )
+        )
 
 
 def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int) -> list[TapeValue]:
@@ -202,11 +276,18 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
         return []
     width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in _cells(spec)) + math.prod(x.shape[2:])
     shape = (max(steps // _PARTS, 1), x.shape[0], round(width))
-    return [tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True) for _ in range(min(_PARTS, steps))]
+    return [
+        tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True)
+        for _ in range(min(_PARTS, steps))
+    ]
 
 
-def _gathered(tape: Tape, state: TapeValue, stacks: list[TapeValue], final: tuple[int, ...], steps: int) -> TapeValue:
-    """The outputs of all steps, which training has in its stacks, are joined and turned; else the last one is the result."""
+def _gathered(
+    tape: Tape, state: TapeValue, stacks: list[TapeValue], final: tuple[int, ...], steps: int
+) -> TapeValue:
+    """The outputs of all steps, which training has in its stacks, are joined and turned; else the last one is
+    the result.
+    """
     if len(final) < 3:
         return tape.op("StridedSlice", [state, *stacks], final)
     across = (steps, final[0], *final[2:])
@@ -214,8 +295,17 @@ def _gathered(tape: Tape, state: TapeValue, stacks: list[TapeValue], final: tupl
     return _turned(tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, stacks)
 
 
-def _backward(job: LoweringContext, grad: TapeValue, stacks: list[TapeValue], weights: list[TapeValue], steps: int, work: float) -> TapeValue:
-    """The loop in reverse: it lists the gradients of its outputs and pops the stacks; gradients of the weights wait to be summed."""
+def _backward(
+    job: LoweringContext,
+    grad: TapeValue,
+    stacks: list[TapeValue],
+    weights: list[TapeValue],
+    steps: int,
+    work: float,
+) -> TapeValue:
+    """The loop in reverse: it lists the gradients of its outputs and pops the stacks; gradients of the
+    weights wait to be summed.
+    """
     tape, last, listed = job.tape, grad, [grad]
     if len(grad.shape) > 2:
         across = (steps, grad.shape[0], *grad.shape[2:])
@@ -223,25 +313,35 @@ def _backward(job: LoweringContext, grad: TapeValue, stacks: list[TapeValue], we
         last = listed[0]
     pieces = min(_PIECES if job.keras_3 else 1, len(stacks))
     for piece in range(pieces):
-        popped = stacks[len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces]
+        popped = stacks[
+            len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces
+        ]
         reads = [last, *popped, *(listed if piece < pieces / 2 else [])]
         begun = steps * (2 * piece + 1) // (2 * pieces) if pieces > 1 else steps
-        waiting = [part for weight in weights for part in _several(job, weight.shape, weight.dtype, _parallel(job, weights, begun), last)]
+        waiting = [
+            part
+            for weight in weights
+            for part in _several(job, weight.shape, weight.dtype, _parallel(job, weights, begun), last)
+        ]
         last = tape.op("While", [*reads, *waiting], (grad.shape[0], grad.shape[-1]), work=2 * work / pieces)
     return last
 
 
 def _parallel(job: LoweringContext, weights: list[TapeValue], steps: int) -> int:
-    """Gradients of the weights from so many time steps wait to be summed, since a loop runs up to 32 iterations in parallel.
+    """Gradients of the weights from so many time steps wait to be summed, since a loop runs up to 32
+    iterations in parallel.
 
-    One thread comes to the sums last; with several, of large ones about 6 were measured, of small ones 16 in Keras 3 and 8 to 31 in Keras 2.
+    One thread comes to the sums last; with several, of large ones about 6 were measured, of small ones 16 in
+    Keras 3 and 8 to 31 in Keras 2.
     """
     if job.workers == 1:
         return min(steps, _PARALLEL)
     return min(steps, 6 if sum(weight.bytes for weight in weights) >= 1 << 20 else 16 if job.keras_3 else 22)
 
 
-def _several(job: LoweringContext, shape: tuple[int, ...], dtype: str, count: int, begun: TapeValue) -> list[TapeValue]:
+def _several(
+    job: LoweringContext, shape: tuple[int, ...], dtype: str, count: int, begun: TapeValue
+) -> list[TapeValue]:
     """So many products of a loop, a few to a buffer."""
     sizes = [min(_TOGETHER, count - at) for at in range(0, count, _TOGETHER)]
     return [job.tape.op("MatMul", [begun], (size, *shape), dtype, work=0.0, repeated=True) for size in sizes]
@@ -259,8 +359,23 @@ def _bidirectional(job: LoweringContext) -> list[TapeValue]:
         inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
         weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
         shape = job.outputs[0].shape or ()
-        half = job.outputs[0] if job.config.get("merge_mode", "concat") != "concat" else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
-        part = LoweringContext(tape, inner, job.inputs[:1], (half,), weights, job.dtype, job.keras_3, job.device, job.threads, job.workers)
+        half = (
+            job.outputs[0]
+            if job.config.get("merge_mode", "concat") != "concat"
+            else type(job.outputs[0])((*shape[:-1], (shape[-1] or 2) // 2), job.dtype)
+        )
+        part = LoweringContext(
+            tape,
+            inner,
+            job.inputs[:1],
+            (half,),
+            weights,
+            job.dtype,
+            job.keras_3,
+            job.device,
+            job.threads,
+            job.workers,
+        )
         both += _loop(part, inner, 1, turned, reverse=way == "backward")
     if job.config.get("merge_mode", "concat") is None:
         return both

@@ -16,7 +16,9 @@ Shape = Dims | None
 
 @dataclass(frozen=True)
 class ShapeContext:
-    """A node with what is known of its inputs: types, and the values of whole-number vectors (None inside: an element that is not known)."""
+    """A node with what is known of its inputs: types, and the values of whole-number vectors (None inside: an
+    element that is not known).
+    """
 
     node: Node
     inputs: list[TensorType]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from tfmemlens.knowledge.ops.shapes._context import ShapeContext
 from tfmemlens.model.graph import Node
 
-_BOOLEAN = frozenset("Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot IsNan IsInf IsFinite ApproximateEqual All Any".split())
+_BOOLEAN = frozenset(
+    "Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot IsNan IsInf IsFinite"
+    " ApproximateEqual All Any".split()
+)
 
 
-_PASSING = frozenset("Identity Enter RefEnter Exit NextIteration Switch Merge StopGradient PreventGradient IdentityN".split())
+_PASSING = frozenset(
+    "Identity Enter RefEnter Exit NextIteration Switch Merge StopGradient PreventGradient IdentityN".split()
+)
 
 
 def dtypes_of(site: ShapeContext, count: int) -> list[str | None]:
@@ -18,7 +23,14 @@ def dtypes_of(site: ShapeContext, count: int) -> list[str | None]:
         return ["bool"] * count
     if node.op in ("Shape", "ShapeN", "Size", "Rank", "ConcatOffset"):
         return [_stated(node, "out_type") or "int32"] * count
-    listed = next((found for name in ("component_types", "output_types", "Tout", "dtypes") if isinstance(found := node.attributes.get(name), tuple)), None)
+    listed = next(
+        (
+            found
+            for name in ("component_types", "output_types", "Tout", "dtypes")
+            if isinstance(found := node.attributes.get(name), tuple)
+        ),
+        None,
+    )
     if listed is not None:
         kinds = [each if isinstance(each, str) else None for each in listed]
         return (kinds + [None] * count)[:count]

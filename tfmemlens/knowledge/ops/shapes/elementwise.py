@@ -17,7 +17,13 @@ from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, rule
     Assign AssignAdd AssignSub Invert InvertPermutation RandomShuffle Debug Print"""
 )
 def _same(site: ShapeContext) -> list[Shape]:
-    return [next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0)) if site.node.op.endswith("Grad") else site.shape(0)]
+    return [
+        (
+            next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0))
+            if site.node.op.endswith("Grad")
+            else site.shape(0)
+        )
+    ]
 
 
 @rule("ReadVariableOp")
@@ -52,7 +58,13 @@ def _broadcast(site: ShapeContext) -> list[Shape]:
 @rule("Select SelectV2")
 def _select(site: ShapeContext) -> list[Shape]:
     branches = [site.shape(1), site.shape(2)]
-    return [broadcast([site.shape(0), *branches]) if site.node.op == "SelectV2" else next((each for each in branches if each is not None), None)]
+    return [
+        (
+            broadcast([site.shape(0), *branches])
+            if site.node.op == "SelectV2"
+            else next((each for each in branches if each is not None), None)
+        )
+    ]
 
 
 @rule("AddN AccumulateNV2")
@@ -67,4 +79,7 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
     known = [shape for shape in shapes if shape is not None]
     rank = max(map(len, known))
     sides = zip(*[(1,) * (rank - len(shape)) + shape for shape in known], strict=True)
-    return tuple(next((each for each in side if each is not None and each != 1), None if None in side else 1) for side in sides)
+    return tuple(
+        next((each for each in side if each is not None and each != 1), None if None in side else 1)
+        for side in sides
+    )

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
 
 
-@rule("Conv2D Conv3D DepthwiseConv2dNative _FusedConv2D _FusedConv3D FusedConv2DBiasActivation _FusedDepthwiseConv2dNative")
+@rule(
+    "Conv2D Conv3D DepthwiseConv2dNative _FusedConv2D _FusedConv3D FusedConv2DBiasActivation"
+    " _FusedDepthwiseConv2dNative"
+)
 def _convolution(site: ShapeContext) -> list[Shape]:
     image, kernel = site.shape(0) or _image(site), site.shape(1)
     if kernel is None or len(image) != len(kernel) or len(image) != len(site.layout):
@@ -31,7 +34,11 @@ def _pool(site: ShapeContext) -> list[Shape]:
 
 def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], channels: int | None) -> Dims:
     """The grid of a sliding window."""
-    strides, dilations, pads = site.numbers("strides"), site.numbers("dilations"), site.numbers("explicit_paddings")
+    strides, dilations, pads = (
+        site.numbers("strides"),
+        site.numbers("dilations"),
+        site.numbers("explicit_paddings"),
+    )
     padding, layout = site.text("padding", "SAME"), site.layout
     found: list[int | None] = list(image)
     for step, at in enumerate(index for index, letter in enumerate(layout) if letter in "DHW"):
@@ -98,7 +105,10 @@ def _resize(site: ShapeContext) -> list[Shape]:
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx")
 def _norm(site: ShapeContext) -> list[Shape]:
-    return [site.shape(0) or _image(site), *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4)]
+    return [
+        site.shape(0) or _image(site),
+        *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4),
+    ]
 
 
 @rule("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx")
@@ -129,13 +139,22 @@ def _blocks(site: ShapeContext) -> list[Shape]:
 
 @rule("ExtractImagePatches")
 def _patches(site: ShapeContext) -> list[Shape]:
-    shape, sizes, strides, rates = site.shape(0), site.numbers("ksizes"), site.numbers("strides"), site.numbers("rates")
+    shape, sizes, strides, rates = (
+        site.shape(0),
+        site.numbers("ksizes"),
+        site.numbers("strides"),
+        site.numbers("rates"),
+    )
     if shape is None or len(shape) != 4:
         return [None]
     found = list(shape)
     for at in (1, 2):
         side, extent = shape[at], (sizes[at] - 1) * rates[at] + 1
         if side is not None:
-            found[at] = -(-side // strides[at]) if site.text("padding") == "SAME" else (side - extent) // strides[at] + 1
+            found[at] = (
+                -(-side // strides[at])
+                if site.text("padding") == "SAME"
+                else (side - extent) // strides[at] + 1
+            )
     found[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
     return [tuple(found)]

@@ -12,7 +12,9 @@ def _matmul(site: ShapeContext) -> list[Shape]:
     if left is None or right is None:
         return [None]
     attributes = site.node.attributes
-    return [(left[1 if attributes.get("transpose_a") else 0], right[0 if attributes.get("transpose_b") else 1])]
+    return [
+        (left[1 if attributes.get("transpose_a") else 0], right[0 if attributes.get("transpose_b") else 1])
+    ]
 
 
 @rule("BatchMatMul BatchMatMulV2 BatchMatMulV3")
@@ -21,7 +23,9 @@ def _batch_matmul(site: ShapeContext) -> list[Shape]:
     if left is None or right is None:
         return [None]
     outer, attributes = broadcast([left[:-2], right[:-2]]) or (), site.node.attributes
-    return [(*outer, left[-1 if attributes.get("adj_x") else -2], right[-2 if attributes.get("adj_y") else -1])]
+    return [
+        (*outer, left[-1 if attributes.get("adj_x") else -2], right[-2 if attributes.get("adj_y") else -1])
+    ]
 
 
 @rule("Mean Sum Max Min Prod All Any")
@@ -33,7 +37,9 @@ def _reduce(site: ShapeContext) -> list[Shape]:
     if axes is None or None in axes:
         return [(None,) * len(shape) if keep else None]
     gone = {(axis or 0) % len(shape) for axis in axes}
-    return [tuple(1 if index in gone else side for index, side in enumerate(shape) if keep or index not in gone)]
+    return [
+        tuple(1 if index in gone else side for index, side in enumerate(shape) if keep or index not in gone)
+    ]
 
 
 @rule("ArgMax ArgMin")

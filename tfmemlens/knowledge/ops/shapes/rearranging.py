@@ -32,7 +32,9 @@ def _concat(site: ShapeContext) -> list[Shape]:
     known = [part for part in parts if part is not None]
     if not known or axis is None:
         return [None]
-    joined: list[int | None] = [next((side for side in sides if side is not None), None) for sides in zip(*known, strict=True)]
+    joined: list[int | None] = [
+        next((side for side in sides if side is not None), None) for sides in zip(*known, strict=True)
+    ]
     at = axis % len(joined)
     sides = [part[at] for part in known]
     joined[at] = sum(side or 0 for side in sides) if len(known) == len(parts) and None not in sides else None
@@ -68,7 +70,12 @@ def _pad(site: ShapeContext) -> list[Shape]:
         return [(None,) * len(shape)]
     sign = -1 if site.node.op == "MirrorPadGrad" else 1
     pairs = zip(shape, around[::2], around[1::2], strict=True)
-    return [tuple(None if None in (side, low, high) else (side or 0) + sign * ((low or 0) + (high or 0)) for side, low, high in pairs)]
+    return [
+        tuple(
+            None if None in (side, low, high) else (side or 0) + sign * ((low or 0) + (high or 0))
+            for side, low, high in pairs
+        )
+    ]
 
 
 @rule("Tile")
@@ -76,7 +83,12 @@ def _tile(site: ShapeContext) -> list[Shape]:
     shape, times = site.shape(0), site.value(1)
     if shape is None or times is None:
         return [None if shape is None else (None,) * len(shape)]
-    return [tuple(None if side is None or count is None else side * count for side, count in zip(shape, times, strict=True))]
+    return [
+        tuple(
+            None if side is None or count is None else side * count
+            for side, count in zip(shape, times, strict=True)
+        )
+    ]
 
 
 @rule("Squeeze")
@@ -84,7 +96,9 @@ def _squeeze(site: ShapeContext) -> list[Shape]:
     shape = site.shape(0)
     if shape is None:
         return [None]
-    gone = {axis % len(shape) for axis in site.numbers("squeeze_dims")} or {at for at, side in enumerate(shape) if side == 1}
+    gone = {axis % len(shape) for axis in site.numbers("squeeze_dims")} or {
+        at for at, side in enumerate(shape) if side == 1
+    }
     return [tuple(side for at, side in enumerate(shape) if at not in gone)]
 
 

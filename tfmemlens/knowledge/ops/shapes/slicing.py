@@ -12,7 +12,9 @@ def _slice(site: ShapeContext) -> list[Shape]:
         return [None if shape is None else (None,) * len(shape)]
     starts = begin or (None,) * len(size)
     sides = shape or (None,) * len(size)
-    rest = [None if side is None or low is None else side - low for side, low in zip(sides, starts, strict=True)]
+    rest = [
+        None if side is None or low is None else side - low for side, low in zip(sides, starts, strict=True)
+    ]
     return [tuple(left if count == -1 else count for left, count in zip(rest, size, strict=True))]
 
 
@@ -39,7 +41,9 @@ def _masked(site: ShapeContext, name: str, index: int) -> bool:
     return bool(site.number(f"{name}_mask") >> index & 1)
 
 
-def _length(site: ShapeContext, index: int, side: int | None, low: int | None, high: int | None, step: int | None) -> int | None:
+def _length(
+    site: ShapeContext, index: int, side: int | None, low: int | None, high: int | None, step: int | None
+) -> int | None:
     """What is left of a side; a masked bound is the side's own end."""
     from_start, to_end = _masked(site, "begin", index), _masked(site, "end", index)
     if side is None or not step or (low is None and not from_start) or (high is None and not to_end):

@@ -46,11 +46,15 @@ def _dataset(site: ShapeContext) -> list[Shape]:
 
 
 def fed(shape: Shape, feed: Dims) -> Shape:
-    """A feed's shape with its open dimensions as the user states them: all of them where the ranks agree, else the first."""
+    """A feed's shape with its open dimensions as the user states them: all of them where the ranks agree,
+    else the first.
+    """
     if not feed:
         return shape
     if shape is None:
         return feed if len(feed) > 1 else None
-    if len(shape) == len(feed) and all(None in pair or pair[0] == pair[1] for pair in zip(shape, feed, strict=True)):
+    if len(shape) == len(feed) and all(
+        None in pair or pair[0] == pair[1] for pair in zip(shape, feed, strict=True)
+    ):
         return tuple(own if own is not None else stated for own, stated in zip(shape, feed, strict=True))
     return (feed[0], *shape[1:]) if shape and shape[0] is None else shape
