@@ -1,6 +1,4 @@
-"""Say what a convolution takes: output, patches, forward, gradients, in this TensorFlow, and what would take
-less.
-"""
+"""Say what a convolution takes (output, patches, forward, gradients), and what would take less."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Say which op forces each copy that Grappler's layout pass makes, what the copies cost, and which edit ends
-them.
-"""
+"""Say which op forces each copy of Grappler's layout pass, what they cost, and which edit ends them."""
 
 from __future__ import annotations
 

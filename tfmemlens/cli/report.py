@@ -1,6 +1,4 @@
-"""Write one HTML page that anybody can open: what happened, where every byte is, when, and what would
-help.
-"""
+"""Write one HTML page that anybody can open: what happened, where every byte is, what would help."""
 
 from __future__ import annotations
 

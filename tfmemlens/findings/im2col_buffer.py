@@ -1,5 +1,4 @@
-"""The failing tensor is no tensor of the model: it is the patch matrix of a convolution's gradient on the
-CPU.
+"""The failing tensor is the patch matrix of a convolution's gradient on the CPU, no tensor of the model.
 
 What it means: without oneDNN, TensorFlow's CPU kernels for Conv2DBackpropFilter and Conv2DBackpropInput copy
 every k x k patch of an image into one matrix, [images, out_height*out_width, k_height*k_width*in_channels],

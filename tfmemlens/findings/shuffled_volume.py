@@ -1,5 +1,4 @@
-"""The failing tensor is a re-ordered copy of a volume, which the gradient of a 3-D convolution makes in
-TensorFlow before 1.12.
+"""The failing tensor is a re-ordered copy of a volume: Conv3D's gradient before TensorFlow 1.12 makes it.
 
 What it means: up to 1.11 the CPU kernel of Conv3DBackpropFilter pads the output gradient and copies it and
 the whole input batch with their axes in another order, for Eigen. These copies are as large as the
