@@ -7,11 +7,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
+from tfmemlens import child_python
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
 from tfmemlens.readers.keras_models._documents import network_of_text
@@ -63,24 +62,12 @@ def network(text: str, python: str | None = None) -> Network:
     """The model that the function returns. Raises UnreadableInput with the other Python's last words."""
     found = _SPEC.match(text)
     assert found
-    command = [python or sys.executable, "-c", _CHILD, found["module"], found["function"], _MARK]
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        raise UnreadableInput(
-            f"{command[0]} cannot be run: {error.strerror or error}",
-            "--python names the interpreter that has TensorFlow",
-        ) from None
-    answer = next(
-        (line.removeprefix(_MARK) for line in reversed(ran.stdout.splitlines()) if line.startswith(_MARK)),
-        None,
-    )
+    arguments = ["-c", _CHILD, found["module"], found["function"], _MARK]
+    child = child_python.run(arguments, python, f"to run {text} with")
+    answer = child.line(_MARK)
     if answer is None:
-        last = next(
-            (line.strip() for line in reversed(ran.stderr.splitlines()) if line.strip()), "it said nothing"
-        )
         raise UnreadableInput(
-            f"{text} gave no Keras model: {last}",
+            f"{text} gave no Keras model: {child.last_words}",
             "run it where TensorFlow is installed, or name that Python with --python",
         )
     told = json.loads(answer)
