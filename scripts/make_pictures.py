@@ -27,13 +27,14 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     from tests.browser.conftest import chromium
-    from tfmemlens import pipeline
+    from tfmemlens.renderers import html
+    from tfmemlens.use_cases.page import build_page
 
     TARGET.parent.mkdir(exist_ok=True)
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = Path(folder) / "report.html"
-        page.write_text(pipeline.html(pipeline.page([[TRACE]])), encoding="utf-8")
+        page.write_text(html.render(build_page([[TRACE]])), encoding="utf-8")
         browser = driver.chromium.launch(executable_path=chromium())
         tab = browser.new_page(viewport={"width": 1080, "height": 1060}, color_scheme="light")
         tab.goto(page.as_uri())

@@ -18,13 +18,13 @@ __all__ = ["TfmemlensError", "__version__", "estimate", "explain", "read"]
 
 if TYPE_CHECKING:
     from tfmemlens.api import estimate, explain
-    from tfmemlens.trace import read
+    from tfmemlens.api.trace import read
 
 
 def __getattr__(name: str) -> object:
     """The API, imported when first used: `import tfmemlens` itself stays cheap."""
     if name == "read":
-        from tfmemlens.trace import read
+        from tfmemlens.api.trace import read
 
         return read
     if name in __all__:

@@ -37,9 +37,9 @@ def main() -> None:
         metadata = closed(args.sample)
         nodes = write(metadata, file, int(args.gib * 2**30))
         print(f"{file.stat().st_size:,} bytes, {nodes:,} node executions")
-        from tfmemlens import pipeline
+        from tfmemlens.use_cases.traced_step import of_run_metadata
 
-        print(f"peak of the sample: {pipeline.of_run_metadata(metadata).timelines[0].peak_bytes:,}")
+        print(f"peak of the sample: {of_run_metadata(metadata).timelines[0].peak_bytes:,}")
         sys.stdout.flush()
         subprocess.run([sys.executable, __file__, "--read", str(file)], check=True)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tfmemlens import pipeline
+from tfmemlens.renderers import html
+from tfmemlens.use_cases.page import build_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -78,7 +79,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
     def made(*inputs: str | Path, text: str | None = None, **context: Any) -> Tab:
         file = tmp_path / f"report-{len(opened)}.html"
         file.write_text(
-            text if text is not None else pipeline.html(pipeline.page([[each] for each in inputs])),
+            text if text is not None else html.render(build_page([[each] for each in inputs])),
             encoding="utf-8",
         )
         opened.append(Tab(browser, file, **context))

@@ -14,7 +14,10 @@ from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.model import page as model
+from tfmemlens.renderers import html
 from tfmemlens.units import human
+from tfmemlens.use_cases.difference import difference
+from tfmemlens.use_cases.page import build_page
 
 pytestmark = pytest.mark.browser
 
@@ -361,15 +364,15 @@ def test_several_failures_can_be_chosen(show: Open) -> None:
 
 
 def test_the_comparison_alone(show: Open) -> None:
-    found = pipeline.difference(LOG, SAMPLES / "oom_log" / "2.11-unet-layout-training.txt")
-    tab = show(text=pipeline.html(model.Page((), (found,))))
+    found = difference(LOG, SAMPLES / "oom_log" / "2.11-unet-layout-training.txt")
+    tab = show(text=html.render(model.Page((), (found,))))
     assert tab.page.locator("h1").inner_text() == found.verdict
     tab.quiet()
 
 
 def test_without_scripts_the_text_is_there(show: Open, tmp_path: Path, browser: object) -> None:
     file = tmp_path / "plain.html"
-    file.write_text(pipeline.html(pipeline.page([[LOG]])), encoding="utf-8")
+    file.write_text(html.render(build_page([[LOG]])), encoding="utf-8")
     page = browser.new_context(java_script_enabled=False).new_page()  # type: ignore[attr-defined]
     page.goto(file.as_uri())
     assert page.locator("h1").inner_text() == pipeline.explain(LOG).verdict
@@ -422,7 +425,7 @@ def test_hostile_rows_reach_the_table(show: Open) -> None:
     )
     report = pipeline.report(found)
     tab = show(
-        text=pipeline.html(
+        text=html.render(
             model.Page((model.Tab(report, tuple(ledger_of(moment) for moment in report.case.moments)),))
         )
     )

@@ -19,6 +19,7 @@ from tfmemlens.attribution.difference import matched, plain
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
 from tfmemlens.renderers.json import difference_document
+from tfmemlens.use_cases.difference import compare
 
 LENET_15, LENET_21 = "sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/run_metadata/2.21-lenet.pb"
 STEPS = SAMPLES / "tfevents" / "1.15-tagged-steps.tfevents"
@@ -73,7 +74,7 @@ def test_a_larger_batch_grows_activations_and_no_weights() -> None:
     small, large = (
         pipeline.report(pipeline.timelines(STEPS, Hints(tag=tag))).case for tag in ("step000", "step002")
     )
-    found = difference_document.document(pipeline.compare(small, large))
+    found = difference_document.document(compare(small, large))
     balances(found)
     kinds = {entry["kind"]: entry for entry in found["kinds"]}
     assert kinds["activation"]["after_bytes"] == 4 * kinds["activation"]["before_bytes"]
@@ -112,7 +113,7 @@ def test_a_node_that_a_pass_renamed_is_matched() -> None:
             row("net/block_1/MatMul", 5, 1, 9),
         )
     )
-    found = pipeline.compare(pipeline.report(plain_step).case, pipeline.report(rewritten).case)
+    found = compare(pipeline.report(plain_step).case, pipeline.report(rewritten).case)
     assert [(change.state, change.change_bytes) for change in found.allocations] == [
         ("grew", MIB),
         ("same", 0),

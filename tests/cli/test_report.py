@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
-from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.renderers import html
+from tfmemlens.use_cases.page import build_page
 
 FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace")
 INPUTS = sorted(
@@ -48,8 +48,8 @@ def column(packed: Any) -> list[int]:
 
 @pytest.mark.parametrize("sample", INPUTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_sample_becomes_a_page(sample: Path) -> None:
-    page = pipeline.page([[sample]])
-    text = pipeline.html(page)
+    page = build_page([[sample]])
+    text = html.render(page)
     assert len(text.encode()) < 400_000
     report = page.tabs[0].report
     assert report.findings or report.case.moments or "No memory figures" in text

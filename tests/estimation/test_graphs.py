@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
-from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.graph_step.session import candidates, of_graph
@@ -17,6 +16,7 @@ from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.tensor import Constant
 from tfmemlens.readers.formats.graph_file import read_graph
+from tfmemlens.use_cases.estimate import estimate_graph
 
 STEPS = SAMPLES / "fit"
 GRAPHS = sorted(STEPS.glob("*.meta.gz"))
@@ -159,10 +159,10 @@ def test_a_loop_runs_as_often_as_its_condition_says(iterations: int) -> None:
 
 
 def test_inference_of_a_graph_without_updates() -> None:
-    found = pipeline.estimate_graph(
+    found = estimate_graph(
         UNET, StepSettings(2, training=False), ["shared_model/unet_11/batch_normalization/FusedBatchNormV3"]
     )
-    training = pipeline.estimate_graph(UNET, StepSettings(2), ["Adam"])
+    training = estimate_graph(UNET, StepSettings(2), ["Adam"])
     assert found.timelines[0].peak_bytes < training.timelines[0].peak_bytes
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.estimation.graph_step.session import of_graph
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.formats.graph_file import read_graph
+from tfmemlens.use_cases.estimate import estimate_graph
 
 RECORDED = ROOT / "sample_models" / "recorded"
 TRUTH: dict[str, dict[str, Any]] = json.loads((RECORDED / "truth.json").read_text())
@@ -52,7 +52,7 @@ def test_weights_and_slots_of_a_recorded_graph() -> None:
 
 
 def test_a_concrete_function_with_loops_and_captured_variables() -> None:
-    found = pipeline.estimate_graph(str(DECODER), StepSettings(32))
+    found = estimate_graph(str(DECODER), StepSettings(32))
     timeline = found.timelines[0]
     assert timeline.peak_bytes == pytest.approx(min(TRUTH["2.21-concrete-decoder"]["peaks"]), rel=0.15)
     assert timeline.executions.node.count("while/LoopCond") == 21

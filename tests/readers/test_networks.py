@@ -20,6 +20,7 @@ from tfmemlens.knowledge.keras_layers.model_types import complete
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers import keras_models
 from tfmemlens.readers.keras_models._documents import network_of
+from tfmemlens.use_cases.estimate import estimate
 
 WHOLE = [
     "files-2.11/small.json",
@@ -163,7 +164,7 @@ def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place:
     holder, key = holders[place % len(holders)]
     holder[key] = value
     try:
-        pipeline.report(pipeline.estimate(network_of(document, name), StepSettings(2)))
+        pipeline.report(estimate(network_of(document, name), StepSettings(2)))
     except TfmemlensError as problem:
         assert problem.hint
 

@@ -16,6 +16,7 @@ from tfmemlens import pipeline
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.schema import message, parse
+from tfmemlens.use_cases.traced_step import of_run_metadata
 
 TRACES = sorted(path for folder in ("run_metadata", "xspace") for path in (SAMPLES / folder).glob("*.pb*"))
 UNET = SAMPLES / "run_metadata" / "1.15-unet.pb.gz"
@@ -66,7 +67,7 @@ def test_pieces_say_what_the_whole_says(trace: Path, monkeypatch: pytest.MonkeyP
 def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a concatenation of messages is to protobuf: repeated fields go on."""
     metadata = parse("RunMetadata", raw_of(SAMPLES / "run_metadata" / "1.15-lenet.pb"))
-    whole = pipeline.of_run_metadata(metadata).timelines[0]
+    whole = of_run_metadata(metadata).timelines[0]
     halves = message("StepStats")()
     for device in metadata.step_stats.dev_stats:
         for index in (0, 1):

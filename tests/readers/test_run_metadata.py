@@ -20,6 +20,7 @@ from tfmemlens.model.timeline import BaselineSource
 from tfmemlens.readers.formats.run_metadata import capture_of
 from tfmemlens.readers.timelines import step_stats
 from tfmemlens.schema import parse
+from tfmemlens.use_cases.traced_step import allocations
 
 TRACES = sorted((SAMPLES / "run_metadata").glob("*.pb*"))
 
@@ -153,7 +154,7 @@ def test_tensorflows_own_text_says_what_the_bytes_say() -> None:
     """TensorFlow spells data types by name, `dtype: DT_FLOAT`."""
     text, binary = pipeline.capture(TEXT), pipeline.capture(SAMPLES / "run_metadata" / "1.15-branches.pb")
     assert not text.notes
-    assert pipeline.allocations(text).equals(pipeline.allocations(binary))
+    assert allocations(text).equals(allocations(binary))
     assert text.timelines[0].peak_bytes == binary.timelines[0].peak_bytes
     assert text.graph and binary.graph and set(text.graph.nodes) == set(binary.graph.nodes)
 

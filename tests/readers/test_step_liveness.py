@@ -13,6 +13,7 @@ from tfmemlens import pipeline
 from tfmemlens.model.timeline import BaselineSource, CurveSource
 from tfmemlens.renderers import terminal
 from tfmemlens.schema import parse
+from tfmemlens.use_cases.traced_step import of_run_metadata
 
 TRACES = sorted((SAMPLES / "run_metadata").glob("*.pb*"))
 
@@ -32,7 +33,7 @@ def without_records(trace: Path, allocator_figures: bool = True) -> Any:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_peak_comes_within_9_percent_where_the_allocator_states_its_total(trace: Path) -> None:
     exact = pipeline.capture(trace).timelines[0]
-    found = pipeline.of_run_metadata(without_records(trace)).timelines[0]
+    found = of_run_metadata(without_records(trace)).timelines[0]
     assert found.curve_source is CurveSource.LIVENESS
     assert found.allocator == exact.allocator
     if exact.baseline_source is BaselineSource.ALLOCATOR:
@@ -56,18 +57,18 @@ def test_the_peak_comes_within_9_percent_where_the_allocator_states_its_total(tr
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_without_any_total_it_is_a_lower_bound(trace: Path) -> None:
     exact = pipeline.capture(trace).timelines[0]
-    found = pipeline.of_run_metadata(without_records(trace, allocator_figures=False)).timelines[0]
+    found = of_run_metadata(without_records(trace, allocator_figures=False)).timelines[0]
     assert found.precision == "lower bound"
     assert 0.6 * exact.peak_bytes < found.peak_bytes <= exact.peak_bytes
 
 
 def test_the_page_says_how_the_figures_were_got() -> None:
-    found = pipeline.of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz"))
+    found = of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz"))
     page = " ".join(terminal.render(pipeline.report(found)).split())
     assert "This step's peak is about 131." in page
     assert "not from allocation records" in page
     assert "within 9 % of the true peak" in page
-    bound = pipeline.of_run_metadata(
+    bound = of_run_metadata(
         without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz", allocator_figures=False)
     )
     assert "This step's peak is at least" in terminal.render(pipeline.report(bound))

@@ -15,10 +15,10 @@ import pytest
 
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
-from tfmemlens import pipeline
 from tfmemlens.renderers import html
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
+from tfmemlens.use_cases.page import build_page
 
 TRACES = ("run_metadata/1.15-lenet.pb", "run_metadata/2.11-while-rnn.pb.gz", "xspace/2.21-function.xplane.pb")
 needs_node = pytest.mark.skipif(
@@ -29,7 +29,7 @@ needs_node = pytest.mark.skipif(
 def expected(name: str) -> dict[str, Any]:
     """A packed trace and what the API says of it."""
     trace = tfmemlens.read(SAMPLES / name)
-    (tab,) = pipeline.page([[SAMPLES / name]]).tabs
+    (tab,) = build_page([[SAMPLES / name]]).tabs
     times = trace.timeline()["micros"]
     asked = [float(times.iloc[index]) + 0.0004 for index in range(0, len(times), 7)]
     return {

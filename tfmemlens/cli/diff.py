@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 
-from tfmemlens import pipeline
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.difference import Difference
@@ -44,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     allowed = _allowed(args.fail_above)
-    found = pipeline.difference(args.before, args.after, _options.hints(args), args.device)
+    from tfmemlens.use_cases.difference import difference
+
+    found = difference(args.before, args.after, _options.hints(args), args.device)
     _output.write(_text(found, args), args.output)
     if not _exceeds(found, allowed):
         return 0
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(found: Difference, args: argparse.Namespace) -> str:
     if args.html:
-        return pipeline.html(Page((), (found,)))
+        from tfmemlens.renderers import html
+
+        return html.render(Page((), (found,)))
     if args.json:
         from tfmemlens.renderers.json import difference_document
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
-from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.settings import DEVICES, DTYPES, MODES, StepSettings
 from tfmemlens.model.tensor import parse_shape
@@ -99,34 +98,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _captured(args: argparse.Namespace) -> Capture:
+    from tfmemlens.use_cases import estimate
+
     settings = _settings(args)
     if args.tensorflow:
-        from tfmemlens.recording.training_graph import estimate
-
-        return estimate(args.model, settings, args.python)
+        return estimate.estimate_with_tensorflow(args.model, settings, args.python)
     if args.fetch:
-        return pipeline.estimate_graph(args.model, settings, args.fetch)
-    try:
-        found = pipeline.estimate(args.model, settings, args.python)
-        return (
-            _of_signatures(args.model, settings, found) if found.source.formats == ("variables",) else found
-        )
-    except UnreadableInput:
-        if ":" in args.model or not os.path.exists(args.model):
-            raise
-        try:
-            return pipeline.estimate_graph(args.model, settings)
-        except UnreadableInput:
-            pass
-        raise
-
-
-def _of_signatures(model: str, settings: StepSettings, found: Capture) -> Capture:
-    """A SavedModel that describes no layers may still hold the graphs of its signatures."""
-    try:
-        return pipeline.estimate_graph(model, settings)
-    except (UnreadableInput, UsageError):
-        return found
+        return estimate.estimate_graph(args.model, settings, args.fetch)
+    return estimate.estimate_file(args.model, settings, args.python)
 
 
 def _settings(args: argparse.Namespace) -> StepSettings:

@@ -25,11 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfmemlens.use_cases.export import export
+
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if args.format == "chrome-trace" and not captured.timelines:
         raise UnreadableInput(
             "chrome-trace needs a time axis, and this input has none",
             "give a RunMetadata, XSpace or tfevents file, or use --format speedscope",
         )
-    _output.write(pipeline.export(captured, args.format), args.output)
+    _output.write(export(captured, args.format), args.output)
     return 0

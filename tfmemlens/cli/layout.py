@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
 from tfmemlens.model.report import Report
@@ -98,10 +97,11 @@ def run(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> Report:
     """A graph that holds the pass's nodes is read; on another the pass is run first."""
     from tfmemlens.recording import grappler
+    from tfmemlens.use_cases import layout
 
     hints = _options.hints(args)
     grappler.capability(args.gpu)
-    found = pipeline.layout_report(pipeline.graph_capture(args.graph, hints))
+    found = layout.layout_report(layout.graph_capture(args.graph, hints))
     study = found.case.layout
     if study and (study.copies or study.helpers):
         if args.tries:
@@ -110,7 +110,7 @@ def _report(args: argparse.Namespace) -> Report:
                 "give the graph as your script builds it: --print-exporter",
             )
         return found
-    wish = grappler.LayoutPassOptions(
+    options = grappler.LayoutPassOptions(
         args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes
     )
-    return grappler.study(args.graph, wish, hints)
+    return layout.study_with_tensorflow(args.graph, options, hints)

@@ -28,10 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfmemlens.use_cases.plot import plot
+
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     if not captured.timelines:
         raise UnreadableInput(
             "there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE")
         )
-    _output.draw(pipeline.plot(captured, by=args.by, at=args.at), args.output)
+    _output.draw(plot(captured, by=args.by, at=args.at), args.output)
     return 0

@@ -8,6 +8,7 @@ from tfmemlens import pipeline, progress
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture
+from tfmemlens.use_cases import traced_step
 
 EXAMPLES = """examples:
   tfmemlens profile run_metadata.pb
@@ -54,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     from tfmemlens.renderers.terminal import _steps
 
-    found = pipeline.steps(args.input)
+    found = traced_step.list_steps(args.input)
     progress.done()
     print(_steps.as_json(found) if args.json else _steps.render(found), end="")
     return 0 if found else 1
 
 
 def _write(captured: Capture, args: argparse.Namespace) -> None:
-    frame = pipeline.allocations(captured)
+    frame = traced_step.allocations(captured)
     try:
         if args.csv:
             with _output.writing(args.csv):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tfmemlens import pipeline
 from tfmemlens.cli import _options, _output
 
 EXAMPLES = """examples:
@@ -39,10 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfmemlens.renderers import html
+    from tfmemlens.use_cases.page import build_page
+
     groups = [args.input] if args.together else [[each] for each in args.input]
-    page = pipeline.page(groups, _options.hints(args), device=args.device)
-    _output.write(pipeline.html(page), args.output)
-    if any(tab.report.case.moments or tab.report.findings for tab in page.tabs):
+    content = build_page(groups, _options.hints(args), device=args.device)
+    _output.write(html.render(content), args.output)
+    if any(tab.report.case.moments or tab.report.findings for tab in content.tabs):
         return 0
     print(
         f"tfmemlens: no memory figures were found in {', '.join(args.input)}; the page says so",

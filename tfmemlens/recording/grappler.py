@@ -7,21 +7,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfmemlens import pipeline
-from tfmemlens.errors import MissingExtra, UnreadableInput, UsageError
+from tfmemlens import child_python
+from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.knowledge.ops.type_inference import Types, infer, type_of
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.report import Report
 from tfmemlens.readers.formats import graph_file
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.recording import layout_pass
@@ -75,35 +71,45 @@ def capability(text: str) -> str:
     )
 
 
-def study(source: str, wish: LayoutPassOptions, hints: Hints = Hints()) -> Report:
-    """The pass's copies in the graph it makes of this one, and what each edit that was tried leaves. Raises a
-    TfmemlensError.
-    """
-    before = pipeline.graph_capture(source, hints)
+@dataclass(frozen=True)
+class PassRuns:
+    """What the child did: one run for the graph as it is, one for each edit."""
+
+    tensorflow: str
+    done: list[tuple[dict[str, Any], dict[str, Any]]]
+    """What was asked (`remedy`, `out`: the file with the graph), and what was told of it (`changed`, `fetches`)."""
+    notes: list[ReadNote]
+
+
+def run_pass(before: Capture, options: LayoutPassOptions, hints: Hints, folder: str) -> PassRuns:
+    """Run the pass on a graph, and on each edit of it. Raises UsageError, UnreadableInput, MissingExtra."""
     runs = [
         {"remedy": "as-it-is"},
-        *(run for slug in wish.tries if (run := _trial(slug, before, hints)) is not None),
+        *(run for slug in options.tries if (run := _trial(slug, before, hints)) is not None),
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        answer, notes = _run(_request(before, wish, runs, folder, hints), wish.python, folder)
-        done = [(run, told) for run, told in zip(runs, answer["runs"], strict=True) if "problem" not in told]
-        after = [_after(run["out"], before, answer["tensorflow"], hints) for run, _ in done]
-    notes = [
-        _what_ran(wish, answer),
-        *notes,
-        *(
-            ReadNote(f"{told['remedy']} was not tried: {told['problem']}")
-            for told in answer["runs"]
-            if "problem" in told
-        ),
+    answer, complaints = _answer(_request(before, options, runs, folder, hints), options.python, folder)
+    pairs = list(zip(runs, answer["runs"], strict=True))
+    refused = [
+        ReadNote(f"{told['remedy']} was not tried: {told['problem']}")
+        for _, told in pairs
+        if "problem" in told
     ]
-    trials: list[tuple[str, str, Capture | None]] = [
-        (str(run["remedy"]), _text(run, told, after[0]), capture)
-        for (run, told), capture in zip(done[1:], after[1:], strict=True)
-    ]
-    if "data-format-nchw" in wish.tries:
-        trials.append(("data-format-nchw", TRIES["data-format-nchw"], None))
-    return pipeline.layout_report(replace(after[0], notes=(*before.notes, *notes)), trials, keep=NATIVE)
+    return PassRuns(
+        answer["tensorflow"],
+        [(run, told) for run, told in pairs if "problem" not in told],
+        [_what_ran(options, answer), *complaints, *refused],
+    )
+
+
+def _what_ran(options: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
+    fetches = answer["runs"][0]["fetches"]
+    passes = "the default passes of Grappler" if options.passes == "default" else "the layout pass alone"
+    shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")
+    return ReadNote(
+        f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability"
+        f" {capability(options.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch for"
+        " others)"
+    )
 
 
 def _trial(slug: str, before: Capture, hints: Hints) -> dict[str, Any] | None:
@@ -152,7 +158,7 @@ def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
 
 
 def _request(
-    before: Capture, wish: LayoutPassOptions, runs: list[dict[str, Any]], folder: str, hints: Hints
+    before: Capture, options: LayoutPassOptions, runs: list[dict[str, Any]], folder: str, hints: Hints
 ) -> dict[str, Any]:
     """The child's task; the graph is unzipped beside it."""
     kind = {"graph-def": "GraphDef", "meta-graph": "MetaGraphDef", "saved-model": "SavedModel"}.get(
@@ -171,127 +177,33 @@ def _request(
     for index, run in enumerate(runs):
         run["out"] = os.path.join(folder, f"after-{index}.pb")
     return {
-        "graph": str(graph), "kind": kind, "text": graph_file.sniff_text(raw[: 1 << 16]), "compute_capability": capability(wish.gpu),
-        "fetches": list(wish.fetches), "feed": list(hints.feed), "passes": wish.passes, "runs": runs,
+        "graph": str(graph), "kind": kind, "text": graph_file.sniff_text(raw[: 1 << 16]), "compute_capability": capability(options.gpu),
+        "fetches": list(options.fetches), "feed": list(hints.feed), "passes": options.passes, "runs": runs,
     }  # fmt: skip
 
 
-def _run(request: dict[str, Any], python: str, folder: str) -> tuple[dict[str, Any], list[ReadNote]]:
-    """Run the child; its answer, and what the pass complained about. Raises MissingExtra, UsageError."""
+def _answer(request: dict[str, Any], python: str, folder: str) -> tuple[dict[str, Any], list[ReadNote]]:
+    """Run the child; its answer, and what the pass complained about."""
     task = Path(folder, "request.json")
     task.write_text(json.dumps(request), encoding="utf-8")
-    environment = {
-        **os.environ,
-        "CUDA_VISIBLE_DEVICES": "",
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "PYTHONIOENCODING": "utf-8",
-        "PYTHONWARNINGS": "ignore",
-    }
-    environment.pop("PYTHONPATH", None)
-    try:
-        done = subprocess.run(
-            [python, str(Path(layout_pass.__file__)), str(task)],
-            capture_output=True,
-            cwd=folder,
-            env=environment,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise UsageError(
-            f"{python} cannot be started: {error.strerror or error}",
-            "give the interpreter of the environment that has TensorFlow",
-        ) from None
-    if "No module named 'tensorflow'" in done.stderr or "No module named 'tensorflow." in done.stderr:
-        raise MissingExtra(
-            f"{python} has no TensorFlow to run the layout pass with",
-            "give the Python of your training environment, --python /path/to/python (TensorFlow 1.5 or"
-            " newer), or: pip install 'tfmemlens[tensorflow]'",
-        )
-    answer = next(
-        (line for line in reversed(done.stdout.splitlines()) if line.startswith('{"tensorflow"')), None
+    answer = child_python.run(
+        [str(Path(layout_pass.__file__)), str(task)],
+        python,
+        "to run the layout pass with",
+        folder=folder,
+        own_modules=False,
+        max_seconds=child_python.MAX_SECONDS * len(request["runs"]),
     )
-    if done.returncode or answer is None:
+    text = answer.line("LAYOUT ")
+    if answer.status or text is None:
         raise UsageError(
-            f"the layout pass failed: {_last_words(done.stderr, done.returncode)}",
+            f"the layout pass failed: {answer.last_words}",
             "is the graph whole, and made by a TensorFlow not newer than this one?",
         )
-    found: dict[str, Any] = json.loads(answer)
+    told: dict[str, Any] = json.loads(text)
     complaints = dict.fromkeys(
-        each[1].strip() for each in re.finditer(r"\] layout failed: ([^\n]+)", done.stderr)
+        each[1].strip() for each in re.finditer(r"\] layout failed: ([^\n]+)", answer.complaints)
     )
-    return found, [
+    return told, [
         ReadNote(f"the pass gave up on the whole graph and left it as it was: {each}") for each in complaints
     ]
-
-
-def _last_words(stderr: str, status: int) -> str:
-    """The line of a traceback that says what happened."""
-    lines = [
-        line.strip()
-        for line in stderr.splitlines()
-        if line.strip() and not re.match(r"\s|[IWE]\d{4} |\d{4}-\d\d-\d\d ", line)
-    ]
-    return lines[-1][:300] if lines else f"the process ended with status {status}"
-
-
-def _after(path: str, before: Capture, version: str, hints: Hints) -> Capture:
-    """The optimised graph as a capture that still names the user's file."""
-    found = pipeline.graph_capture(path, hints)
-    short = ".".join(version.split(".")[:2])
-    assert found.graph
-    return replace(
-        found,
-        source=replace(before.source, version=(short, short)),
-        graph=replace(found.graph, producer=version),
-    )
-
-
-def _what_ran(wish: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
-    fetches = answer["runs"][0]["fetches"]
-    passes = "the default passes of Grappler" if wish.passes == "default" else "the layout pass alone"
-    shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")
-    return ReadNote(
-        f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability"
-        f" {capability(wish.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch for"
-        " others)"
-    )
-
-
-def _text(run: dict[str, Any], told: dict[str, Any], base: Capture) -> str:
-    """What was done for one edit, in a sentence."""
-    text = TRIES[str(run["remedy"])]
-    if told["changed"] is not None:
-        count = told["changed"]
-        text += (
-            f": {count} node{'' if count == 1 else 's'} changed" if count else ": there is none in this graph"
-        )
-    if run["remedy"] == "pass-off" and base.graph is not None:
-        text += _temporaries(base.graph, infer(base.graph))
-    return text
-
-
-def _temporaries(graph: Graph, types: Types) -> str:
-    """The most that one convolution kernel then needs inside: its input, output and filter once more."""
-    sizes: Sequence[tuple[int, str]] = [
-        (
-            sum(
-                each.bytes or 0
-                for each in (
-                    types[node.name][0],
-                    type_of(types, node.inputs[0]),
-                    type_of(types, node.inputs[1]),
-                )
-            ),
-            node.name,
-        )
-        for node in graph
-        if node.op in ("Conv2D", "_FusedConv2D") and len(node.inputs) > 1
-    ]
-    if not sizes or not max(sizes)[0]:
-        return ""
-    from tfmemlens.units import human
-
-    size, name = max(sizes)
-    return f", into temporaries of up to {human(size)} ({name}) that are freed at once"

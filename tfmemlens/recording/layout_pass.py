@@ -322,7 +322,7 @@ def main(path):
         answers.append(
             {"remedy": run["remedy"], "changed": changed, "fetches": fetches[:20], "nodes": len(after.node)}
         )
-    out.write("\n" + json.dumps({"tensorflow": tf.__version__, "runs": answers}) + "\n")
+    out.write("\nLAYOUT " + json.dumps({"tensorflow": tf.__version__, "runs": answers}) + "\n")
 
 
 if __name__ == "__main__":

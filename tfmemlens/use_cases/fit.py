@@ -30,6 +30,7 @@ from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import human, round_up
+from tfmemlens.use_cases.estimate import estimate, estimate_graph
 from tfmemlens.what_if.changes import remedies
 from tfmemlens.what_if.largest_batch import FitBasis, fit, predict
 
@@ -82,12 +83,12 @@ def _captured(
         found = pipeline.timelines(source, replace(hints, types=True), device)
     except UnreadableInput as unreadable:
         try:
-            return pipeline.estimate(source, settings)
+            return estimate(source, settings)
         except UnreadableInput:
             raise unreadable from None
     if found.timelines or found.incidents or found.graph is None:
         return found if found.timelines or found.incidents else _of_model(source, settings) or found
-    return pipeline.estimate_graph(source, settings, fetches)
+    return estimate_graph(source, settings, fetches)
 
 
 def _asked_again(
@@ -110,11 +111,7 @@ def _asked_again(
     @cache
     def repredict(batch: int) -> FitBasis:
         settings = StepSettings(batch, optimizer, limit_bytes=hints.limit_bytes)
-        found = (
-            pipeline.estimate(source, settings)
-            if is_model
-            else pipeline.estimate_graph(source, settings, fetches)
-        )
+        found = estimate(source, settings) if is_model else estimate_graph(source, settings, fetches)
         return known_of(found, replace(hints, batch=batch))
 
     return replace(known, repredict=repredict)
@@ -134,7 +131,7 @@ def _remedies(known: FitBasis, result: Fit) -> tuple[FitRemedy, ...]:
 def _of_model(source: pipeline.Input, settings: StepSettings) -> Capture | None:
     """A model's description is text like a log, so it is asked for where a log says nothing."""
     try:
-        return pipeline.estimate(source, settings)
+        return estimate(source, settings)
     except UnreadableInput:
         return None
 

@@ -80,10 +80,12 @@ def estimate(
         {"": shape} if shape else {},
         sequence=sequence,
     )
+    from tfmemlens.use_cases.estimate import estimate as predict
+
     described = model
     if hasattr(model, "to_json"):
         from tfmemlens.readers.keras_models import of_text
 
         described = of_text(model.to_json(), getattr(model, "name", "model"))
-    report = pipeline.report(pipeline.estimate(described, settings))
+    report = pipeline.report(predict(described, settings))
     return Explanation(report.case, report.findings, report.verdict)

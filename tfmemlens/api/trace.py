@@ -11,6 +11,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.report import Report
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.use_cases import traced_step
 
 if TYPE_CHECKING:
     import pandas
@@ -48,7 +49,7 @@ class Trace:
         """Every allocation of the step: node, op, device, allocator, size_bytes, requested_bytes,
         start_micros, end_micros (NaN: outlives the step), shape, dtype, layer, kind, phase.
         """
-        return pipeline.allocations(self.capture)
+        return traced_step.allocations(self.capture)
 
     def timeline(self) -> pandas.DataFrame:
         """The live curve of the main allocator: `micros` after the first allocation (float64), `bytes` in use
@@ -124,7 +125,7 @@ def read(
     none. Raises UnreadableInput (a TfmemlensError) when there is nothing to read.
     """
     if hasattr(source, "step_stats") and hasattr(source, "partition_graphs"):
-        return Trace(pipeline.of_run_metadata(source, graph))
+        return Trace(traced_step.of_run_metadata(source, graph))
     return Trace(
         pipeline.timelines(source, Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph)))
     )

@@ -1,0 +1,38 @@
+"""What changed from one input to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfmemlens import attribution, pipeline
+from tfmemlens.attribution import difference as stage
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.case import Case
+from tfmemlens.model.difference import Difference
+from tfmemlens.pipeline import Input
+
+
+def difference(
+    before: Input | Iterable[Input],
+    after: Input | Iterable[Input],
+    hints: Hints = Hints(),
+    device: str | None = None,
+) -> Difference:
+    """What changed from one input to another. Raises UnreadableInput when one of them has no memory
+    figures.
+    """
+    return compare(_case(before, hints, device), _case(after, hints, device))
+
+
+def _case(source: Input | Iterable[Input], hints: Hints, device: str | None) -> Case:
+    capture = pipeline.capture(source, hints, device)
+    case = attribution.attribute(capture)
+    if not case.moments:
+        raise UnreadableInput(f"{capture.source.path} holds no memory figures to compare", capture.reasons())
+    return case
+
+
+def compare(before: Case, after: Case) -> Difference:
+    """What changed from one case to another."""
+    return stage.difference(before, after)

@@ -1,0 +1,95 @@
+"""The step of a model that never ran: from its description, from its graph, or from the graph that TensorFlow
+makes of it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.line import ReadNote
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.pipeline import Input
+
+if TYPE_CHECKING:
+    from tfmemlens.model.network import Network
+
+
+def estimate(
+    model: Input | Network, settings: StepSettings = StepSettings(), python: str | None = None
+) -> Capture:
+    """A step of a described model as a capture: its timeline is predicted. `python` runs `module:function`,
+    when the model is one. Raises UnreadableInput.
+    """
+    from tfmemlens.estimation.keras_step import capture
+    from tfmemlens.readers import keras_models
+
+    network = keras_models.read(model, python) if isinstance(model, str | PathLike) else model
+    return capture.capture(network, settings)
+
+
+def estimate_graph(
+    path: Input, settings: StepSettings = StepSettings(), fetches: Sequence[str] = (), recorded: bool = False
+) -> Capture:
+    """The same for a training graph in a file: its ops are thought through one by one."""
+    from tfmemlens.estimation.graph_step import capture
+    from tfmemlens.readers.formats import graph_file
+
+    return capture.capture(
+        graph_file.read_graph(path),
+        Source(str(path), ("graph-def",), "tensorflow"),
+        settings,
+        fetches,
+        recorded,
+    )
+
+
+def estimate_file(model: str, settings: StepSettings = StepSettings(), python: str | None = None) -> Capture:
+    """A step of whatever the file holds: a model's description, else a graph. Raises UnreadableInput as the
+    description's reader puts it.
+    """
+    try:
+        capture = estimate(model, settings, python)
+    except UnreadableInput:
+        if ":" in model or not os.path.exists(model):
+            raise
+        graph = _of_graph(model, settings, UnreadableInput)
+        if graph is None:
+            raise
+        return graph
+    if capture.source.formats != ("variables",):
+        return capture
+    # a SavedModel that describes no layers may still hold the graphs of its signatures
+    return _of_graph(model, settings, UnreadableInput, UsageError) or capture
+
+
+def _of_graph(model: str, settings: StepSettings, *refusals: type[Exception]) -> Capture | None:
+    try:
+        return estimate_graph(model, settings)
+    except refusals:
+        return None
+
+
+def estimate_with_tensorflow(model: str, settings: StepSettings, python: str | None = None) -> Capture:
+    """The predicted step of a model file or `module:function`, from the training graph that TensorFlow makes
+    in a process of its own. Raises MissingExtra without TensorFlow, UnreadableInput where it cannot build the
+    model.
+    """
+    from tfmemlens.recording import training_graph
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "step.pb")
+        facts = training_graph.record(model, out, settings, python)
+        capture = estimate_graph(out, settings, [str(name) for name in facts["fetches"]], recorded=True)
+    source = replace(capture.source, path=model, formats=("training-graph",))
+    note = ReadNote(
+        f"the training graph was made by TensorFlow {facts['tensorflow']}, which allocated no activation and"
+        " ran no step"
+    )
+    return replace(capture, source=source, notes=(note, *capture.notes[1:]))

@@ -1,0 +1,33 @@
+"""The content of the HTML page: a tab for each group of inputs, and what changed from the first to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfmemlens import findings, pipeline
+from tfmemlens.attribution.moments.ledger import ledger_of
+from tfmemlens.garbage import without_gc
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.page import Page, Tab
+from tfmemlens.model.report import Report
+from tfmemlens.pipeline import Input
+from tfmemlens.use_cases.difference import compare
+
+
+@without_gc
+def build_page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str | None = None) -> Page:
+    """The page of these groups. The rules that fired come with what they mean."""
+    captures = [pipeline.capture(group, hints, device) for group in groups]
+    reports = [pipeline.report(capture) for capture in captures]
+    fired = {finding.rule for report in reports for finding in report.findings}
+    shown = [report.case for report in reports if report.case.moments]
+    return Page(
+        tuple(_tab(report, hints) for report in reports),
+        tuple(compare(shown[0], other) for other in shown[1:]),
+        {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired},
+    )
+
+
+def _tab(report: Report, hints: Hints) -> Tab:
+    graph = report.case.capture.graph
+    return Tab(report, tuple(ledger_of(moment, hints, graph) for moment in report.case.moments))

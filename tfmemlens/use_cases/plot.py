@@ -1,0 +1,22 @@
+"""A traced step as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfmemlens import pipeline
+from tfmemlens.attribution.moments.stacked_curve import stacked
+from tfmemlens.model.capture import Capture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot(capture: Capture, by: str = "kind", at: str | None = None) -> Figure:
+    """The step with the highest peak as a matplotlib figure."""
+    from tfmemlens.renderers.export import plot as picture
+
+    highest = max(capture.timelines, key=lambda timeline: timeline.peak_bytes)
+    report = pipeline.report(replace(capture, timelines=(highest,), incidents=()), at)
+    return picture.figure(report, stacked(highest, by), by)

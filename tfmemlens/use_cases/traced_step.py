@@ -1,0 +1,42 @@
+"""Traced steps outside a report: which there are, one that is in memory already, and its allocations as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tfmemlens import attribution
+from tfmemlens.model.capture import Capture
+from tfmemlens.pipeline import Input
+from tfmemlens.readers.gathering import traced_steps
+
+if TYPE_CHECKING:
+    import pandas
+
+    from tfmemlens.model.step import TracedStep
+
+
+def list_steps(source: Input | Iterable[Input]) -> list[TracedStep]:
+    """The traced steps of paths and log directories, oldest first."""
+    return traced_steps.find_all(source)
+
+
+def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
+    """The capture of a RunMetadata object that is in memory already, TensorFlow's or ours, with the graph of
+    a file.
+    """
+    from tfmemlens.readers.formats import graph_file, run_metadata
+    from tfmemlens.readers.graphs import graph_join
+
+    capture = run_metadata.capture_of(message, "RunMetadata")
+    return graph_join.join(capture, graph_file.read_graph(graph)) if graph is not None else capture
+
+
+def allocations(capture: Capture) -> pandas.DataFrame:
+    """Every allocation of the timelines, with its layer, kind and phase, as a DataFrame: bytes, and
+    microseconds of the trace's clock.
+    """
+    import pandas
+
+    frames = [attribution.frame(timeline, capture.graph) for timeline in capture.timelines]
+    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
