@@ -232,3 +232,67 @@ def test_where_joined_parts_begin() -> None:
     )
     assert read_back(*nodes, Node("v", "Identity", ("offsets",))) == (0, 0)
     assert read_back(*nodes, Node("v", "Identity", ("offsets:1",))) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "axes"),
+    [
+        ((2, 1, 3), (2, 1, 3), ((), ())),
+        ((2, 1, 3), (1, 3), ((1,), (0, 1))),
+        ((1, 1), (4, 1), ((0, 1), (1,))),
+        ((2, 3), (2, 1), ((), (1,))),
+        ((3,), (1, 3), ((0,), (0,))),
+        ((2,), (), ((), (0,))),
+    ],
+)
+def test_axes_to_sum_over_are_tensorflows(
+    left: tuple[int, ...], right: tuple[int, ...], axes: object
+) -> None:
+    """What TensorFlow 2.21 gives for these shapes: where both sides are 1, both are summed over."""
+    nodes = (numbers("a", *left), numbers("b", *right), Node("axes", "BroadcastGradientArgs", ("a", "b")))
+    first, second = (read_back(*nodes, Node("v", "Identity", (name,))) for name in ("axes", "axes:1"))
+    assert (first, second) == axes
+
+
+@pytest.mark.parametrize(
+    ("op", "result"), [("TruncateDiv", -3), ("Div", -3), ("FloorDiv", -4), ("Mod", -1), ("TruncateMod", -1)]
+)
+def test_whole_divisions_are_tensorflows(op: str, result: int) -> None:
+    """What TensorFlow 2.21 gives for -7 and 2."""
+    found = read_back(numbers("a", -7), numbers("b", 2), Node("v", op, ("a", "b")))
+    assert found == (result,)
+
+
+def test_a_table_of_many_numbers_is_no_shape() -> None:
+    """Joining large tensors makes no vector of unknown numbers, one for each element."""
+    large = feed(1000, 1000, name="large")
+    joined = Node("v", "ConcatV2", ("large", "large", "axis"), attributes={"N": 2})
+    assert read_back(large, numbers("axis", 0), joined) is None
+
+
+@pytest.mark.parametrize(
+    ("node", "shape"),
+    [
+        (made("GatherV2", "x", "rows", "one", batch_dims=1), (4, 3, 6)),
+        (made("OneHot", "rows", "nine", "one", "one", axis=-1), (4, 3, 9)),
+        (made("OneHot", "rows", "nine", "one", "one", axis=1), (4, 9, 3)),
+        (made("SplitV", "x", "sizes", "one", num_split=2), (4, 2, 6)),
+        (made("StridedSlice", "x", "b", "e", "s", ellipsis_mask=1, new_axis_mask=2), (4, 5, 1, 2)),
+        (made("Einsum", "x", "y2", equation="bij,bjk->bik"), (4, 5, 7)),
+        (made("TopKV2", "x", "two"), (4, 5, 2)),
+    ],
+    ids=lambda value: value.op if isinstance(value, Node) else str(value),
+)
+def test_shapes_are_tensorflows(node: Node, shape: tuple[int, ...]) -> None:
+    """As TensorFlow 2.21 makes them of a tensor of [4, 5, 6]."""
+    known = (
+        feed(4, 5, 6),
+        feed(4, 6, 7, name="y2"),
+        feed(4, 3, name="rows"),
+        *(numbers(name, value) for name, value in (("one", 1), ("two", 2), ("nine", 9))),
+        numbers("sizes", 2, -1),
+        numbers("b", 0, 0, 1),
+        numbers("e", 0, 0, 3),
+        numbers("s", 1, 1, 1),
+    )
+    assert of(*known, node)["y"][0].shape == shape

@@ -2,7 +2,7 @@
 
 Shapes flow from placeholders, variables and constants through the ops of convolutional nets and their
 gradients, whole-number vectors (shapes, axes, paddings) with them. What no rule knows stays None. Against
-TensorFlow's own inference: `tests/costs/test_types.py`.
+TensorFlow's own inference: `tests/knowledge/test_type_inference.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from tfmemlens.knowledge.ops._vector_values import values_of
-from tfmemlens.knowledge.ops.shapes import RULES, ShapeContext, dtypes_of
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.dtypes import dtypes_of
+from tfmemlens.knowledge.ops.shapes import Shape, ShapeContext
+from tfmemlens.knowledge.ops.table import op
+from tfmemlens.knowledge.ops.values import values_of
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 
@@ -36,13 +39,11 @@ def infer(
     sent = {
         str(node.attributes.get("tensor_name")): node.inputs[0]
         for node in graph
-        if node.op in ("_Send", "_HostSend") and node.inputs
+        if node.op in roles.SENDS and node.inputs
     }
     for node in in_order(graph):
         references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
-        if node.op in ("_Recv", "_HostRecv") and (
-            source := sent.get(str(node.attributes.get("tensor_name")))
-        ):
+        if node.op in roles.RECEIVES and (source := sent.get(str(node.attributes.get("tensor_name")))):
             references = [split_reference(source)]
         site = ShapeContext(
             node,
@@ -52,13 +53,14 @@ def infer(
             open_feeds,
         )
         types[node.name] = _typed(site, (known or {}).get(node.name))
-        values.update({(node.name, port): value for port, value in values_of(site).items()})
+        numbers = values_of(site, op(node.op).values)
+        values.update({(node.name, port): value for port, value in enumerate(numbers) if value is not None})
     return types
 
 
-def has_rule(op: str) -> bool:
+def has_rule(name: str) -> bool:
     """Whether the inference knows an op type."""
-    return op in RULES
+    return op(name).shape is not None
 
 
 def type_of(types: Types, reference: str) -> TensorType:
@@ -67,15 +69,17 @@ def type_of(types: Types, reference: str) -> TensorType:
 
 
 def _type(types: Types, name: str, port: int) -> TensorType:
-    found = types.get(name, ())
-    return found[port] if port < len(found) else UNKNOWN
+    outputs = types.get(name, ())
+    return outputs[port] if port < len(outputs) else UNKNOWN
 
 
-def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType, ...]:
-    """What the rule says; where it knows nothing, what the graph or a run says."""
-    rule = RULES.get(site.node.op)
+def shapes_of(site: ShapeContext) -> list[Shape]:
+    """The shapes of a node's outputs as its rule has them, None where one is not known; empty where the op is
+    not known.
+    """
+    rule = op(site.node.op).shape
     try:
-        shapes = rule(site) if rule else []
+        return rule(site) if rule else []
     except (
         IndexError,
         TypeError,
@@ -83,16 +87,21 @@ def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType,
         ZeroDivisionError,
         KeyError,
     ):  # an attribute that is no such attribute: nothing is known
-        shapes = []
+        return []
+
+
+def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType, ...]:
+    """What the rule says; where it knows nothing, what the graph or a run says."""
+    shapes = shapes_of(site)
     count = max(len(shapes), len(site.node.outputs), 1)
-    dtypes = dtypes_of(site, count)
-    found = [TensorType(shapes[port] if port < len(shapes) else None, dtypes[port]) for port in range(count)]
+    dtypes = dtypes_of(site, op(site.node.op), count)
+    types = [TensorType(shapes[port] if port < len(shapes) else None, dtypes[port]) for port in range(count)]
     for port, stated in enumerate(() if site.open_feeds else site.node.outputs):
-        if found[port].shape is None or (found[port].bytes is None and stated.bytes is not None):
-            found[port] = TensorType(stated.shape, found[port].dtype or stated.dtype)
-    if measured is not None and measured.shape is not None and found[0].bytes is None:
-        found[0] = TensorType(measured.shape, measured.dtype or found[0].dtype)
-    return tuple(found)
+        if types[port].shape is None or (types[port].bytes is None and stated.bytes is not None):
+            types[port] = TensorType(stated.shape, types[port].dtype or stated.dtype)
+    if measured is not None and measured.shape is not None and types[0].bytes is None:
+        types[0] = TensorType(measured.shape, measured.dtype or types[0].dtype)
+    return tuple(types)
 
 
 def in_order(graph: Graph) -> Iterator[Node]:
@@ -103,7 +112,7 @@ def in_order(graph: Graph) -> Iterator[Node]:
     for node in graph:
         sources = {split_reference(each)[0] for each in node.inputs} & graph.nodes.keys()
         waiting[node.name] = sum(
-            not (node.op in ("Merge", "RefMerge") and _returns(graph.nodes[each])) for each in sources
+            not (node.op in roles.MERGES and _returns(graph.nodes[each])) for each in sources
         )
     readers: dict[str, list[str]] = {}
     for node in graph:
@@ -116,7 +125,7 @@ def in_order(graph: Graph) -> Iterator[Node]:
         done.add(name)
         yield graph.nodes[name]
         for reader in readers.get(name, ()):
-            if graph.nodes[reader].op in ("Merge", "RefMerge") and _returns(graph.nodes[name]):
+            if graph.nodes[reader].op in roles.MERGES and _returns(graph.nodes[name]):
                 continue
             waiting[reader] -= 1
             if not waiting[reader]:
@@ -125,4 +134,4 @@ def in_order(graph: Graph) -> Iterator[Node]:
 
 
 def _returns(node: Node) -> bool:
-    return node.op in ("NextIteration", "RefNextIteration")
+    return node.op in roles.NEXTS

@@ -1,28 +1,43 @@
-"""One node as a shape rule sees it, and how a rule registers itself."""
+"""One node as a shape rule sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from tfmemlens.model.graph import Node
-from tfmemlens.model.tensor import TensorType
 
 Dims = tuple["int | None", ...]
-
-
 Shape = Dims | None
 
 
-@dataclass(frozen=True)
-class ShapeContext:
+class Typed(Protocol):
+    """A tensor as a rule sees it: its type in a graph, or one that a predicted step holds."""
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes, None inside where one is not known."""
+        ...
+
+    @property
+    def dtype(self) -> str | None:
+        """NumPy's name of the element type."""
+        ...
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of all elements, None where they are not known."""
+        ...
+
+
+class ShapeContext(NamedTuple):
     """A node with what is known of its inputs: types, and the values of whole-number vectors (None inside: an
     element that is not known).
     """
 
     node: Node
-    inputs: list[TensorType]
-    values: list[Dims | None]
+    inputs: Sequence[Typed]
+    values: Sequence[Dims | None]
     feed: Dims = ()
     open_feeds: bool = False
 
@@ -41,18 +56,18 @@ class ShapeContext:
 
     def numbers(self, name: str) -> list[int]:
         """A list attribute of whole numbers, empty where it is missing."""
-        found = self.node.attributes.get(name)
-        return [each for each in found if isinstance(each, int)] if isinstance(found, tuple) else []
+        listed = self.node.attributes.get(name)
+        return [each for each in listed if isinstance(each, int)] if isinstance(listed, tuple) else []
 
     def number(self, name: str, default: int = 0) -> int:
         """A whole-number attribute."""
-        found = self.node.attributes.get(name)
-        return found if isinstance(found, int) else default
+        stated = self.node.attributes.get(name)
+        return stated if isinstance(stated, int) else default
 
     def text(self, name: str, default: str = "") -> str:
         """A text attribute."""
-        found = self.node.attributes.get(name)
-        return found if isinstance(found, str) else default
+        stated = self.node.attributes.get(name)
+        return stated if isinstance(stated, str) else default
 
     @property
     def layout(self) -> str:
@@ -60,15 +75,5 @@ class ShapeContext:
         return self.text("data_format") or ("NDHWC" if "3D" in self.node.op else "NHWC")
 
 
-Rule = Callable[[ShapeContext], "list[Shape]"]
-RULES: dict[str, Rule] = {}
-
-
-def rule(ops: str) -> Callable[[Rule], Rule]:
-    """Registers a function for these op types, with spaces between them."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ops.split(), function))
-        return function
-
-    return register
+ShapeRule = Callable[[ShapeContext], "list[Shape]"]
+ValueRule = Callable[[ShapeContext], "list[Dims | None]"]

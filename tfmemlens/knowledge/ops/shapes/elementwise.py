@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, rule
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
 
 
-@rule(
-    """Abs Acos Acosh Angle Asin Asinh Atan Atanh Bitcast Cast Ceil CheckNumerics ComplexAbs Conj Cos Cosh Digamma Elu Enter RefEnter Erf Erfc Exit Exp
-    Expm1 Floor GuaranteeConst Identity Imag Inv IsFinite IsInf IsNan Lgamma Log LogicalNot Log1p Neg NextIteration OnesLike PreventGradient Real
-    Reciprocal Relu Relu6 Rint Selu Sigmoid Sign Sin Sinh Snapshot Softplus Softsign Round Rsqrt Sqrt Square StopGradient Tan Tanh ZerosLike LeakyRelu
-    Softmax LogSoftmax BiasAdd BiasAddV1 ReverseV2 MirrorPadIdentity EnsureShape _Recv _HostRecv Cumsum Cumprod FakeQuantWithMinMaxArgs
-    FakeQuantWithMinMaxVars QuantizeAndDequantizeV2 ClipByValue CopyFromGpuToHost _CopyFromGpuToHost CopyFromHostToGpu _CopyFromHostToGpu
-    ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SoftplusGrad SoftsignGrad RsqrtGrad SqrtGrad ReciprocalGrad InvGrad LeakyReluGrad
-    Assign AssignAdd AssignSub Invert InvertPermutation RandomShuffle Debug Print"""
-)
-def _same(site: ShapeContext) -> list[Shape]:
+def same(site: ShapeContext) -> list[Shape]:
+    """The shape of the first input."""
     return [
         (
             next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0))
@@ -26,37 +18,33 @@ def _same(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("ReadVariableOp")
-def _read(site: ShapeContext) -> list[Shape]:
+def read(site: ShapeContext) -> list[Shape]:
     """A VarHandleOp tells its variable's shape; a handle that is passed in tells only its own."""
     return [None if site.inputs and site.inputs[0].dtype == "resource" else site.shape(0)]
 
 
-@rule("IdentityN")
-def _each(site: ShapeContext) -> list[Shape]:
+def each(site: ShapeContext) -> list[Shape]:
+    """Each output is like its input."""
     return [each.shape for each in site.inputs]
 
 
-@rule("Switch RefSwitch")
-def _switch(site: ShapeContext) -> list[Shape]:
+def switch(site: ShapeContext) -> list[Shape]:
+    """Either output is like the input."""
     return [site.shape(0), site.shape(0)]
 
 
-@rule("Merge RefMerge")
-def _merge(site: ShapeContext) -> list[Shape]:
+def merge(site: ShapeContext) -> list[Shape]:
+    """The first branch whose shape is known, and its number."""
     return [next((each.shape for each in site.inputs if each.shape is not None), None), ()]
 
 
-@rule(
-    """Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv DivNoNan MulNoNan Mod FloorMod Pow Maximum Minimum SquaredDifference Atan2 Complex Igamma Igammac
-    Zeta Polygamma Xdivy Xlogy Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr ApproximateEqual BitwiseAnd BitwiseOr"""
-)
-def _broadcast(site: ShapeContext) -> list[Shape]:
+def broadcasted(site: ShapeContext) -> list[Shape]:
+    """What two operands broadcast to."""
     return [broadcast([site.shape(0), site.shape(1)])]
 
 
-@rule("Select SelectV2")
-def _select(site: ShapeContext) -> list[Shape]:
+def selected(site: ShapeContext) -> list[Shape]:
+    """Like the branches; SelectV2 broadcasts them with the condition."""
     branches = [site.shape(1), site.shape(2)]
     return [
         (
@@ -67,8 +55,8 @@ def _select(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("AddN AccumulateNV2")
-def _sum_of(site: ShapeContext) -> list[Shape]:
+def sum_of(site: ShapeContext) -> list[Shape]:
+    """Like any of the summands."""
     return [next((each.shape for each in site.inputs if each.bytes is not None), site.shape(0))]
 
 

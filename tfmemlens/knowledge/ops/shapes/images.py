@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
 
 
-@rule(
-    "Conv2D Conv3D DepthwiseConv2dNative _FusedConv2D _FusedConv3D FusedConv2DBiasActivation"
-    " _FusedDepthwiseConv2dNative"
-)
-def _convolution(site: ShapeContext) -> list[Shape]:
+def convolution(site: ShapeContext) -> list[Shape]:
+    """A window of filters over an image."""
     image, kernel = site.shape(0) or _image(site), site.shape(1)
     if kernel is None or len(image) != len(kernel) or len(image) != len(site.layout):
         return [_image(site)]
@@ -21,8 +18,8 @@ def _convolution(site: ShapeContext) -> list[Shape]:
     return [_windows(site, image, kernel[:-2], filters)]
 
 
-@rule("MaxPool AvgPool MaxPool3D AvgPool3D MaxPoolWithArgmax")
-def _pool(site: ShapeContext) -> list[Shape]:
+def pool(site: ShapeContext) -> list[Shape]:
+    """A window over each channel of an image."""
     image = site.shape(0)
     if image is None or len(image) != len(site.layout):
         return [_image(site), _image(site)]
@@ -60,71 +57,59 @@ def _image(site: ShapeContext) -> Dims:
     return (None,) * len(site.layout)
 
 
-@rule(
-    """Conv2DBackpropInput DepthwiseConv2dNativeBackpropInput Conv3DBackpropInputV2 AvgPoolGrad AvgPool3DGrad RandomUniform RandomStandardNormal
-    TruncatedNormal RandomUniformInt Fill Empty StatelessRandomUniform StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2
-    StatelessTruncatedNormal StatelessTruncatedNormalV2 ParameterizedTruncatedNormal"""
-)
-def _stated_by_first(site: ShapeContext) -> list[Shape]:
-    return [_stated(site, 0)]
+def stated_by_first(site: ShapeContext) -> list[Shape]:
+    """The first input spells the shape; at least the rank is known."""
+    return [site.value(0) or _image(site)]
 
 
-@rule("Conv2DBackpropFilter DepthwiseConv2dNativeBackpropFilter Conv3DBackpropFilterV2 BroadcastTo")
-def _stated_by_second(site: ShapeContext) -> list[Shape]:
-    return [_stated(site, 1)]
+def stated_by_second(site: ShapeContext) -> list[Shape]:
+    """The second input spells the shape; at least the rank is known."""
+    return [site.value(1) or _image(site)]
 
 
-def _stated(site: ShapeContext, index: int) -> Shape:
-    """A shape that an input states; of an image at least the rank is known."""
-    shape = site.value(index)
-    return shape or _image(site) if "Backprop" in site.node.op or "Pool" in site.node.op else shape
-
-
-@rule("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad MaxPoolGradWithArgmax")
-def _like_first(site: ShapeContext) -> list[Shape]:
+def like_first(site: ShapeContext) -> list[Shape]:
+    """An image like the first input."""
     return [site.shape(0) or _image(site)]
 
 
-@rule("ResizeBilinearGrad ResizeBicubicGrad")
-def _like_second(site: ShapeContext) -> list[Shape]:
+def like_second(site: ShapeContext) -> list[Shape]:
+    """An image like the second input."""
     return [site.shape(1) or (None,) * 4]
 
 
-@rule("LRN LRNGrad")
-def _image_like(site: ShapeContext) -> list[Shape]:
+def image_like(site: ShapeContext) -> list[Shape]:
+    """An image like the input."""
     return [site.shape(0) or (None,) * 4]
 
 
-@rule("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea ResizeNearestNeighborGrad")
-def _resize(site: ShapeContext) -> list[Shape]:
+def resize(site: ShapeContext) -> list[Shape]:
+    """The image with the height and width that the second input spells."""
     image, size = site.shape(0) or (None,) * 4, site.value(1)
     if len(image) != 4:
         return [None]
     return [(image[0], *(size if size and len(size) == 2 else (None, None)), image[3])]
 
 
-@rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx")
-def _norm(site: ShapeContext) -> list[Shape]:
-    return [
-        site.shape(0) or _image(site),
-        *[site.shape(1)] * (5 if site.node.op in ("FusedBatchNormV3", "_FusedBatchNormEx") else 4),
-    ]
+def norm(site: ShapeContext) -> list[Shape]:
+    """The image, and a number of each kind for each channel; what V3 reserves beside is up to the device."""
+    rest: list[Shape] = [None] if site.node.op.endswith(("V3", "Ex")) else []
+    return [site.shape(0) or _image(site), *[site.shape(1)] * 4, *rest]
 
 
-@rule("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx")
-def _norm_gradient(site: ShapeContext) -> list[Shape]:
+def norm_gradient(site: ShapeContext) -> list[Shape]:
+    """Gradients of the image, the scale and the offset, and two empty tensors."""
     whole = site.shape(0) if site.inputs and site.inputs[0].bytes is not None else site.shape(1)
     return [whole or _image(site), site.shape(2), site.shape(2), (0,), (0,)]
 
 
-@rule("BiasAddGrad")
-def _bias_gradient(site: ShapeContext) -> list[Shape]:
+def bias_gradient(site: ShapeContext) -> list[Shape]:
+    """One number for each channel."""
     shape = site.shape(0)
     return [None if shape is None else (shape[1 if site.layout.startswith("NC") else -1],)]
 
 
-@rule("SpaceToDepth DepthToSpace")
-def _blocks(site: ShapeContext) -> list[Shape]:
+def blocks(site: ShapeContext) -> list[Shape]:
+    """Blocks of pixels become channels, or channels blocks."""
     shape, block = site.shape(0), site.number("block_size", 1)
     if shape is None or len(shape) != 4:
         return [None]
@@ -137,8 +122,8 @@ def _blocks(site: ShapeContext) -> list[Shape]:
     return [tuple(found)]
 
 
-@rule("ExtractImagePatches")
-def _patches(site: ShapeContext) -> list[Shape]:
+def patches(site: ShapeContext) -> list[Shape]:
+    """A patch of the image, written out, at each position."""
     shape, sizes, strides, rates = (
         site.shape(0),
         site.numbers("ksizes"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, rule
+from collections.abc import Sequence
+
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
 from tfmemlens.knowledge.ops.shapes.elementwise import broadcast
 
 
-@rule("MatMul _FusedMatMul SparseMatMul")
-def _matmul(site: ShapeContext) -> list[Shape]:
+def matmul(site: ShapeContext) -> list[Shape]:
+    """Rows of the first factor, columns of the second."""
     left, right = site.shape(0), site.shape(1)
     if left is None or right is None:
         return [None]
@@ -17,8 +19,8 @@ def _matmul(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("BatchMatMul BatchMatMulV2 BatchMatMulV3")
-def _batch_matmul(site: ShapeContext) -> list[Shape]:
+def batch_matmul(site: ShapeContext) -> list[Shape]:
+    """A product for each item of the broadcast outer dimensions."""
     left, right = site.shape(0), site.shape(1)
     if left is None or right is None:
         return [None]
@@ -28,8 +30,8 @@ def _batch_matmul(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("Mean Sum Max Min Prod All Any")
-def _reduce(site: ShapeContext) -> list[Shape]:
+def reduce(site: ShapeContext) -> list[Shape]:
+    """Without the axes that the second input spells, or with sides of 1 there."""
     shape, axes = site.shape(0), site.value(1)
     if shape is None:
         return [None]
@@ -42,21 +44,49 @@ def _reduce(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("ArgMax ArgMin")
-def _best(site: ShapeContext) -> list[Shape]:
+def best(site: ShapeContext) -> list[Shape]:
+    """Without the axis along which the best is looked for."""
     shape, axis = site.shape(0), site.scalar(1)
     if shape is None or axis is None:
         return [None]
     return [tuple(side for at, side in enumerate(shape) if at != axis % len(shape))]
 
 
-@rule("SparseSoftmaxCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits")
-def _cross_entropy(site: ShapeContext) -> list[Shape]:
+def cross_entropy(site: ShapeContext) -> list[Shape]:
+    """A loss for each row, and a gradient like the logits."""
     logits = site.shape(0)
     return [None if logits is None else logits[:1], logits]
 
 
-@rule("L2Loss Size Rank")
-def _scalar(site: ShapeContext) -> list[Shape]:
+def scalar(site: ShapeContext) -> list[Shape]:
+    """One number."""
     del site
     return [()]
+
+
+def einsum(site: ShapeContext) -> list[Shape]:
+    """The sides of the labels behind the arrow."""
+    left, _, result = site.text("equation").replace(" ", "").partition("->")
+    terms = [labels(term, site.shape(index)) for index, term in enumerate(left.split(","))]
+    known = {
+        label: side
+        for index, term in enumerate(terms)
+        for label, side in zip(term, site.shape(index) or (), strict=False)
+    }
+    if None in [site.shape(index) for index in range(len(terms))]:
+        return [None]
+    return [tuple(known.get(label, 1) for label in labels(result, None, terms))]
+
+
+def labels(term: str, shape: Shape, terms: Sequence[Sequence[str]] = ()) -> list[str]:
+    """The labels of an Einsum's term; those of an ellipsis are `0`, `1`, … (of a result without a shape as
+    many as its `terms` have).
+    """
+    before, dots, after = term.partition("...")
+    if not dots:
+        return list(term)
+    if shape is None:
+        hidden = max((sum(label.isdigit() for label in each) for each in terms), default=0)
+    else:
+        hidden = len(shape) - len(before) - len(after)
+    return [*before, *(str(index) for index in range(hidden)), *after]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
 
 
-@rule("Reshape")
-def _reshape(site: ShapeContext) -> list[Shape]:
+def reshape(site: ShapeContext) -> list[Shape]:
+    """The shape that the second input spells; a side of -1 is what is left."""
     wanted, given = site.value(1), site.shape(0)
     if wanted is None:
         return [None]
@@ -24,8 +24,8 @@ def _rest(given: Dims, wanted: Dims) -> int | None:
     return math.prod(side or 0 for side in given) // others if others else None
 
 
-@rule("ConcatV2 Concat")
-def _concat(site: ShapeContext) -> list[Shape]:
+def concat(site: ShapeContext) -> list[Shape]:
+    """The sides along the axis add up."""
     count = site.number("N", len(site.inputs) - 1)
     axis, first = (site.scalar(0), 1) if site.node.op == "Concat" else (site.scalar(count), 0)
     parts = [site.shape(index) for index in range(first, first + count)]
@@ -41,8 +41,8 @@ def _concat(site: ShapeContext) -> list[Shape]:
     return [tuple(joined)]
 
 
-@rule("Split")
-def _split(site: ShapeContext) -> list[Shape]:
+def split(site: ShapeContext) -> list[Shape]:
+    """Equal parts along an axis."""
     count = site.number("num_split", 1)
     shape, axis = site.shape(1), site.scalar(0)
     if shape is None or axis is None:
@@ -52,17 +52,20 @@ def _split(site: ShapeContext) -> list[Shape]:
     return [(*shape[:at], None if side is None else side // count, *shape[at + 1 :])] * count
 
 
-@rule("SplitV")
-def _split_sizes(site: ShapeContext) -> list[Shape]:
+def split_sizes(site: ShapeContext) -> list[Shape]:
+    """Parts of stated sizes along an axis; one of -1 is what is left."""
     shape, sizes, axis = site.shape(0), site.value(1), site.scalar(2)
     if shape is None or sizes is None or axis is None:
         return [None] * site.number("num_split", 1)
     at = axis % len(shape)
-    return [(*shape[:at], None if size == -1 else size, *shape[at + 1 :]) for size in sizes]
+    side = shape[at]
+    stated = sum(size for size in sizes if size is not None and size != -1)
+    rest = None if side is None or None in sizes else side - stated
+    return [(*shape[:at], rest if size == -1 else size, *shape[at + 1 :]) for size in sizes]
 
 
-@rule("Pad PadV2 MirrorPad MirrorPadGrad")
-def _pad(site: ShapeContext) -> list[Shape]:
+def pad(site: ShapeContext) -> list[Shape]:
+    """Each side with what is added before and after it."""
     shape, around = site.shape(0), site.value(1)
     if shape is None:
         return [None]
@@ -78,8 +81,8 @@ def _pad(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("Tile")
-def _tile(site: ShapeContext) -> list[Shape]:
+def tile(site: ShapeContext) -> list[Shape]:
+    """Each side as often as the second input says."""
     shape, times = site.shape(0), site.value(1)
     if shape is None or times is None:
         return [None if shape is None else (None,) * len(shape)]
@@ -91,8 +94,8 @@ def _tile(site: ShapeContext) -> list[Shape]:
     ]
 
 
-@rule("Squeeze")
-def _squeeze(site: ShapeContext) -> list[Shape]:
+def squeeze(site: ShapeContext) -> list[Shape]:
+    """Without sides of 1."""
     shape = site.shape(0)
     if shape is None:
         return [None]
@@ -102,8 +105,8 @@ def _squeeze(site: ShapeContext) -> list[Shape]:
     return [tuple(side for at, side in enumerate(shape) if at not in gone)]
 
 
-@rule("ExpandDims")
-def _expand(site: ShapeContext) -> list[Shape]:
+def expand(site: ShapeContext) -> list[Shape]:
+    """With a side of 1 at the axis."""
     shape, axis = site.shape(0), site.scalar(1)
     if shape is None or axis is None:
         return [None]
@@ -111,8 +114,8 @@ def _expand(site: ShapeContext) -> list[Shape]:
     return [(*shape[:at], 1, *shape[at:])]
 
 
-@rule("Transpose ConjugateTranspose")
-def _transpose(site: ShapeContext) -> list[Shape]:
+def transpose(site: ShapeContext) -> list[Shape]:
+    """The sides in the order that the second input spells."""
     shape, order = site.shape(0), site.value(1)
     if shape is None:
         return [None if order is None else (None,) * len(order)]
@@ -121,8 +124,8 @@ def _transpose(site: ShapeContext) -> list[Shape]:
     return [tuple(None if at is None else shape[at] for at in order)]
 
 
-@rule("Pack")
-def _pack(site: ShapeContext) -> list[Shape]:
+def pack(site: ShapeContext) -> list[Shape]:
+    """The inputs beside each other along a new axis."""
     shape = site.shape(0)
     if shape is None:
         return [None]
@@ -130,18 +133,8 @@ def _pack(site: ShapeContext) -> list[Shape]:
     return [(*shape[:at], len(site.inputs), *shape[at:])]
 
 
-@rule("Unpack")
-def _unpack(site: ShapeContext) -> list[Shape]:
+def unpack(site: ShapeContext) -> list[Shape]:
+    """The parts along an axis."""
     shape, count = site.shape(0), site.number("num", 1)
     at = site.number("axis") % max(len(shape or ()), 1)
     return [None if shape is None else (*shape[:at], *shape[at + 1 :])] * count
-
-
-@rule("GatherV2 Gather ResourceGather")
-def _gather(site: ShapeContext) -> list[Shape]:
-    table, picked = site.shape(0), site.shape(1)
-    axis = site.scalar(2) if len(site.inputs) > 2 else 0
-    if table is None or picked is None or axis is None:
-        return [None]
-    at = axis % len(table)
-    return [(*table[:at], *picked, *table[at + 1 :])]

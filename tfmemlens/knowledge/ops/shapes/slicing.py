@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, rule
+from collections.abc import Sequence
+
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
 
 
-@rule("Slice")
-def _slice(site: ShapeContext) -> list[Shape]:
+def sliced(site: ShapeContext) -> list[Shape]:
+    """From the begin on, so many along each side; -1 is all that is left."""
     shape, begin, size = site.shape(0), site.value(1), site.value(2)
     if size is None:
         return [None if shape is None else (None,) * len(shape)]
@@ -18,39 +20,83 @@ def _slice(site: ShapeContext) -> list[Shape]:
     return [tuple(left if count == -1 else count for left, count in zip(rest, size, strict=True))]
 
 
-@rule("StridedSlice")
-def _strided_slice(site: ShapeContext) -> list[Shape]:
+def strided_slice(site: ShapeContext) -> list[Shape]:
+    """NumPy's slices: ranges, single indices, new axes, an ellipsis."""
     shape = site.shape(0)
-    if shape is None or site.number("ellipsis_mask"):
+    if shape is None:
         return [None]
-    vectors = [site.value(index) for index in (1, 2, 3)]
-    count = max((len(vector) for vector in vectors if vector), default=0)
-    found: list[int | None] = []
-    at = 0
-    for index, bounds in enumerate(zip(*(vector or (None,) * count for vector in vectors), strict=True)):
-        if _masked(site, "new_axis", index):
-            found.append(1)
+    result: list[int | None] = []
+    for axis, spec in _specs(site, len(shape)):
+        if axis is None:
+            result.append(1)
+        elif spec is None:
+            result.append(shape[axis])
+        elif not _masked(site, "shrink_axis", spec):
+            chosen = _chosen(site, spec, shape[axis])
+            result.append(None if chosen is None else len(chosen))
+    return [tuple(result)]
+
+
+def chosen_ranges(site: ShapeContext, sides: Sequence[int]) -> list[range] | None:
+    """Which indices of each side a StridedSlice picks; None where a bound is not known."""
+    picked: list[range] = []
+    for axis, spec in _specs(site, len(sides)):
+        if axis is None:
             continue
-        if not _masked(site, "shrink_axis", index):
-            found.append(_length(site, index, shape[at], *bounds))
-        at += 1
-    return [(*found, *shape[at:])]
+        chosen = range(sides[axis]) if spec is None else _chosen(site, spec, sides[axis])
+        if chosen is None:
+            return None
+        picked.append(chosen)
+    return picked
+
+
+def _specs(site: ShapeContext, rank: int) -> list[tuple[int | None, int | None]]:
+    """For each element of a slice its axis of the input (None: a new one) and its place in begin, end and
+    strides (None: the whole side).
+    """
+    count = _spec_length(site)
+    taking = sum(
+        not _masked(site, "new_axis", at) and not _masked(site, "ellipsis", at) for at in range(count)
+    )
+    pairs: list[tuple[int | None, int | None]] = []
+    axis = 0
+    for at in range(count):
+        if _masked(site, "ellipsis", at):
+            pairs += [(axis + skipped, None) for skipped in range(rank - taking)]
+            axis += max(rank - taking, 0)
+        elif _masked(site, "new_axis", at):
+            pairs.append((None, at))
+        else:
+            pairs.append((axis, at))
+            axis += 1
+    return pairs + [(left, None) for left in range(axis, rank)]
+
+
+def _spec_length(site: ShapeContext) -> int:
+    """How many elements the slice has, by any of its vectors that is known, else by their shapes."""
+    known = [len(vector) for vector in (site.value(at) for at in (1, 2, 3)) if vector]
+    shapes = [shape for shape in (site.shape(at) for at in (1, 2, 3)) if shape]
+    return max([*known, *(shape[0] or 0 for shape in shapes if not known)], default=0)
 
 
 def _masked(site: ShapeContext, name: str, index: int) -> bool:
     return bool(site.number(f"{name}_mask") >> index & 1)
 
 
-def _length(
-    site: ShapeContext, index: int, side: int | None, low: int | None, high: int | None, step: int | None
-) -> int | None:
-    """What is left of a side; a masked bound is the side's own end."""
-    from_start, to_end = _masked(site, "begin", index), _masked(site, "end", index)
+def _chosen(site: ShapeContext, at: int, side: int | None) -> range | None:
+    """The indices that are picked of a side; a masked bound is the side's own end."""
+    low, high, step = (vector[at] if (vector := site.value(index)) else None for index in (1, 2, 3))
+    if _masked(site, "shrink_axis", at):
+        if side is None or low is None:
+            return None
+        first = low + side if low < 0 else low
+        return range(first, first + 1)
+    from_start, to_end = _masked(site, "begin", at), _masked(site, "end", at)
     if side is None or not step or (low is None and not from_start) or (high is None and not to_end):
         return None
-    return len(range(side)[None if from_start else low : None if to_end else high : step])
+    return range(side)[None if from_start else low : None if to_end else high : step]
 
 
-@rule("StridedSliceGrad")
-def _unsliced(site: ShapeContext) -> list[Shape]:
+def unsliced(site: ShapeContext) -> list[Shape]:
+    """The shape that was sliced, as the first input spells it."""
     return [site.value(0)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, rule
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
 from tfmemlens.model.tensor import TensorType
 
 
-@rule("Placeholder PlaceholderV2 _Arg")
-def _feed(site: ShapeContext) -> list[Shape]:
+def feed(site: ShapeContext) -> list[Shape]:
+    """A feed's own shape, its open dimensions as the user states them."""
     if site.open_feeds:
         return [None]
     shape = site.node.attributes.get("shape")
@@ -18,31 +18,41 @@ def _feed(site: ShapeContext) -> list[Shape]:
     return [fed(shape, site.feed)]
 
 
-@rule("VariableV2 Variable VarHandleOp TemporaryVariable")
-def _variable(site: ShapeContext) -> list[Shape]:
+def variable(site: ShapeContext) -> list[Shape]:
+    """The shape that the variable declares."""
     shape = site.node.attributes.get("shape")
     return [shape if isinstance(shape, tuple) else None]
 
 
-@rule("Const HostConst")
-def _constant(site: ShapeContext) -> list[Shape]:
+def constant(site: ShapeContext) -> list[Shape]:
+    """The shape of the value."""
     value = site.node.attributes.get("value")
     return [value.shape if isinstance(value, TensorType) else None]
 
 
-@rule("PlaceholderWithDefault")
-def _default(site: ShapeContext) -> list[Shape]:
+def default(site: ShapeContext) -> list[Shape]:
+    """The shape that the placeholder declares."""
     if site.open_feeds:
         return [None]
     shape = site.node.attributes.get("shape")
     return [shape if isinstance(shape, tuple) and shape else None]
 
 
-@rule("IteratorGetNext IteratorGetNextSync InfeedDequeueTuple")
-def _dataset(site: ShapeContext) -> list[Shape]:
+def dataset(site: ShapeContext) -> list[Shape]:
+    """The shapes that a dataset declares."""
     found = site.node.attributes.get("output_shapes") or site.node.attributes.get("shapes")
     shapes = found if isinstance(found, tuple) else ()
     return [fed(each, site.feed) for each in shapes]
+
+
+def spelled_by_first(site: ShapeContext) -> list[Shape]:
+    """The first input spells the shape."""
+    return [site.value(0)]
+
+
+def spelled_by_second(site: ShapeContext) -> list[Shape]:
+    """The second input spells the shape."""
+    return [site.value(1)]
 
 
 def fed(shape: Shape, feed: Dims) -> Shape:

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, rule
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
+from tfmemlens.knowledge.ops.values import broadcast_axes
 
 
-@rule("Shape")
-def _shape(site: ShapeContext) -> list[Shape]:
+def of_shape(site: ShapeContext) -> list[Shape]:
+    """As many numbers as the input has dimensions."""
     shape = site.shape(0)
     return [(None if shape is None else len(shape),)]
 
 
-@rule("ShapeN")
-def _shapes(site: ShapeContext) -> list[Shape]:
+def of_shapes(site: ShapeContext) -> list[Shape]:
+    """For each input as many numbers as it has dimensions."""
     return [(None if each.shape is None else len(each.shape),) for each in site.inputs]
 
 
-@rule("DataFormatVecPermute DataFormatDimMap")
-def _mapped(site: ShapeContext) -> list[Shape]:
-    return [site.shape(0)]
+def sequence(site: ShapeContext) -> list[Shape]:
+    """As many numbers as there are from the start to the limit."""
+    low, high, step = (site.scalar(index) for index in range(3))
+    return [(None if low is None or high is None or not step else len(range(low, high, step)),)]
 
 
-@rule("Range DynamicStitch")
-def _vector(site: ShapeContext) -> list[Shape]:
-    del site
-    return [(None,)]
-
-
-@rule("ConcatOffset")
-def _offsets(site: ShapeContext) -> list[Shape]:
+def offsets(site: ShapeContext) -> list[Shape]:
+    """A place for each dimension of each part."""
     return [each.shape for each in site.inputs[1:]]
 
 
-@rule("BroadcastGradientArgs")
-def _axes(site: ShapeContext) -> list[Shape]:
-    del site
-    return [(None,), (None,)]
+def axes(site: ShapeContext) -> list[Shape]:
+    """Two vectors of axes, as long as there are axes to sum over."""
+    return [(None if each is None else len(each),) for each in broadcast_axes(site)]

@@ -1,0 +1,63 @@
+"""Ops by the part they play in a graph: the light columns of the table, for callers that need no more.
+
+`ops.table` holds all else. This module imports nothing, so that explaining a pasted log stays quick.
+"""
+
+from __future__ import annotations
+
+
+def _named(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+CONSTANTS = _named("Const HostConst")
+ALL_CONSTANTS = CONSTANTS | _named("GuaranteeConst ImmutableConst")
+VARIABLES = _named("VariableV2 Variable VarHandleOp")
+REFERENCE_VARIABLES = VARIABLES - {"VarHandleOp"}
+ALL_VARIABLES = VARIABLES | _named("TemporaryVariable AutoReloadVariable")
+READS = _named("ReadVariableOp _ReadVariablesOp _VarHandlesOp")
+STORED = CONSTANTS | ALL_VARIABLES | READS
+"""What is in memory before a step begins."""
+ASSIGNS = _named("Assign AssignVariableOp")
+COUNTS = _named("AssignAddVariableOp AssignSubVariableOp")
+"""Assignments that add to a resource variable."""
+
+PLACEHOLDERS = _named("Placeholder PlaceholderV2 PlaceholderWithDefault")
+ARGUMENTS = _named("_Arg _DeviceArg")
+FEEDS = (
+    PLACEHOLDERS
+    | ARGUMENTS
+    | _named(
+        "IteratorGetNext IteratorGetNextSync QueueDequeueV2 QueueDequeueManyV2 QueueDequeueUpToV2"
+        " InfeedDequeueTuple"
+    )
+)
+"""Ops whose tensors come from outside the graph."""
+PIPELINES = _named("MakeIterator IteratorV2 OneShotIterator AutoShardDataset FIFOQueueV2")
+SENDS = _named("_Send _HostSend")
+RECEIVES = _named("_Recv _HostRecv")
+TRANSFERS = (
+    SENDS
+    | RECEIVES
+    | _named(
+        "Send Recv SendV2 RecvV2 CopyFromGpuToHost CopyFromHostToGpu _CopyFromGpuToHost _CopyFromHostToGpu"
+    )
+)
+LOOP_STACKS = _named(
+    """
+        StackV2 StackPushV2 StackPopV2 Stack StackPush StackPop TensorArrayV3 TensorArrayV2 TensorArrayWriteV3
+        TensorArrayGradV3 TensorArrayScatterV3 TensorListPushBack TensorListPopBack EmptyTensorList
+        TensorListReserve TensorListSetItem TensorListStack TensorListFromTensor
+        TensorListScatterIntoExistingList TensorArrayWrite TensorArrayV2Stack TensorListResize
+    """
+)
+"""Ops that keep what a loop's iterations made."""
+
+ENTERS, EXITS, MERGES, SWITCHES, NEXTS = (
+    frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration")
+)
+CONTROL = ENTERS | EXITS | MERGES | SWITCHES | NEXTS
+CALLS = _named("PartitionedCall StatefulPartitionedCall")
+LOOPS = _named("While StatelessWhile")
+BRANCHES = _named("If StatelessIf")
+"""Functional control flow, before it is lowered to the ops of `CONTROL`."""

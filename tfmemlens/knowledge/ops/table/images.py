@@ -1,0 +1,79 @@
+"""Convolutions, pooling, normalisation, resizing, and their gradients."""
+
+from __future__ import annotations
+
+from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, each
+from tfmemlens.knowledge.ops.shapes import elementwise, images
+
+OPS = {
+    **each(
+        "_FusedBatchNormEx FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3",
+        Op(
+            images.norm,
+            dtypes=("T", "U=T"),
+            output=Output.OVERWRITTEN,
+            layout=Layout.CONVERTED,
+            batch=Batch.FIRST_OUTPUT,
+            outputs=(
+                "y",
+                "batch_mean",
+                "batch_variance",
+                "reserve_space_1",
+                "reserve_space_2",
+                "reserve_space_3",
+            ),
+        ),
+    ),
+    **each("_FusedBatchNormGradEx", Op(images.norm_gradient, layout=Layout.CONVERTED)),
+    **each(
+        "_FusedConv2D Conv2D Conv3D DepthwiseConv2dNative",
+        Op(images.convolution, layout=Layout.CONVERTED, batch=Batch.IMAGE),
+    ),
+    **each("_FusedConv2DBackpropFilter Conv3DBackpropFilter", Op(batch=Batch.NEVER)),
+    **each("_FusedConv3D _FusedDepthwiseConv2dNative", Op(images.convolution, batch=Batch.IMAGE)),
+    **each(
+        "AvgPool AvgPool3D MaxPool MaxPool3D", Op(images.pool, layout=Layout.CONVERTED, batch=Batch.IMAGE)
+    ),
+    **each("AvgPool3DGrad AvgPoolGrad", Op(images.stated_by_first, layout=Layout.CONVERTED)),
+    **each("BiasAdd", Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.CONVERTED)),
+    **each("BiasAddGrad", Op(images.bias_gradient, layout=Layout.CONVERTED, batch=Batch.NEVER)),
+    **each(
+        "Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter",
+        Op(images.stated_by_second, layout=Layout.CONVERTED, batch=Batch.NEVER),
+    ),
+    **each(
+        "Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput",
+        Op(images.stated_by_first, layout=Layout.CONVERTED, batch=Batch.IMAGE),
+    ),
+    **each("DepthToSpace SpaceToDepth", Op(images.blocks, layout=Layout.CONVERTED)),
+    **each("ExtractImagePatches", Op(images.patches)),
+    **each(
+        "FusedBatchNormGrad FusedBatchNormGradV2",
+        Op(
+            images.norm_gradient,
+            layout=Layout.CONVERTED,
+            batch=Batch.FIRST_OUTPUT,
+            outputs=("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4"),
+        ),
+    ),
+    **each(
+        "FusedBatchNormGradV3",
+        Op(
+            images.norm_gradient,
+            layout=Layout.CONVERTED,
+            batch=Batch.FIRST_OUTPUT,
+            outputs=("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_4", "reserve_space_5"),
+        ),
+    ),
+    **each("FusedConv2DBiasActivation", Op(images.convolution, layout=Layout.CONVERTED)),
+    **each("LRN LRNGrad", Op(images.image_like)),
+    **each("MaxPool3DGrad MaxPoolGrad MaxPoolGradV2", Op(images.like_first, layout=Layout.CONVERTED)),
+    **each("MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolV2", Op(layout=Layout.CONVERTED)),
+    **each("MaxPoolGradWithArgmax", Op(images.like_first)),
+    **each("MaxPoolWithArgmax", Op(images.pool, dtypes=("T", "Targmax=int64"), outputs=("output", "argmax"))),
+    **each("ResizeArea ResizeBicubic", Op(images.resize, dtypes=("float32",))),
+    **each("ResizeBicubicGrad ResizeBilinearGrad", Op(images.like_second)),
+    **each("ResizeBilinear", Op(images.resize, dtypes=("float32",), batch=Batch.IMAGE)),
+    **each("ResizeNearestNeighbor", Op(images.resize, batch=Batch.IMAGE)),
+    **each("ResizeNearestNeighborGrad", Op(images.resize)),
+}

@@ -1,0 +1,122 @@
+"""Ops that reshape, join, cut, pick and repeat, and the small vectors that tell them how."""
+
+from __future__ import annotations
+
+from tfmemlens.knowledge.ops import values
+from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, each
+from tfmemlens.knowledge.ops.shapes import elementwise, gathering, products, rearranging, slicing, vectors
+
+OPS = {
+    **each(
+        "BatchToSpaceND SpaceToBatchND",
+        Op(gathering.batch_blocks, layout=Layout.REARRANGING, batch=Batch.JOINED),
+    ),
+    **each("Concat", Op(rearranging.concat, layout=Layout.FOLLOWING, batch=Batch.JOINED)),
+    **each(
+        "ConcatV2", Op(rearranging.concat, values=values.joined, layout=Layout.FOLLOWING, batch=Batch.JOINED)
+    ),
+    **each("ConjugateTranspose", Op(rearranging.transpose, layout=Layout.REARRANGING)),
+    **each("DynamicStitch", Op(gathering.stitch, values=values.stitched, batch=Batch.JOINED)),
+    **each(
+        "ExpandDims",
+        Op(
+            rearranging.expand,
+            values=values.passed,
+            output=Output.PASSED,
+            layout=Layout.REARRANGING,
+            batch=Batch.RESHAPED,
+            quick=True,
+        ),
+    ),
+    **each(
+        "Gather GatherV2",
+        Op(gathering.gather, values=values.gathered, layout=Layout.REARRANGING, batch=Batch.JOINED),
+    ),
+    **each("GatherNd", Op(gathering.gather_nd, layout=Layout.REARRANGING, batch=Batch.JOINED)),
+    **each("MirrorPad MirrorPadGrad Pad", Op(rearranging.pad, layout=Layout.FOLLOWING)),
+    **each("OneHot", Op(gathering.one_hot)),
+    **each("Pack", Op(rearranging.pack, values=values.packed, layout=Layout.REARRANGING, batch=Batch.JOINED)),
+    **each("PadV2", Op(rearranging.pad)),
+    **each("ParallelDynamicStitch", Op(gathering.stitch, values=values.stitched)),
+    **each(
+        "Reshape",
+        Op(
+            rearranging.reshape,
+            values=values.passed,
+            output=Output.PASSED,
+            layout=Layout.REARRANGING,
+            batch=Batch.RESHAPED,
+            quick=True,
+        ),
+    ),
+    **each("ResourceGather", Op(gathering.gather)),
+    **each("ScatterNd", Op(gathering.scatter_nd)),
+    **each("SegmentSum", Op(gathering.segments)),
+    **each("Slice", Op(slicing.sliced, values=values.cut, layout=Layout.FOLLOWING)),
+    **each("Split", Op(rearranging.split, layout=Layout.FOLLOWING, batch=Batch.JOINED)),
+    **each("SplitV", Op(rearranging.split_sizes, layout=Layout.FOLLOWING, batch=Batch.JOINED)),
+    **each(
+        "Squeeze",
+        Op(
+            rearranging.squeeze,
+            values=values.passed,
+            output=Output.PASSED,
+            layout=Layout.FOLLOWING,
+            batch=Batch.REDUCED,
+            quick=True,
+        ),
+    ),
+    **each(
+        "StatelessRandomGetKeyCounter",
+        Op(gathering.key_and_counter, dtypes=("uint64",), outputs=("key", "counter")),
+    ),
+    **each("StridedSlice", Op(slicing.strided_slice, values=values.sliced, layout=Layout.FOLLOWING)),
+    **each("StridedSliceGrad", Op(slicing.unsliced)),
+    **each("Tile", Op(rearranging.tile, layout=Layout.FOLLOWING, batch=Batch.REPEATED)),
+    **each("TopK TopKV2", Op(gathering.top_k, dtypes=("T", "int32"), outputs=("values", "indices"))),
+    **each("Transpose", Op(rearranging.transpose, layout=Layout.REARRANGING, batch=Batch.PERMUTED)),
+    **each("Unique UniqueV2", Op(gathering.unique, dtypes=("T", "out_idx=int32"), outputs=("y", "idx"))),
+    **each(
+        "Unpack",
+        Op(rearranging.unpack, values=values.unpacked, layout=Layout.REARRANGING, batch=Batch.REDUCED),
+    ),
+    **each("UnsortedSegmentSum", Op(gathering.segments, batch=Batch.NEVER)),
+    **each(
+        "BroadcastGradientArgs",
+        Op(vectors.axes, values=values.broadcast_axes, batch=Batch.NEVER, quick=True, outputs=("r0", "r1")),
+    ),
+    **each(
+        "ConcatOffset",
+        Op(vectors.offsets, values=values.offsets, dtypes=("int32",), batch=Batch.NEVER, quick=True),
+    ),
+    **each("DataFormatDimMap DataFormatVecPermute", Op(elementwise.same, values=values.permuted)),
+    **each("InvertPermutation", Op(elementwise.same, values=values.inverted, batch=Batch.NEVER, quick=True)),
+    **each("Range", Op(vectors.sequence, dtypes=("Tidx=int32",), values=values.ranged, batch=Batch.NEVER)),
+    **each("Rank", Op(products.scalar, values=values.rank, dtypes=("int32",), batch=Batch.NEVER, quick=True)),
+    **each(
+        "Shape",
+        Op(
+            vectors.of_shape,
+            values=values.shapes,
+            dtypes=("out_type=int32",),
+            layout=Layout.FOLLOWING,
+            batch=Batch.NEVER,
+            quick=True,
+        ),
+    ),
+    **each(
+        "ShapeN",
+        Op(
+            vectors.of_shapes,
+            values=values.shapes,
+            dtypes=("out_type=int32",),
+            layout=Layout.FOLLOWING,
+            batch=Batch.NEVER,
+            quick=True,
+        ),
+    ),
+    **each(
+        "Size",
+        Op(products.scalar, values=values.size, dtypes=("out_type=int32",), batch=Batch.NEVER, quick=True),
+    ),
+}
