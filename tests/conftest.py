@@ -8,8 +8,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("untimed", deadline=None)  # no test fails because a machine is busy
-hypothesis.settings.load_profile("untimed")
+from tests import tiers
+
+# No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random` does not.
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("repeatable")
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"
@@ -22,6 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden pages anew; review the diff as you would review prose",
     )
+    parser.addoption("--fast", action="store_true", help="a selection of the tests, for while you edit")
+    parser.addoption("--slow", action="store_true", help="also what the suite asks of a few samples only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept, left = tiers.select(items, fast=config.getoption("--fast"), slow=config.getoption("--slow"))
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture

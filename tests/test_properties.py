@@ -54,6 +54,7 @@ def test_words_of_the_vocabulary_in_any_order(words: list[str]) -> None:
 
 @SETTINGS
 @given(st.integers(0, 1 << 32))
+@pytest.mark.whole
 def test_damaged_logs(seed: int) -> None:
     rng = random.Random(seed)
     check(fuzzing.mutated(rng.choice(BODIES), rng))

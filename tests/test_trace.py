@@ -57,6 +57,7 @@ def test_a_cut_event_file_keeps_its_whole_steps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.whole
 def test_plots_are_drawn(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"peak.{suffix}"
     assert main(["plot", str(LENET), "-o", str(target), "--by", "layer"]) == 0

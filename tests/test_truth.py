@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.answers import explained
 from tests.conftest import SAMPLES
-from tfmemlens import pipeline
 from tfmemlens.model.case import Moment
 
 TRUTHS = sorted((SAMPLES / "oom_log").glob("*.truth.json"))
@@ -29,7 +29,7 @@ def log_of(truth: Path) -> Path:
 
 
 def moments_of(truth: Path) -> tuple[Moment, ...]:
-    return pipeline.explain(log_of(truth)).case.moments
+    return explained(log_of(truth)).case.moments
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
@@ -63,6 +63,7 @@ def test_the_limit_is_the_one_that_was_set(truth: Path) -> None:
         assert all(limit.may_be(known["limit_bytes"]) for limit in stated)
 
 
+@pytest.mark.whole
 def test_every_limit_that_a_log_states_is_found() -> None:
     """`Limit:` of the statistics, or `memory_limit_:` of the pool: nearly all of these logs have one."""
     texts = {
@@ -117,5 +118,5 @@ def test_the_users_layer_is_named_where_a_report_lists_it(truth: Path) -> None:
 def test_the_version_that_wrote_the_log_is_among_those_named(truth: Path) -> None:
     """A warning that something `will be replaced by that in Tensorflow 2.0` states no version."""
     wrote = re.match(r"(\d+)\.(\d+)", truth.name)
-    api = pipeline.explain(log_of(truth)).case.api
+    api = explained(log_of(truth)).case.api
     assert wrote and api.oldest <= (int(wrote[1]), int(wrote[2])) <= api.newest

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.answers import graph_of, studied
 from tests.conftest import SAMPLES
-from tfmemlens.attribution.layout_pass.copies import study
 from tfmemlens.model.layout import CAUSES, LayoutCopy, LayoutStudy
-from tfmemlens.readers.formats.graph_file import read_graph
 from tfmemlens.recording.grappler import NATIVE
 
 TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))
@@ -26,7 +25,12 @@ def truth_of(path: Path) -> dict[str, Any]:
 
 
 def study_of(path: Path) -> LayoutStudy:
-    return study(read_graph(str(path).replace(".truth.json", ".after.pb.gz"))) or LayoutStudy(())
+    return studied(after(path))
+
+
+def after(path: Path) -> Path:
+    """The graph that the pass left."""
+    return Path(str(path).replace(".truth.json", ".after.pb.gz"))
 
 
 def forced(test: Callable[[str, str, str], bool]) -> Callable[[LayoutCopy, Any], bool]:
@@ -102,7 +106,7 @@ def test_copies_vanish_with_their_cause(path: Path) -> None:
     that were to go.
     """
     found = study_of(path)
-    ops = {node.name: node.op for node in read_graph(str(path).replace(".truth.json", ".after.pb.gz"))}
+    ops = {node.name: node.op for node in graph_of(after(path))}
     for slug, remedy in truth_of(path)["remedies"].items():
         if not found.copies:  # the pass gave up on the graph, or its direction is the other one
             continue

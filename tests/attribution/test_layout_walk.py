@@ -49,6 +49,7 @@ def graph_of(*nodes: Node) -> Graph:
 @example([Node("n0", "Split"), Node("a-0-TransposeNHWCToNCHW-LayoutOptimizer", "Transpose", ("n0",))])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(NODES, max_size=12))
+@pytest.mark.whole
 def test_any_graph_gets_an_answer(nodes: list[Node]) -> None:
     graph = graph_of(*nodes)
     found = study(graph)

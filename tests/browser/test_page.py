@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tfmemlens
+from tests.answers import explained
 from tests.browser.conftest import Open, Tab
 from tests.conftest import ROOT, SAMPLES
+from tests.tiers import evenly
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.model import page as model
@@ -21,7 +24,10 @@ from tfmemlens.use_cases.page import build_page
 
 pytestmark = pytest.mark.browser
 
-FOLDERS = [folder.name for folder in SAMPLES.iterdir() if folder.is_dir() and folder.name != "convolution"]
+FAMILIES_OF_A_FOLDER = 3
+FOLDERS = [
+    folder.name for folder in sorted(SAMPLES.iterdir()) if folder.is_dir() and folder.name != "convolution"
+]
 LENET = SAMPLES / "run_metadata" / "1.15-lenet.pb"
 UNET = SAMPLES / "run_metadata" / "2.11-unet.pb.gz"
 FUNCTION = SAMPLES / "xspace" / "2.21-function.xplane.pb"
@@ -49,10 +55,26 @@ def place(tab: Tab) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize("sample", families(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def opened() -> list[Any]:
+    """A few families of each folder; the others with `--slow`, since every sample's page is checked in Python."""
+    rows: dict[str, list[str]] = {}
+    for path in families():
+        rows.setdefault(path.parent.name, []).append(path.name)
+    few = {(folder, name) for folder, names in rows.items() for name in evenly(names, FAMILIES_OF_A_FOLDER)}
+    return [
+        pytest.param(
+            path,
+            id=f"{path.parent.name}-{path.name}",
+            marks=() if (path.parent.name, path.name) in few else (pytest.mark.slow,),
+        )
+        for path in families()
+    ]
+
+
+@pytest.mark.parametrize("sample", opened())
 def test_every_family_opens(sample: Path, show: Open) -> None:
     tab = show(sample)
-    report = pipeline.explain(sample)
+    report = explained(sample)
     heading = tab.page.locator("h1:visible")
     assert heading.count() == 1
     assert " ".join(heading.inner_text().split()) == " ".join(report.verdict.split())

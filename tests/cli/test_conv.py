@@ -97,6 +97,7 @@ def test_tensorflows_own_names_are_kinds(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 @pytest.mark.parametrize("name", ["question-2-in-1.10", "stem-on-a-gpu", "volumes", "dilated"])
+@pytest.mark.whole
 def test_the_picture(name: str, suffix: str, tmp_path: Path) -> None:
     target = tmp_path / f"bytes{suffix}"
     assert run(f"{PAGES[name]} --plot {target}") == 0

@@ -123,6 +123,7 @@ def test_batch_norm_trains_half_of_its_state(capsys: pytest.CaptureFixture[str])
     assert (norm["params"], norm["trainable_params"], norm["formula"]) == (256, 128, "4*64")
 
 
+@pytest.mark.whole
 def test_mixed_precision_halves_activations_and_keeps_weights(capsys: pytest.CaptureFixture[str]) -> None:
     plain, mixed = (
         told(capsys, APPLICATION.format("MobileNet"), "--batch", "4", "--dtype", dtype)

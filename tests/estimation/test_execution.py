@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ def test_what_nobody_reads_is_not_made() -> None:
     st.integers(1, 5),
 )
 @settings(max_examples=40, deadline=None)
+@pytest.mark.whole
 def test_the_books_balance(name: str, batch: int, optimizer: str, workers: int) -> None:
     """Chunks at the peak add up to it, nothing is lost, and weights and slots stand before the step as after
     it.

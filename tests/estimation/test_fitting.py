@@ -67,6 +67,7 @@ def test_the_peak_at_another_batch(one: str, other: str) -> None:
     assert predicted == pytest.approx(truth(other)["max_in_use_bytes"], rel=0.35 if few_tensors else 0.12)
 
 
+@pytest.mark.whole
 def test_most_predictions_are_much_nearer() -> None:
     errors = []
     for one, other in pairs():
@@ -148,6 +149,7 @@ def test_the_json_keeps_its_contract(source: str, capsys: pytest.CaptureFixture[
     assert document["fit"]["limit_bytes"] == 2048 * MIB
 
 
+@pytest.mark.whole
 def test_a_larger_limit_never_fits_fewer() -> None:
     found = [fit_report([UNET], Hints(limit_bytes=limit * MIB)).fit for limit in (100, 300, 600, 1200, 2400)]
     batches = [each.largest_batch or 0 for each in found if each]

@@ -22,6 +22,7 @@ DECODER = RECORDED / "2.21-concrete-decoder.meta.gz"
 
 
 @pytest.mark.parametrize("name", ["2.11-lstm", "2.21-lenet"])
+@pytest.mark.whole
 def test_the_peak_of_a_recorded_graph(name: str) -> None:
     facts = TRUTH[name]
     timeline = of_graph(
@@ -34,6 +35,7 @@ def test_the_peak_of_a_recorded_graph(name: str) -> None:
     assert 0.94 * min(facts["peaks"]) <= timeline.peak_bytes <= 1.06 * max(facts["peaks"])
 
 
+@pytest.mark.whole
 def test_weights_and_slots_of_a_recorded_graph() -> None:
     facts = TRUTH["2.11-lstm"]
     timeline = of_graph(
@@ -51,6 +53,7 @@ def test_weights_and_slots_of_a_recorded_graph() -> None:
     assert 0 <= held - 3 * 4 * facts["parameters"] <= 64  # Adam's scalars beside weights and two slots each
 
 
+@pytest.mark.whole
 def test_a_concrete_function_with_loops_and_captured_variables() -> None:
     found = estimate_graph(str(DECODER), StepSettings(32))
     timeline = found.timelines[0]
@@ -59,6 +62,7 @@ def test_a_concrete_function_with_loops_and_captured_variables() -> None:
     assert not any("never reached" in note.text for note in found.notes)
 
 
+@pytest.mark.whole
 def test_the_page_of_a_concrete_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", str(DECODER), "--batch", "32"]) == 0
     page = capsys.readouterr().out

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.answers import graph_of
 from tests.conftest import SAMPLES
 from tfmemlens.knowledge.ops.type_inference import infer
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import Constant, TensorType
-from tfmemlens.readers.formats.graph_file import read_graph
 
 TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))
 
@@ -26,7 +26,7 @@ def test_types_are_tensorflows(path: Path) -> None:
     """What TensorFlow knows we know; where it leaves a dimension open we may know more, never something
     else.
     """
-    types = infer(read_graph(str(path).replace(".truth.json", ".after.pb.gz")))
+    types = infer(graph_of(Path(str(path).replace(".truth.json", ".after.pb.gz"))))
     for name, facts in json.loads(path.read_text(encoding="utf-8"))["inserted"].items():
         found = types[name][0]
         assert found.dtype == facts["dtype"], name
@@ -146,7 +146,7 @@ def test_a_strided_slice_is_numpys(sides: list[int], data: st.DataObject) -> Non
 @given(SIDES, st.data())
 def test_axes_are_numpys(sides: list[int], data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(sides), len(sides) - 1))
-    array, nodes = numpy.empty(sides), (feed(*sides), numbers("axis", axis))
+    array, nodes = numpy.zeros(sides), (feed(*sides), numbers("axis", axis))
     expected = [
         (made("Sum", "x", "axis"), array.sum(axis).shape),
         (made("Sum", "x", "axis", keep_dims=True), array.sum(axis, keepdims=True).shape),

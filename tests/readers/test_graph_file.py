@@ -84,7 +84,9 @@ def test_unknown_fields_of_a_text_are_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "sample", sorted(path for path in SAMPLES.rglob("*") if path.is_file()), ids=lambda path: path.name
+    "sample",
+    sorted(path for path in SAMPLES.rglob("*") if path.is_file()),
+    ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_no_other_sample_looks_like_a_graph(sample: Path) -> None:
     if sample.parent.name in ("layout", "graph") or ".meta" in sample.name:

@@ -158,6 +158,7 @@ def test_any_json_is_a_model_or_one_sentence(value: Any) -> None:
 
 @given(st.sampled_from(sorted(small("2.21"))), st.integers(0, 10**6), _ANYTHING)
 @settings(max_examples=60, deadline=None)
+@pytest.mark.whole
 def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place: int, value: Any) -> None:
     document = json.loads(json.dumps(small("2.21")[name]["json"]))
     holders = list(_holders(document))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.answers import explained
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
@@ -69,7 +70,7 @@ def test_a_variable_that_gets_a_new_buffer_loses_its_old_one_within_the_step() -
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_the_rows_of_the_peak_add_up_to_it(trace: Path) -> None:
-    report = pipeline.explain(trace)
+    report = explained(trace)
     assert report.case.moments
     for moment in report.case.moments:
         assert moment.timeline
@@ -100,7 +101,7 @@ def test_the_model_has_the_programs_own_parameters_and_slots(trace: Path) -> Non
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_weights_and_slots_are_those_of_the_model(trace: Path) -> None:
-    truth, report = truth_of(trace), pipeline.explain(trace)
+    truth, report = truth_of(trace), explained(trace)
     if "variables_bytes" not in truth:
         return
     weights = sum(layer.parameter_bytes for layer in report.case.layers)

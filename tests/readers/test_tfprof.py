@@ -103,6 +103,7 @@ def backwards(raw: bytes) -> bytes:
     return b"".join(reversed(entries)) + raw[at:]
 
 
+@pytest.mark.whole
 def test_the_order_of_a_map_does_not_matter(tmp_path: Path) -> None:
     """Protobuf's implementations hand out maps in orders of their own; the one in Python keeps the file's."""
     raw = gzip.decompress(LENET.read_bytes())

