@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 
@@ -97,7 +98,7 @@ def marks_of(graph: Graph, axis: Axis) -> dict[str, tuple[Marks, ...]]:
     """For each node whose output shapes are known, the marks of each output. Loops are walked until nothing
     new is marked, three times at most.
     """
-    order = topological(graph)
+    order = list(topological_order(graph))
     found: dict[str, tuple[Marks, ...]] = {}
     for _ in range(_PASSES):
         changed = False
@@ -109,28 +110,6 @@ def marks_of(graph: Graph, axis: Axis) -> dict[str, tuple[Marks, ...]]:
         if not changed:
             break
     return found
-
-
-def topological(graph: Graph) -> list[Node]:
-    """The nodes, each after what it reads; a loop is entered where its nodes come first."""
-    state: dict[str, bool] = {}
-    order: list[Node] = []
-    for root in graph.nodes:
-        stack: list[tuple[str, bool]] = [(root, False)]
-        while stack:
-            name, done = stack.pop()
-            if done:
-                order.append(graph.nodes[name])
-                continue
-            if name in state:
-                continue
-            state[name] = True
-            stack.append((name, True))
-            for reference in graph.nodes[name].inputs:
-                source = split_reference(reference)[0]
-                if source in graph.nodes and source not in state:
-                    stack.append((source, False))
-    return order
 
 
 def shape_of(node: Node | None, port: int) -> Shape | None:

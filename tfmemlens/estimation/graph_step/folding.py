@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tfmemlens.estimation.batch_scaling.axes import topological
 from tfmemlens.estimation.graph_step.compiled import needed
 from tfmemlens.estimation.graph_step.kernels import ELEMENTWISE, KERNELS, KernelCall, run
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
 from tfmemlens.knowledge.bfc import Pool
+from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
@@ -58,7 +58,7 @@ def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, by_name: bool = F
         {name: graph.nodes[name] for name in needed(graph, fetches)}, graph.functions, graph.producer
     )
     found = _Static(graph, feeds)
-    for node in topological(graph):
+    for node in topological_order(graph):
         found.visit(node)
     changed = Graph(found.replaced(), graph.functions, graph.producer)
     return _merged(

@@ -8,7 +8,6 @@ breadth first.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from zlib import crc32
@@ -17,6 +16,7 @@ from tfmemlens.estimation.graph_step.compiled import needed
 from tfmemlens.estimation.graph_step.folding import Feeds, folded
 from tfmemlens.estimation.graph_step.fusing import fused
 from tfmemlens.estimation.graph_step.kernels import ELEMENTWISE, KERNELS, broadcast
+from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
@@ -240,28 +240,5 @@ def ordered(graph: Graph, variant: int = 0) -> Graph:
     """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's
     NextIteration does not hold up its Merge.
     """
-    key = _KEYS[variant % len(_KEYS)]
-    waits: dict[str, int] = {}
-    readers: dict[str, list[str]] = {}
-    for node in graph:
-        sources = [split_reference(reference)[0] for reference in node.inputs]
-        if node.op in ("Merge", "RefMerge"):
-            sources = [
-                source
-                for source in sources
-                if graph.nodes[source].op not in ("NextIteration", "RefNextIteration")
-            ]
-        waits[node.name] = len(sources)
-        for source in sources:
-            readers.setdefault(source, []).append(node.name)
-    ready = deque(name for name, count in waits.items() if count == 0)
-    order = []
-    while ready:
-        name = ready.popleft()
-        order.append(name)
-        for reader in sorted(readers.get(name, ()), key=key):
-            waits[reader] -= 1
-            if waits[reader] == 0:
-                ready.append(reader)
-    left = [name for name in graph.nodes if waits[name] > 0]
-    return Graph({name: graph.nodes[name] for name in (*order, *left)}, graph.functions, graph.producer)
+    order = topological_order(graph, _KEYS[variant % len(_KEYS)])
+    return Graph({node.name: node for node in order}, graph.functions, graph.producer)

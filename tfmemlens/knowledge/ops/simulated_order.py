@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tfmemlens.knowledge.ops.type_inference import Types, in_order
+from tfmemlens.knowledge.ops.type_inference import Types
+from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 
 _ALIASES = frozenset(
@@ -47,7 +48,7 @@ class _Step:
         self.live = self.highest = 0
 
     def run(self) -> int:
-        for node in in_order(self.graph):
+        for node in topological_order(self.graph):
             inputs = [
                 self.buffer.get(split_reference(each), -1) for each in node.inputs if not each.startswith("^")
             ]

@@ -7,15 +7,15 @@ TensorFlow's own inference: `tests/knowledge/test_type_inference.py`.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.dtypes import dtypes_of
 from tfmemlens.knowledge.ops.shapes import Shape, ShapeContext
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.knowledge.ops.values import values_of
-from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.knowledge.topological_order import topological_order
+from tfmemlens.model.graph import Graph, split_reference
 from tfmemlens.model.tensor import TensorType
 
 UNKNOWN = TensorType(None, None)
@@ -41,7 +41,7 @@ def infer(
         for node in graph
         if node.op in roles.SENDS and node.inputs
     }
-    for node in in_order(graph):
+    for node in topological_order(graph):
         references = [split_reference(each) for each in node.inputs if not each.startswith("^")]
         if node.op in roles.RECEIVES and (source := sent.get(str(node.attributes.get("tensor_name")))):
             references = [split_reference(source)]
@@ -102,36 +102,3 @@ def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType,
     if measured is not None and measured.shape is not None and types[0].bytes is None:
         types[0] = TensorType(measured.shape, measured.dtype or types[0].dtype)
     return tuple(types)
-
-
-def in_order(graph: Graph) -> Iterator[Node]:
-    """Producers before consumers; a loop is entered at its Merge, which waits only for what comes from
-    outside.
-    """
-    waiting: dict[str, int] = {}
-    for node in graph:
-        sources = {split_reference(each)[0] for each in node.inputs} & graph.nodes.keys()
-        waiting[node.name] = sum(
-            not (node.op in roles.MERGES and _returns(graph.nodes[each])) for each in sources
-        )
-    readers: dict[str, list[str]] = {}
-    for node in graph:
-        for source in dict.fromkeys(split_reference(each)[0] for each in node.inputs):
-            readers.setdefault(source, []).append(node.name)
-    ready = deque(name for name, count in waiting.items() if not count)
-    done: set[str] = set()
-    while ready:
-        name = ready.popleft()
-        done.add(name)
-        yield graph.nodes[name]
-        for reader in readers.get(name, ()):
-            if graph.nodes[reader].op in roles.MERGES and _returns(graph.nodes[name]):
-                continue
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                ready.append(reader)
-    yield from (node for node in graph if node.name not in done)
-
-
-def _returns(node: Node) -> bool:
-    return node.op in roles.NEXTS
