@@ -13,7 +13,8 @@ from tests.builders import MIB, capture, row, timeline
 from tests.conftest import SAMPLES
 from tests.findings.logs import CPU, oom
 from tfmemlens import pipeline
-from tfmemlens.knowledge.convolution import cpu_backward, filters_of, most_bytes, volume_kernels_of
+from tfmemlens.knowledge.convolution import filters_of, most_bytes, volume_kernels_of
+from tfmemlens.knowledge.convolution.col_buffer import of_convolution
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.finding import Certainty, Finding
 
@@ -100,7 +101,7 @@ def test_filters_are_found_again(side: int, kernel: int, channels: int, filters:
     conv = Convolution(
         ConvolutionKind.CONV, (4, side, side, channels), (kernel, kernel), filters, (1, 1), (1, 1), "same"
     )
-    images = cpu_backward.images_of_filter_gradient(conv)
+    images = of_convolution(conv).images_of_filter_gradient()
     found = filters_of(images, side * side, kernel * kernel * channels)
     assert images > 1
     assert found

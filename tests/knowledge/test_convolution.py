@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tfmemlens.knowledge.convolution import cpu_backward, cpu_forward, gpu, sizes
 from tfmemlens.knowledge.convolution.alternatives import alternatives
+from tfmemlens.knowledge.convolution.col_buffer import of_convolution
 from tfmemlens.knowledge.convolution.examination import examine, fits
 from tfmemlens.knowledge.convolution.passes import passes
 from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting
@@ -105,7 +106,7 @@ def test_one_image_is_the_least_that_a_gradient_unrolls(conv: Convolution) -> No
 
 @given(convolutions(), st.integers(2, 16))
 def test_more_threads_never_shrink_the_input_gradient(conv: Convolution, threads: int) -> None:
-    few, many = (cpu_backward.images_of_input_gradient(conv, count) for count in (1, threads))
+    few, many = (of_convolution(conv).images_of_input_gradient(conv.batch, count) for count in (1, threads))
     assert many >= few
 
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support.convolutions import GRADIENT, KnownConvolution, known
 from tfmemlens.findings.support.rows import Row, held, of_kind, row_name
-from tfmemlens.knowledge.convolution import cpu_backward, most_bytes
+from tfmemlens.knowledge.convolution import most_bytes
+from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, of_convolution
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
@@ -93,7 +94,7 @@ def _counts(layer: KnownConvolution, row: Row, item: int) -> tuple[int, ...]:
     conv = _convolution(layer, {8: "float64", 2: "float16"}.get(item, "float32"))
     if len(layer.weights) == 5:  # as many volumes as fill an L3 cache of unknown size
         return (row.allocation.size_bytes // max((layer.positions or 0) * layer.patch * item, 1),)
-    many = cpu_backward.images_of_filter_gradient(conv)
+    many = of_convolution(conv).images_of_filter_gradient()
     of = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
     return (many,) if of and of["of"] == "Filter" else (many, 1)
 
@@ -183,7 +184,7 @@ def _detail(buffer: _Buffer) -> str:
             f" {buffer.images} of {image} each."
         )
     text = (
-        "The kernel takes as many images at once as its target of 30 MiB asks for, whatever the batch:"
+        f"The kernel takes as many images at once as its target of {TARGET_TEXT} asks for, whatever the batch:"
         f" {buffer.images} of {image} each."
     )
     if batch and batch < buffer.images:

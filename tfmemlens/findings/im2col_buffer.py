@@ -22,16 +22,16 @@ from tfmemlens.knowledge.convolution import (
     ColBuffer,
     col_buffer_of,
     filters_of,
+    is_one_image,
     most_bytes,
     volume_kernels_of,
 )
+from tfmemlens.knowledge.convolution.col_buffer import TARGET_BYTES, TARGET_TEXT
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape
-from tfmemlens.units import MIB, human
-
-_TARGET = 30 * MIB
+from tfmemlens.units import human
 
 
 class _Reading(NamedTuple):
@@ -194,20 +194,20 @@ def _certainty(reading: _Reading) -> Iterator[Evidence]:
 
 def _detail(reading: _Reading) -> str:
     image, size = reading.image_bytes, reading.bytes
-    if reading.buffer.images == 1 and (image > _TARGET // 2 or reading.of_input):
+    if reading.buffer.images == 1 and (image > TARGET_BYTES // 2 or reading.of_input):
         noun = "volume" if reading.volume else "image"
         other = (
             ""
             if reading.forward
             else (
                 " The other gradient of the same layer often runs at the same time and takes"
-                f" {'another' if image > _TARGET else 'at least'} {human(size)}."
+                f" {'another' if image > TARGET_BYTES else 'at least'} {human(size)}."
             )
         )
         grows = "It grows with height x width x kernel area x channels."
         back = (
             " The weight gradient takes as much in the backward pass."
-            if reading.forward and image > _TARGET
+            if reading.forward and image > TARGET_BYTES
             else ""
         )
         return (
@@ -221,7 +221,7 @@ def _detail(reading: _Reading) -> str:
             " fewer volumes nor a smaller volume makes it smaller."
         )
     many = (
-        f"The kernel takes as many images at once as its target of 30 MiB allows ({reading.buffer.images}"
+        f"The kernel takes as many images at once as its target of {TARGET_TEXT} allows ({reading.buffer.images}"
         f" here, {human(image)} each), whatever the batch"
     )
     return f"{many}: a batch of fewer images makes it no smaller."
@@ -299,8 +299,8 @@ def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterat
     may come instead.
     """
     image = positions * patch * reading.item_bytes
-    stays_one = reading.buffer.images == 1 and (
-        image >= _TARGET or (reading.of_input and image >= _TARGET // 2)
+    stays_one = reading.buffer.images == 1 and is_one_image(
+        positions, patch, reading.of_input, reading.item_bytes
     )
     then = image if stays_one else most_bytes(positions, patch, reading.item_bytes)
     if 0 < then < reading.bytes:

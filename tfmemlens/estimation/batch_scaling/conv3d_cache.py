@@ -14,13 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from tfmemlens.estimation.batch_scaling.axes import shape_of
-from tfmemlens.knowledge.convolution.cpu_backward import (
-    FIRST_3D_BUFFER,
-    images_of_filter_gradient,
-    most_volumes,
-    volume_bytes,
-    work_unit,
-)
+from tfmemlens.knowledge.convolution.col_buffer import of_convolution
+from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER, most_volumes
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -56,9 +51,8 @@ class Cache:
 
     def volumes(self, conv: Convolution) -> tuple[int, int]:
         """The fewest and the most volumes that fill it."""
-        return images_of_filter_gradient(conv, self.low_bytes), images_of_filter_gradient(
-            conv, self.high_bytes
-        )
+        unrolled = of_convolution(conv)
+        return unrolled.images_filling(self.low_bytes), unrolled.images_filling(self.high_bytes)
 
     def is_sure(self, gradient: Gradient) -> bool:
         """Whether it is known how many volumes fill it."""
@@ -172,10 +166,10 @@ def told(conv: Convolution, buffer_bytes: int) -> tuple[int, int]:
     """The least and the most bytes of a cache with which this gradient takes such a chunk, or none. A chunk
     may be almost twice as large as the request.
     """
-    unit = work_unit(conv) * conv.item_bytes
+    unit = of_convolution(conv).work_unit * conv.item_bytes
     if not buffer_bytes:
         return most_volumes(conv) * unit + conv.item_bytes, MOST_CACHE_BYTES
-    each = volume_bytes(conv)
+    each = of_convolution(conv).image_bytes
     fitting = [
         count
         for count in range(buffer_bytes // (2 * each), buffer_bytes // each + 1)
@@ -209,12 +203,12 @@ def most_and_least(
         conv = scaled(other)
         fewest, largest = volumes(conv)
         allowed = most_volumes(conv)
-        return min(largest, allowed) * volume_bytes(conv) if fewest <= allowed else 0
+        return min(largest, allowed) * of_convolution(conv).image_bytes if fewest <= allowed else 0
 
     def least(other: int) -> int:
         conv = scaled(other)
         fewest, largest = volumes(conv)
-        return fewest * volume_bytes(conv) if largest <= most_volumes(conv) else 0
+        return fewest * of_convolution(conv).image_bytes if largest <= most_volumes(conv) else 0
 
     return most, least
 

@@ -356,7 +356,7 @@ def _patches(row: Allocation, node: Node, graph: Graph, batch: int) -> BatchScal
             if _is_chunk_of(row.size_bytes, cost.filter_gradient_bytes())
             else None
         )
-    together, alone = cost.images * cost.image_bytes, cost.image_bytes
+    together, alone = cost.filter_gradient_bytes(), cost.image_bytes
     one_by_one = not _is_chunk_of(row.size_bytes, together) or (together == alone)
     if not _is_chunk_of(row.size_bytes, alone if one_by_one else together):
         return None

@@ -4,13 +4,12 @@ recognise them by their shapes.
 
 from __future__ import annotations
 
+from tfmemlens.knowledge.convolution.col_buffer import filters_of, is_one_image, most_bytes
 from tfmemlens.knowledge.convolution.recognition import (
     ColBuffer,
     col_buffer_of,
-    filters_of,
     is_shuffled_volume,
     kernels_of,
-    most_bytes,
     volume_kernels_of,
 )
 
@@ -18,6 +17,7 @@ __all__ = [
     "ColBuffer",
     "col_buffer_of",
     "filters_of",
+    "is_one_image",
     "is_shuffled_volume",
     "kernels_of",
     "most_bytes",

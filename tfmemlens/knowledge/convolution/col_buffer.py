@@ -1,8 +1,8 @@
-"""How many images at once a CPU convolution gradient unrolls into patches (`col_buffer`), from the shapes
-alone.
+"""How many images at once a convolution's gradient on the CPU unrolls into patches (`col_buffer`, the im2col
+buffer): the one formula, and the one set of cache sizes, that everybody here asks.
 
-After conv_grad_filter_ops.cc and conv_grad_input_ops.cc of TensorFlow 1.10, 1.15 and 2.21 without oneDNN;
-measured to the byte in each.
+After conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h} and conv_grad_ops_3d.cc of TensorFlow 1.10, 1.15 and
+2.21 without oneDNN; measured to the byte in each: `sample_traces/convolution/measured.csv`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfmemlens.units import MIB
+from tfmemlens.knowledge.convolution.sizes import patch, positions
+from tfmemlens.model.convolution import Convolution
+from tfmemlens.units import KIB, MIB, rough
 
-_TARGET_BYTES = 30 * MIB
-_SECOND_CACHE_BYTES = 256 << 10
+TARGET_BYTES = 30 * MIB
+"""What the work on the images unrolled together should fill (`target_working_set_size`: the L3 cache of an
+Ivy Bridge).
+"""
+TARGET_TEXT = rough(TARGET_BYTES)
+"""The same for people."""
+L2_BYTES = 256 * KIB
+"""Work per thread from which BackpropInput computes image by image (`l2_cache_size`)."""
+USUAL_L3_BYTES = 32 * MIB
+"""Assumed where the processor's L3 cache, which Conv3D's gradients fill, is not known."""
+MANY_THREADS = 60
+"""More threads than this an op hardly has: with as many, image by image is sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnrolledConvolution:
-    """What decides: positions of the convolution's output (height x width), patch (kernel height x width x
-    input channels), output channels, bytes of one element.
+    """What decides: positions of the convolution's output (height x width, in 3-D times depth), elements of a
+    patch (kernel area x input channels), filters (output channels), bytes of one element.
     """
 
     positions: int
     patch: int
-    channels: int
+    filters: int
     item_bytes: int = 4
 
     @property
@@ -33,24 +45,37 @@ class UnrolledConvolution:
         return self.positions * self.patch * self.item_bytes
 
     @property
-    def _unit(self) -> int:
-        return self.positions * self.patch + self.positions * self.channels + self.patch * self.channels
+    def work_unit(self) -> int:
+        """Elements that the matrix product of one image touches: patches, output and weights
+        (`work_unit_size`).
+        """
+        return self.positions * self.patch + self.positions * self.filters + self.patch * self.filters
 
-    @property
-    def images(self) -> int:
-        """Images a time, so that the work of each is about 30 MiB; not limited by the batch."""
-        return max(-(-(_TARGET_BYTES // self.item_bytes) // self._unit), 1)
+    def images_filling(self, target_bytes: int) -> int:
+        """Images whose work fills so many bytes, the last one perhaps beyond; one at least. The batch does not
+        limit them.
+        """
+        return max(-(-(target_bytes // self.item_bytes) // max(self.work_unit, 1)), 1)
+
+    def images_of_filter_gradient(self) -> int:
+        """Images that Conv2DBackpropFilter unrolls at once, whatever the batch and the threads."""
+        return self.images_filling(TARGET_BYTES)
+
+    def images_of_input_gradient(self, batch: int, threads: int) -> int:
+        """Images that Conv2DBackpropInput unrolls at once: one where the batch is one or one image gives each
+        thread an L2 cache full to do, else as above.
+        """
+        per_thread = self.work_unit // max(threads, 1)
+        one_by_one = batch == 1 or per_thread >= L2_BYTES // self.item_bytes
+        return 1 if one_by_one else self.images_of_filter_gradient()
 
     def filter_gradient_bytes(self) -> int:
-        """Conv2DBackpropFilter: independent of batch and threads."""
-        return self.images * self.image_bytes
+        """The buffer of Conv2DBackpropFilter."""
+        return self.images_of_filter_gradient() * self.image_bytes
 
     def input_gradient_bytes(self, batch: int, threads: int) -> int:
-        """Conv2DBackpropInput: image by image when one is work enough for all threads of a core's cache, or
-        when there is only one.
-        """
-        alone = batch == 1 or self._unit // max(threads, 1) >= _SECOND_CACHE_BYTES // self.item_bytes
-        return self.image_bytes if alone else self.images * self.image_bytes
+        """The buffer of Conv2DBackpropInput."""
+        return self.images_of_input_gradient(batch, threads) * self.image_bytes
 
 
 def of_shapes(
@@ -61,3 +86,38 @@ def of_shapes(
     """
     height, width = gradient[2:4] if data_format == "NCHW" else gradient[1:3]
     return UnrolledConvolution(height * width, kernel[0] * kernel[1] * kernel[2], kernel[3], item_bytes)
+
+
+def of_convolution(conv: Convolution) -> UnrolledConvolution:
+    """From the sizes of a convolution, in 2-D or 3-D."""
+    return UnrolledConvolution(positions(conv), patch(conv), conv.filters, conv.item_bytes)
+
+
+def filters_of(images: int, positions: int, patch: int, item_bytes: int = 4) -> tuple[int, int] | None:
+    """The least and the most filters with which a gradient unrolls so many images at once; None for one
+    image, which tells only a minimum.
+
+    The work unit, positions*patch + (positions + patch)*filters, holds the filters: [374,256,72] can only be
+    a layer of 8.
+    """
+    if images < 2:
+        return None
+    target = TARGET_BYTES // item_bytes
+    smallest, largest = -(-target // images), (target - 1) // (images - 1)
+    low = -(-(smallest - positions * patch) // (positions + patch))
+    high = (largest - positions * patch) // (positions + patch)
+    return (max(low, 1), high) if high >= max(low, 1) else None
+
+
+def most_bytes(positions: int, patch: int, item_bytes: int = 4) -> int:
+    """The most that a buffer of such images takes, however few its filters: as many images as the target
+    holds, one at least.
+    """
+    image = positions * patch * item_bytes
+    return -(-TARGET_BYTES // max(image, 1)) * image
+
+
+def is_one_image(positions: int, patch: int, of_input: bool, item_bytes: int = 4) -> bool:
+    """Whether a gradient (for the input, or for the weights) unrolls one image, however few its filters."""
+    enough = min(TARGET_BYTES, MANY_THREADS * L2_BYTES) if of_input else TARGET_BYTES
+    return positions * patch * item_bytes >= enough

@@ -10,17 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from tfmemlens.knowledge.convolution.recognition import TARGET_BYTES
+from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, USUAL_L3_BYTES, of_convolution
 from tfmemlens.knowledge.convolution.sizes import output_shape, padding_of, patch, positions
 from tfmemlens.model.convolution import Convolution, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.units import KIB, MIB, human
+from tfmemlens.units import human
 
-L2_BYTES = 256 * KIB
-"""Work per thread from which BackpropInput computes image by image (`l2_cache_size`)."""
-USUAL_L3_BYTES = 32 * MIB
-"""Assumed where the processor's L3 cache is not known."""
 MOST_OVERHEAD = 25
 """Conv3D's gradients fall back to Eigen above this multiple of their tensors
 (`kMaxTempAllocationOverhead`).
@@ -31,35 +27,11 @@ FIRST_3D_BUFFER = (1, 12)
 """
 
 
-def work_unit(conv: Convolution) -> int:
-    """Elements that the matrix product of one image touches: patches, output and weights
-    (`work_unit_size`).
-    """
-    places, taps = positions(conv), patch(conv)
-    return places * taps + places * conv.filters + taps * conv.filters
-
-
-def images_of_filter_gradient(conv: Convolution, target_bytes: int = TARGET_BYTES) -> int:
-    """Images that Conv2DBackpropFilter unrolls at once: ceil(target / work unit), whatever the batch and the
-    threads.
-    """
-    return -(-(target_bytes // conv.item_bytes) // max(work_unit(conv), 1))
-
-
-def images_of_input_gradient(conv: Convolution, threads: int) -> int:
-    """Images that Conv2DBackpropInput unrolls at once: one if the batch is one or each thread has an L2 cache
-    full to do, else as above.
-    """
-    if conv.batch == 1 or work_unit(conv) // threads >= L2_BYTES // conv.item_bytes:
-        return 1
-    return images_of_filter_gradient(conv)
-
-
 def filter_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
     """What the gradient for the weights takes beside its output."""
     if len(conv.kernel) == 3:
         return _volume_filter(conv, setting)
-    return _need(conv, images_of_filter_gradient(conv), "30 MiB")
+    return _need(conv, of_convolution(conv).images_of_filter_gradient())
 
 
 def input_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
@@ -68,17 +40,17 @@ def input_gradient(conv: Convolution, setting: ConvolutionSetting) -> Need:
     """
     if len(conv.kernel) == 3:
         return _volume_input(conv, setting)
-    return _need(conv, images_of_input_gradient(conv, setting.threads), "30 MiB")
+    return _need(conv, of_convolution(conv).images_of_input_gradient(conv.batch, setting.threads))
 
 
-def _need(conv: Convolution, images: int, target: str) -> Need:
+def _need(conv: Convolution, images: int) -> Need:
     shape = (images, positions(conv), patch(conv))
     count = math.prod(shape) * conv.item_bytes
     note = (
         "one image at a time: no smaller batch shrinks it"
         if images == 1
         else (
-            f"{images} images at once, for the kernel aims at {target}, whatever the batch;"
+            f"{images} images at once, for the kernel aims at {TARGET_TEXT}, whatever the batch;"
             f" {human(count // images)} an image"
         )
     )
@@ -130,13 +102,13 @@ def _volume(conv: Convolution, setting: ConvolutionSetting, volumes: int | None)
     Eigen computes without one.
     """
     if volumes is not None or setting.l3_bytes is not None:
-        return _checked(conv, volumes or images_of_filter_gradient(conv, setting.l3_bytes or 0))
-    found = _checked(conv, images_of_filter_gradient(conv, USUAL_L3_BYTES))
+        return _checked(conv, volumes or of_convolution(conv).images_filling(setting.l3_bytes or 0))
+    need = _checked(conv, of_convolution(conv).images_filling(USUAL_L3_BYTES))
     note = (
-        f"{found.note}; for an L3 cache of {human(USUAL_L3_BYTES)}: give the processor's (--l3) for the exact"
+        f"{need.note}; for an L3 cache of {human(USUAL_L3_BYTES)}: give the processor's (--l3) for the exact"
         " figure"
     )
-    return replace(found, certainty=Certainty.ESTIMATE, note=note)
+    return replace(need, certainty=Certainty.ESTIMATE, note=note)
 
 
 def _checked(conv: Convolution, volumes: int) -> Need:
@@ -159,11 +131,6 @@ def _checked(conv: Convolution, volumes: int) -> Need:
         shape,
         note,
     )
-
-
-def volume_bytes(conv: Convolution) -> int:
-    """The patches of one volume."""
-    return positions(conv) * patch(conv) * conv.item_bytes
 
 
 def most_volumes(conv: Convolution) -> int:

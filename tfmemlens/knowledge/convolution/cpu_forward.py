@@ -11,7 +11,7 @@ version. Measured as growth of the resident set in TF 1.10 to 1.15 and 2.21:
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.convolution.cpu_backward import USUAL_L3_BYTES
+from tfmemlens.knowledge.convolution.col_buffer import USUAL_L3_BYTES
 from tfmemlens.knowledge.convolution.sizes import output_bytes, patch, positions
 from tfmemlens.model.convolution import Convolution, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty

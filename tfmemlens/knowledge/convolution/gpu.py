@@ -11,7 +11,13 @@ from __future__ import annotations
 import math
 
 from tfmemlens.knowledge.convolution.cpu_backward import asymmetric_padding
-from tfmemlens.knowledge.convolution.sizes import output_bytes, output_shape, patch, positions
+from tfmemlens.knowledge.convolution.sizes import (
+    image_patches_bytes,
+    output_bytes,
+    output_shape,
+    patch,
+    positions,
+)
 from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting, Need, Workspace
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import GIB, human, rough
@@ -63,7 +69,7 @@ def _precomputed(conv: Convolution) -> Workspace:
 
 
 def _gemm(conv: Convolution) -> Workspace:
-    size = positions(conv) * patch(conv) * conv.item_bytes
+    size = image_patches_bytes(conv)
     return Workspace(
         "GEMM",
         size,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.knowledge.convolution.sizes import patch, positions
+from tfmemlens.knowledge.convolution.sizes import image_patches_bytes, positions
 from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import KIB
@@ -32,7 +32,7 @@ def forward(conv: Convolution, setting: ConvolutionSetting) -> Need:
     base = (setting.threads + 1) * BASE_BYTES
     note = "booked as a temporary; the resident set grows by less"
     if conv.kind in (ConvolutionKind.CONV, ConvolutionKind.CONV3D) and conv.channels == 1:
-        image = positions(conv) * patch(conv) * conv.item_bytes
+        image = image_patches_bytes(conv)
         formula = f"{setting.threads} threads x patches of one image {image:,} + {base:,} bytes"
         return Need(setting.threads * image + base, True, Certainty.BOUND, f"at most {formula}", note=note)
     if conv.kind is ConvolutionKind.DEPTHWISE:

@@ -5,11 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tfmemlens.units import MIB
-
-TARGET_BYTES = 30 * MIB
-"""What a shard of images should fill (`target_working_set_size`: the L3 cache of an Ivy Bridge)."""
-
 
 @dataclass(frozen=True, slots=True)
 class ColBuffer:
@@ -98,30 +93,6 @@ def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
 
 def _usual(channels: int) -> bool:
     return channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 16 == 0
-
-
-def filters_of(images: int, positions: int, patch: int, item_bytes: int = 4) -> tuple[int, int] | None:
-    """The least and the most filters with which a gradient unrolls so many images at once; None for one
-    image, which tells only a minimum.
-
-    The kernel takes ceil(30 MiB / work unit) images, and the work unit, positions*patch + (positions +
-    patch)*filters, holds the filters: [374,256,72] can only be a layer of 8.
-    """
-    if images < 2:
-        return None
-    target = TARGET_BYTES // item_bytes
-    smallest, largest = -(-target // images), (target - 1) // (images - 1)
-    low = -(-(smallest - positions * patch) // (positions + patch))
-    high = (largest - positions * patch) // (positions + patch)
-    return (max(low, 1), high) if high >= max(low, 1) else None
-
-
-def most_bytes(positions: int, patch: int, item_bytes: int = 4) -> int:
-    """The most that a buffer of such images takes, however few its filters: as many images as 30 MiB hold,
-    one at least.
-    """
-    image = positions * patch * item_bytes
-    return -(-TARGET_BYTES // max(image, 1)) * image
 
 
 LARGEST_USUAL_KERNEL = 11

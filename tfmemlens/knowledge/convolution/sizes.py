@@ -90,6 +90,11 @@ def flops(conv: Convolution) -> int:
     return 2 * conv.batch * positions(conv) * patch(conv) * filters
 
 
+def image_patches_bytes(conv: Convolution) -> int:
+    """The im2col matrix of one image, [positions, patch]."""
+    return positions(conv) * patch(conv) * conv.item_bytes
+
+
 def patch_matrix_bytes(conv: Convolution) -> int:
     """The im2col matrix of the whole batch, [batch * positions, patch]: what an explicit patch extraction
     would write.
@@ -97,4 +102,4 @@ def patch_matrix_bytes(conv: Convolution) -> int:
     ExtractImagePatches writes it as a tensor (extract_image_patches_op.cc); measured to the byte in TF 1.10,
     1.15 and 2.21.
     """
-    return conv.batch * positions(conv) * patch(conv) * conv.item_bytes
+    return conv.batch * image_patches_bytes(conv)

@@ -78,8 +78,8 @@ def _depthwise(call: KernelCall) -> list[Token]:
 def _input_gradient(call: KernelCall) -> list[Token]:
     result = call.output(call.values(0) or declared(call) or ())
     cost = of_shapes(call.inputs[1].shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
-    size = cost.input_gradient_bytes(result.shape[0] if result.shape else 1, call.threads)
-    call.temporary((size // max(cost.image_bytes, 1), cost.positions, cost.patch), size_bytes=size)
+    images = cost.images_of_input_gradient(result.shape[0] if result.shape else 1, call.threads)
+    call.temporary((images, cost.positions, cost.patch), size_bytes=images * cost.image_bytes)
     return [result]
 
 
@@ -87,7 +87,8 @@ def _input_gradient(call: KernelCall) -> list[Token]:
 def _filter_gradient(call: KernelCall) -> list[Token]:
     result = call.output(call.values(1) or declared(call) or ())
     cost = of_shapes(result.shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
-    call.temporary((cost.images, cost.positions, cost.patch), size_bytes=cost.filter_gradient_bytes())
+    shape = (cost.images_of_filter_gradient(), cost.positions, cost.patch)
+    call.temporary(shape, size_bytes=cost.filter_gradient_bytes())
     return [result]
 
 

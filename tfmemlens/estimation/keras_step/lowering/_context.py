@@ -323,7 +323,11 @@ def convolve(
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else 0
-            longer = op_costs.FILTER if buffers is None or batch > buffers.images else op_costs.FILTER_AT_ONCE
+            longer = (
+                op_costs.FILTER
+                if buffers is None or batch > buffers.images_of_filter_gradient()
+                else op_costs.FILTER_AT_ONCE
+            )
             weight = tape.op(
                 f"{op}BackpropFilter",
                 [x, grad],

@@ -17,6 +17,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     reduce_mean,
 )
 from tfmemlens.estimation.keras_step.tape import TapeValue
+from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.tensor import ITEM_BYTES
 
 
@@ -51,8 +52,6 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
         math.prod(kernel.shape[:-1]),
         kernel.shape[-1],
     )
-    from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
-
     buffers = (
         UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4))
         if job.device == "cpu"
