@@ -11,6 +11,7 @@ import tfmemlens
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.schema import parse
 
 LENET = SAMPLES / "run_metadata" / "1.15-lenet.pb"
@@ -29,6 +30,16 @@ def test_the_tables_agree_with_each_other() -> None:
     assert trace.at("conv1/Relu")["node"].eq("conv1/Relu").any()
     assert trace.layers().set_index("layer").loc["conv2", "parameters"] == 51264
     assert "peak" in trace._repr_html_()
+
+
+def test_the_curve_asks_for_the_peak_once_and_not_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = tfmemlens.read(LENET)
+    asked: list[Timeline] = []
+    peak_of = Timeline.peak_bytes.fget
+    assert peak_of is not None
+    monkeypatch.setattr(Timeline, "peak_bytes", property(lambda self: asked.append(self) or peak_of(self)))
+    assert len(trace.timeline()) == 59
+    assert len(asked) <= len(trace.capture.timelines)
 
 
 def test_tensorflows_own_object_is_read_too() -> None:

@@ -32,6 +32,14 @@ def test_the_peak_stands_on_the_baseline() -> None:
     assert [found.table.node[alive] for alive in found.alive_after(found.peak_index)] == ["a", "c"]
 
 
+def test_the_curve_is_searched_for_its_peak_once() -> None:
+    searched = timeline(row("a", 4, 0, 3), row("b", 2, 1, 2))
+    peak = searched.peak_bytes
+    searched.__dict__["curve"] = [0, 0, 0]  # nobody looks through it again
+    assert searched.peak_bytes == 0 != peak
+    assert searched.peak_index == 1
+
+
 def test_nothing_allocated_is_the_baseline() -> None:
     assert timeline(baseline_mib=2).peak_bytes == 2 * MIB
     assert timeline().peak_micros is None

@@ -57,13 +57,14 @@ class Trace:
         """
         import pandas
 
-        times, _, rows = self.main.events
-        origin = times[0] if times else 0.0
+        main = self.main
+        times, _, rows = main.events
+        origin, nodes = times[0] if times else 0.0, main.table.node
         frame = pandas.DataFrame(
             {
                 "micros": [time - origin for time in times],
-                "bytes": list(self.main.curve),
-                "node": [self.main.table.node[row] for row in rows],
+                "bytes": list(main.curve),
+                "node": [nodes[row] for row in rows],
             }
         )
         return frame.astype({"micros": "float64", "bytes": "int64"})

@@ -166,7 +166,7 @@ class Timeline:
     @property
     def peak_bytes(self) -> int:
         """The most that was in use at once, baseline included."""
-        return max(self.curve, default=self.baseline_bytes)
+        return self.curve[self.peak_index] if self.curve else self.baseline_bytes
 
     @cached_property
     def peak_index(self) -> int:
