@@ -1,7 +1,8 @@
-"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS. 2,550
-steps make 300,000 node executions.
+"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS [--graphs].
+2,550 steps make 300,000 node executions.
 
-The graph goes to OUTPUT.pb.graph, since tfprof wants one.
+With --graphs the trace holds its partition graphs as well. The graph goes to OUTPUT.pb.graph, since tfprof
+wants one.
 
 Grappler and XLA's clustering are off (run with TF_XLA_FLAGS=--tf_xla_clustering_fuel=0): both take hours on a
 graph of this size.
@@ -14,7 +15,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import rewriter_config_pb2
 
 
-def main(output, steps, batch=2, units=8):
+def main(output, steps, graphs=False, batch=2, units=8):
     inputs = tf.placeholder(tf.float32, [steps, batch, units])
     cell = tf.nn.rnn_cell.LSTMCell(units)
     state = cell.zero_state(batch, tf.float32)
@@ -35,7 +36,7 @@ def main(output, steps, batch=2, units=8):
             session.run(
                 train,
                 feed,
-                options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+                options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=graphs),
                 run_metadata=metadata,
             )
     with open(output, "wb") as out:
@@ -46,4 +47,4 @@ def main(output, steps, batch=2, units=8):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), graphs="--graphs" in sys.argv)
