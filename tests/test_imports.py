@@ -45,8 +45,6 @@ ALLOWED: dict[str, set[str]] = {
 CIRCLES = {
     # A recurrent wrapper asks for the description of the layer in it, which the whole folder gives.
     frozenset(f"tfmemlens.knowledge.keras_layers{name}" for name in ("", ".model_types", ".recurrent")),
-    # A folder of traced steps is read by the formats, and one of these is a graph's file.
-    frozenset(f"tfmemlens.readers{name}" for name in ("", ".formats.graph_file", ".gathering.traced_steps")),
 }
 """The circles that are argued for: their imports are inside functions."""
 

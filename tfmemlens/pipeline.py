@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
-from tfmemlens import attribution, findings, readers
+from tfmemlens import attribution, findings
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.garbage import without_gc
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.readers.gathering import inputs
-from tfmemlens.readers.gathering import traced_steps as traced
+from tfmemlens.readers.gathering import step_choice
+
+if TYPE_CHECKING:
+    from tfmemlens.model.network import Network
 
 Input = str | PathLike[str]
 
@@ -33,28 +36,25 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints(), device: str
     """
     if device:
         return timelines(source, hints, device)
-    chosen = inputs.resolve(source)
-    if readers.describes_a_model(chosen):
-        return _predicted(chosen[0].path, hints)
-    return traced.read(source, hints, logs=True)
+    read = step_choice.read(source, hints, logs=True)
+    return read if read.network is None else _predicted(read.network, hints)
 
 
-def _predicted(path: str, hints: Hints) -> Capture:
+def _predicted(network: Network, hints: Hints) -> Capture:
     """Nothing was measured, so the step is predicted from the model's description."""
     from tfmemlens.estimation.keras_step import capture
-    from tfmemlens.readers import keras_models
 
-    return capture.capture(keras_models.read(path), StepSettings.of(hints))
+    return capture.capture(network, StepSettings.of(hints))
 
 
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
-    if readers.describes_a_model(chosen := inputs.resolve(source)):
+    capture = step_choice.read(source, hints)
+    if capture.network is not None:
         raise UnreadableInput(
-            f"{chosen[0].path} is a model, and no traced step",
-            f"`tfmemlens estimate {chosen[0].path}` predicts a step of it",
+            f"{capture.source.path} is a model, and no traced step",
+            f"`tfmemlens estimate {capture.source.path}` predicts a step of it",
         )
-    capture = traced.read(source, hints)
     kept = tuple(
         timeline
         for timeline in capture.timelines

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.models import document
-from tfmemlens import pipeline
+from tfmemlens import pipeline, readers
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
-from tfmemlens.readers import describes_a_model
 from tfmemlens.readers.gathering import inputs
 
 KERAS = "sample_models/files-2.21/small.keras"
@@ -27,14 +26,14 @@ KERAS = "sample_models/files-2.21/small.keras"
     ],
 )
 def test_a_model_is_known_by_its_content(path: str) -> None:
-    assert describes_a_model(inputs.resolve(path))
+    assert readers.read(inputs.resolve(path)).network
 
 
 @pytest.mark.parametrize(
     "path", ["sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/README.md", "README.md"]
 )
 def test_other_files_are_none(path: str) -> None:
-    assert not describes_a_model(inputs.resolve(path))
+    assert not readers.read(inputs.resolve(path)).network
 
 
 def test_explain_predicts_a_model(capsys: pytest.CaptureFixture[str]) -> None:

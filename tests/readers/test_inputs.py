@@ -7,14 +7,16 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+import tfmemlens
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import inputs, opening, traced_steps
 
 LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
 TEXT = LOG.read_text(encoding="utf-8")
@@ -210,4 +212,98 @@ def test_a_web_page_in_place_of_a_trace_is_called_one(tmp_path: Path) -> None:
 
 def test_a_directory_where_a_file_is_wanted_is_called_one(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="is a directory\n  hint: name a file in it"):
-        inputs.open_input(inputs.Input(str(tmp_path)))
+        opening.open_input(inputs.Input(str(tmp_path)))
+
+
+def _paths(folder: Path) -> list[Path]:
+    for name in ("a.log", "b.log"):
+        (folder / name).write_text(TEXT if name == "b.log" else "starting\n", encoding="utf-8")
+    return [folder / "a.log", folder / "b.log"]
+
+
+GATHERED = {
+    "a generator": lambda paths: (path for path in paths),
+    "a set": set,
+    "a frozenset of texts": lambda paths: frozenset(map(str, paths)),
+    "a tuple of both": lambda paths: (str(paths[0]), paths[1]),
+    "an iterator": iter,
+    "keys": dict.fromkeys,
+    "a generator with a paste": lambda paths: (each for each in (paths[0], TEXT)),
+}
+
+
+@pytest.mark.parametrize("form", GATHERED)
+def test_paths_may_come_in_any_form(form: str, tmp_path: Path) -> None:
+    paths = _paths(tmp_path)
+    assert tfmemlens.explain(GATHERED[form](paths)).case.moments[0].request.failed.shape == (1, 65536, 576)
+    sources = pipeline.capture(GATHERED[form](paths)).source.path.split(", ")
+    assert len(sources) == 2
+    assert sources[0] == str(paths[0])
+
+
+@pytest.mark.parametrize("form", ["a generator", "a set", "an iterator"])
+def test_traces_and_steps_may_come_in_any_form(form: str) -> None:
+    paths = [SAMPLES / "run_metadata" / "1.15-lenet.pb", SAMPLES / "run_metadata" / "1.15-conv3d.pb"]
+    alone = max(tfmemlens.read(path).peak_bytes for path in paths)
+    assert tfmemlens.read(GATHERED[form](paths)).peak_bytes == alone
+    assert len(traced_steps.find_all(GATHERED[form](paths))) == 2
+
+
+def test_an_empty_generator_is_refused_in_one_sentence() -> None:
+    with pytest.raises(UnreadableInput, match="nothing to read"):
+        pipeline.explain(path for path in ())
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_named_pipe_is_read_as_a_stream(zipped: bool, tmp_path: Path) -> None:
+    pipe = tmp_path / "log"
+    os.mkfifo(pipe)
+    raw = gzip.compress(TEXT.encode()) if zipped else TEXT.encode()
+    writer = threading.Thread(target=pipe.write_bytes, args=(raw,))
+    writer.start()
+    assert shape_of(pipe) == (1, 65536, 576)
+    writer.join()
+
+
+def test_a_pipe_in_a_directory_is_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "control")
+    (tmp_path / "train.log").write_text(TEXT, encoding="utf-8")
+    assert shape_of(tmp_path) == (1, 65536, 576)
+    assert not traced_steps.find_all(tmp_path)
+
+
+def test_a_process_substitution() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tfmemlens explain <(cat {LOG}) --json"],
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["incidents"][0]["request"]["shape"] == [1, 65536, 576]
+
+
+@pytest.mark.parametrize("count", [0, 1, 999_999, 1_000_000, 1_000_001, 5_000_000])
+def test_an_archive_is_unzipped_to_the_last_byte(count: int, tmp_path: Path) -> None:
+    raw = b"x" * count
+    (tmp_path / "log.gz").write_bytes(gzip.compress(raw[: count // 3]) + gzip.compress(raw[count // 3 :]))
+    with (opened := opening.open_input(inputs.Input(str(tmp_path / "log.gz")))).file:
+        assert opened.all() == raw
+
+
+def test_an_archive_without_end_is_read_to_a_told_limit(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT.encode() + bytes(20_000_000)))
+    source = inputs.Input(str(tmp_path / "log.gz"))
+    with (opened := opening.open_input(source, limit=1 << 20)).file:
+        assert (opened.size, len(opened.all())) == (1 << 20, 1 << 20)
+    assert "only the first 1.00 MiB were read" in opened.notes[0].text
+    with (opened := opening.open_input(source, limit=len(TEXT.encode()) + 20_000_000)).file:
+        assert not opened.notes
+
+
+def test_the_limit_is_told_with_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "LIMIT", 1 << 20)
+    (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT.encode() + b"step 1\n" * 1_000_000))
+    found = pipeline.capture(tmp_path / "log.gz")
+    assert found.incidents
+    assert any("only the first" in note.text for note in found.notes)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.findings.logs import dump, oom
 from tfmemlens.readers.bytes import regions, texts
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import inputs, opening
 
 QUIET = b"step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n"
 LOUD = (dump(512, 4000, 3900, (20, 30)) + oom("64,256,256,32")).encode()
@@ -25,7 +25,7 @@ MIDDLES = {
 
 def lines(path: Path, content: bytes) -> Iterator[tuple[int, str]]:
     path.write_bytes(content)
-    opened = inputs.open_input(inputs.Input(str(path)))
+    opened = opening.open_input(inputs.Input(str(path)))
     with opened.file:
         found, whole = texts.text_lines(opened)
         assert not whole

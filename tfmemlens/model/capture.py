@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
@@ -10,6 +12,31 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
+
+if TYPE_CHECKING:
+    from tfmemlens.model.network import Network
+
+
+class Holds(IntEnum):
+    """What a format can tell of memory. Where one step is told in several formats, the highest is read."""
+
+    SURROUNDINGS = 1
+    """What stood around a failure: who held the device."""
+    FAILURES = 2
+    MODEL = 3
+    """A model that never ran."""
+    GRAPH = 4
+    OUTPUTS = 5
+    """A traced step by its ops' outputs: when each was written and last read."""
+    SAMPLES = 6
+    """A sample of a step's allocations."""
+    ALLOCATIONS = 7
+    """Every allocation of a step."""
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a traced step."""
+        return self >= Holds.OUTPUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +55,8 @@ class Source:
     """Whether line numbers are byte positions instead: so in big files, where counting lines costs more than
     reading.
     """
+    holds: Holds = Holds.FAILURES
+    """The most that a format of this input can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +153,8 @@ class Capture:
     hints: Hints = Hints()
     layers: tuple[LayerSummary, ...] = ()
     """The model's own layers, where its description was read."""
+    network: Network | None = None
+    """The model itself, where the input is one that never ran."""
 
     def reasons(self, otherwise: str = "") -> str:
         """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where

@@ -19,7 +19,7 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.formats import graph_file
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.recording import layout_pass
 
 GPUS = {
@@ -169,7 +169,7 @@ def _request(
             f"{before.source.path} holds no graph that the pass can be run on",
             "export the graph: tfmemlens layout --print-exporter > export_graph.py",
         )
-    opened = inputs.open_input(inputs.Input(before.source.path))
+    opened = opening.open_input(inputs.Input(before.source.path))
     with opened.file:
         raw = opened.all()
     graph = Path(folder, "graph")
@@ -177,7 +177,7 @@ def _request(
     for index, run in enumerate(runs):
         run["out"] = os.path.join(folder, f"after-{index}.pb")
     return {
-        "graph": str(graph), "kind": kind, "text": graph_file.sniff_text(raw[: 1 << 16]), "compute_capability": capability(options.gpu),
+        "graph": str(graph), "kind": kind, "text": graph_file.kind_of_text(raw[: 1 << 16]) is not None, "compute_capability": capability(options.gpu),
         "fetches": list(options.fetches), "feed": list(hints.feed), "passes": options.passes, "runs": runs,
     }  # fmt: skip
 

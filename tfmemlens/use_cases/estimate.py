@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from tfmemlens.errors import UnreadableInput, UsageError
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.pipeline import Input
@@ -43,7 +43,7 @@ def estimate_graph(
 
     return capture.capture(
         graph_file.read_graph(path),
-        Source(str(path), ("graph-def",), "tensorflow"),
+        Source(str(path), ("graph-def",), "tensorflow", holds=Holds.GRAPH),
         settings,
         fetches,
         recorded,

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.rows import place, tensor_text
+from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.units import human, human_size, percent
-
-_TRACES = {
-    "run-metadata",
-    "xspace",
-    "tfevents",
-    "chrome-trace",
-    "tfprof",
-    "log-memory",
-    "memory-profile",
-    "graph-def",
-    "meta-graph",
-    "saved-model",
-}
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -31,7 +19,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
         nothing = (
             "No memory figures are in this trace."
-            if _TRACES & set(case.capture.source.formats)
+            if case.capture.source.holds >= Holds.GRAPH
             else "No sign that memory ran out was found."
         )
         return _sentence((soft or findings[0]).headline) if findings else nothing

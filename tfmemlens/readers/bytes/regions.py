@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.gathering.inputs import TAIL, Opened
 
 if TYPE_CHECKING:
     import mmap
@@ -28,8 +28,6 @@ TAIL_LITERALS = (
     b"Current usage from",
     b"bfc_allocator",
 )
-TAIL = 8 << 20
-"""Bytes at the end that are searched first, for more literals."""
 _PIECE = 64 << 10
 """Bytes that a region begins with on each side of a hit, and grows by."""
 _WINDOW = 32 << 20

@@ -19,6 +19,14 @@ def encoding_of(head: bytes) -> str:
     return "utf-8-sig"
 
 
+def looks_binary(head: bytes) -> bool:
+    """Whether first bytes hold what no text has; a log with holes (a full disk leaves zeros) may, too."""
+    if encoding_of(head).startswith("utf-16"):
+        return False
+    sample = head[:4096]
+    return sum(byte < 9 or 13 < byte < 27 for byte in sample) > 0.02 * len(sample)
+
+
 def speaks_of_memory(opened: Opened) -> bool:
     """Whether a file that looks binary still holds a log's words, as one does in which a full disk left
     zeros.
@@ -28,15 +36,22 @@ def speaks_of_memory(opened: Opened) -> bool:
 
 
 def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
-    """The lines worth parsing, numbered, and whether that is all of the file.
+    """The lines worth parsing, numbered, and whether that is all of the file; those that another format of
+    the same text takes are left out.
 
     In a file above 16 MiB only regions are read, and a line's number is its byte position: counting the lines
     before it would take longer than finding it.
     """
     encoding = encoding_of(opened.head(4096))
     if opened.size <= SMALL or encoding.startswith("utf-16"):
-        return _numbered(opened.all().decode(encoding, "replace"), 1), True
-    return regions.numbered(opened, encoding), False
+        return _without(opened, _numbered(opened.all().decode(encoding, "replace"), 1)), True
+    return _without(opened, regions.numbered(opened, encoding)), False
+
+
+def _without(opened: Opened, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    if not opened.taken:
+        return lines
+    return (line for line in lines if not any(takes(line[1]) for takes in opened.taken))
 
 
 def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
@@ -49,33 +64,3 @@ def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
             yield from ((number, part) for part in line.split("\r"))
         else:
             yield number, line
-
-
-def notebook_text(head: bytes, whole: bytes) -> str | None:
-    """The saved outputs of a Jupyter notebook as text, None if this is no notebook."""
-    if head.lstrip()[:1] != b"{" or (
-        b'"cells"' not in whole[: 1 << 20] and b'"worksheets"' not in whole[: 1 << 20]
-    ):
-        return None
-    import json
-
-    try:
-        notebook = json.loads(whole)
-    except ValueError:
-        return None
-    cells = notebook.get("cells") or [
-        cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])
-    ]
-    return "\n".join(_joined(piece) for cell in cells for piece in _cell(cell))
-
-
-def _cell(cell: dict[str, object]) -> Iterator[object]:
-    yield cell.get("source") or cell.get("input") or ""
-    outputs = cell.get("outputs")
-    for output in outputs if isinstance(outputs, list) else []:
-        yield output.get("text") or (output.get("data") or {}).get("text/plain") or ""
-        yield "\n".join(output.get("traceback") or [])
-
-
-def _joined(piece: object) -> str:
-    return "".join(map(str, piece)) if isinstance(piece, list) else str(piece)

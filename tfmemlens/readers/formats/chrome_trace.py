@@ -15,17 +15,20 @@ from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.bytes import json_events
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats.run_metadata import HOW_TO_TRACE
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines import graph_liveness
 from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.readers.timelines.step_stats import keeps_memory
 
+HOLDS = Holds.OUTPUTS
+SUFFIXES = (".timeline", ".trace", ".json")
 _DIMENSION = re.compile(r"dim \{\s*(?:size: (-?\d+))?")
 _FACT = re.compile(
     r"^\s*(dtype|requested_bytes|allocated_bytes|allocator_name|allocation_id|ptr|unknown_rank): (\S+)",
@@ -54,16 +57,16 @@ class _Trace:
     events: int = 0
 
 
-def sniff_text(head: bytes) -> bool:
-    """Whether a text begins like a Chrome trace."""
-    return json_events.start_of(head) >= 0
+def sniff(sample: Sample) -> Confidence:
+    """A text begins like a Chrome trace."""
+    return Confidence.CERTAIN if json_events.start_of(sample.text) >= 0 else Confidence.NO
 
 
-def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines that the outputs' liveness gives, else those of the counters, else a note on what to
     record. Raises UnreadableInput.
     """
-    del name, hints
+    del hints
     trace, notes = _Trace(), []
     for event in json_events.events(opened):
         if isinstance(event, str):

@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
+from tfmemlens.readers import dispatch
 from tfmemlens.readers.bytes.wire import varint
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import proto_graph
 
+HOLDS = Holds.GRAPH
+SUFFIXES = (".pb", ".pbtxt", ".meta")
+COMPANIONS = (".index",)
+"""A checkpoint's table of contents."""
 KINDS = ("GraphDef", "MetaGraphDef", "SavedModel")
 _NAME = re.compile(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _OP = re.compile(rb"\A[A-Za-z_][A-Za-z0-9_>.]*\Z")
@@ -37,13 +43,12 @@ HINT = (
 
 def read_graph(path: str | os.PathLike[str]) -> Graph:
     """The graph in a file or a SavedModel's folder, whatever holds it. Raises UnreadableInput."""
-    from tfmemlens import readers
-
     where = os.fspath(path)
-    found = readers.read([inputs.Input(saved_model_file(where) or where)])
-    if found.graph is None or not (found.graph.nodes or found.graph.functions):
-        raise UnreadableInput(f"{where} holds no graph", found.reasons(HINT))
-    return found.graph
+    with (opened := opening.open_input(inputs.Input(saved_model_file(where) or where))).file:
+        capture = dispatch.read(opened, Hints())
+    if capture.graph is None or not (capture.graph.nodes or capture.graph.functions):
+        raise UnreadableInput(f"{where} holds no graph", capture.reasons(HINT))
+    return capture.graph
 
 
 def saved_model_file(folder: str) -> str | None:
@@ -52,12 +57,12 @@ def saved_model_file(folder: str) -> str | None:
     return next((each for each in candidates if os.path.isfile(each)), None)
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first message is a node with a name and an op, a MetaInfoDef before a graph, or a schema
-    version before a MetaGraphDef.
+def sniff(sample: Sample) -> Confidence:
+    """The first message is a node with a name and an op, a MetaInfoDef before a graph, or a schema version
+    before a MetaGraphDef; or a text names one of these fields first.
     """
-    del opened
-    return kind_of(head) is not None
+    known = kind_of(sample.binary) or kind_of_text(sample.text)
+    return Confidence.LIKELY if known else Confidence.NO
 
 
 def kind_of(head: bytes) -> str | None:
@@ -116,45 +121,45 @@ def _is_meta_graph(head: bytes) -> bool:
     return bool(name and _OP.match(name[0]))
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The graph. Raises UnreadableInput."""
     del hints
+    raw = opened.all()
+    head = raw[: 1 << 16]
+    if (kind := kind_of_text(head)) and not kind_of(head):
+        return _of_text(kind, raw, opened.path)
+    return _of_bytes(kind_of(head) or "GraphDef", raw, opened.path)
+
+
+def _of_bytes(kind: str, raw: bytes, path: str) -> Capture:
     from google.protobuf.message import DecodeError
 
     from tfmemlens.schema import parse
 
-    raw = opened.all()
-    kind = kind_of(raw[: 1 << 16]) or "GraphDef"
     try:
-        return _capture(kind, parse(kind, raw), opened.path)
+        return _capture(kind, parse(kind, raw), path)
     except DecodeError:
         raise UnreadableInput(
-            f"{opened.path} looks like a {kind}, but it is cut or damaged",
+            f"{path} looks like a {kind}, but it is cut or damaged",
             "copy the file again, in binary mode",
         ) from None
 
 
-def sniff_text(head: bytes) -> bool:
-    """Whether a text is one of the three messages in protobuf's text format."""
-    return any(pattern.match(head) for _, pattern in _TEXT)
+def kind_of_text(head: bytes) -> str | None:
+    """Which of the three messages a text in protobuf's text format is."""
+    return next((kind for kind, pattern in _TEXT if pattern.match(head)), None)
 
 
-def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
-    """The same from protobuf's text format. Raises UnreadableInput."""
-    del name, hints
+def _of_text(kind: str, raw: bytes, path: str) -> Capture:
     from google.protobuf import text_format
 
     from tfmemlens.schema import parse_text
 
-    raw = opened.all()
-    kind = next(kind for kind, pattern in _TEXT if pattern.match(raw[: 1 << 16]))
     try:
-        found = parse_text(kind, raw.decode("utf-8", "replace"))
+        message = parse_text(kind, raw.decode("utf-8", "replace"))
     except text_format.ParseError as error:
-        raise UnreadableInput(
-            f"{opened.path} is a damaged text {kind}: {error}", "copy the file again"
-        ) from None
-    return _capture(kind, found, opened.path)
+        raise UnreadableInput(f"{path} is a damaged text {kind}: {error}", "copy the file again") from None
+    return _capture(kind, message, path)
 
 
 def _capture(kind: str, message: Any, path: str) -> Capture:

@@ -19,15 +19,17 @@ from itertools import accumulate
 from tfmemlens import progress
 from tfmemlens.errors import UsageError
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
-from tfmemlens.readers.bytes import regions, texts
-from tfmemlens.readers.formats import oom_log
+from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.timelines.columns import Columns
 
+HOLDS = Holds.ALLOCATIONS
+SHARED = True
+SUFFIXES = (".log", ".txt")
 MARK = b"__LOG_MEMORY__"
 _KIND = re.compile(r"__LOG_MEMORY__\s+MemoryLog(\w+)\s*\{")
 _NUMBER = re.compile(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|num_bytes):\s*(-?\d+)")
@@ -70,17 +72,18 @@ class _Log:
     now: float = 0.0
 
 
-def sniff_text(head: bytes) -> bool:
-    """Whether a text has such lines. With TF_CPP_MIN_VLOG_LEVEL=2 they come late: so a reader of unknown text
-    shows samples from within, too.
-    """
-    return MARK in head
+def sniff(sample: Sample) -> Confidence:
+    """A text has such lines; with TF_CPP_MIN_VLOG_LEVEL=2 they come late."""
+    return Confidence.CERTAIN if sample.mentions(MARK) else Confidence.NO
 
 
-def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
-    """The step with the highest peak or the one asked for; a failure that the same log tells comes with it.
-    Raises UsageError.
-    """
+def takes(text: str) -> bool:
+    """Whether a line is one of these."""
+    return "__LOG_MEMORY__" in text
+
+
+def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
+    """The step with the highest peak or the one asked for. Raises UsageError."""
     log = _Log()
     opened.file.seek(0)
     place = 0
@@ -90,45 +93,38 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
             progress.at(opened.name, place, opened.size)
             _take(log, raw.decode("utf-8", "replace"), number)
     step, notes = _step(log, hints, opened.path)
-    found = [
+    timelines = [
         timeline
         for allocator, lane in log.lanes.items()
         if lane.columns.node and (timeline := _timeline(allocator, lane, log, step)) is not None
     ]
     notes += _lacks(log, opened.path)
-    told = _failure(opened, name)
     return Capture(
-        Source(opened.path, ("log-memory", *(told.source.formats if told else ())), "tensorflow"),
-        incidents=told.incidents if told else (),
-        timelines=tuple(sorted(found, key=lambda timeline: -timeline.peak_bytes)),
-        notes=(*notes, *(told.notes if told else ())),
+        Source(opened.path, ("log-memory",), "tensorflow"),
+        timelines=tuple(sorted(timelines, key=lambda timeline: -timeline.peak_bytes)),
+        notes=tuple(notes),
     )
 
 
-def marks(opened: inputs.Opened) -> Iterator[tuple[str | None, int, float | None]]:
-    """The steps of the log: their handles (feeds and fetches), their numbers, when they began (seconds),
-    where the log has stamps.
+def steps(opened: inputs.Opened) -> Iterator[Step]:
+    """The steps of the log: their handles (feeds and fetches), their numbers, when they began where the log
+    has stamps; eager code and functions have no steps, and the log is one.
     """
+    return iter(list(_stated(opened)) or [Step()])
+
+
+def _stated(opened: inputs.Opened) -> Iterator[Step]:
     opened.file.seek(0)
     for raw in opened.file:
         if MARK in raw and b"MemoryLogStep" in raw:
             text = raw.decode("utf-8", "replace")
             stamp, number = _STAMP.search(text), dict(_NUMBER.findall(text)).get("step_id")
             if number is not None:
-                yield (
+                yield Step(
                     dict(_WORD.findall(text)).get("handle"),
                     int(number),
                     _micros(stamp) / 1e6 if stamp else None,
                 )
-
-
-def _failure(opened: inputs.Opened, name: str) -> Capture | None:
-    opened.file.seek(max(opened.size - regions.TAIL, 0))
-    tail = opened.file.read()
-    if not any(word in tail for word in regions.LITERALS):
-        return None
-    told = oom_log.read(texts.text_lines(opened)[0], opened.path, name)
-    return told if told.incidents else None
 
 
 def _take(log: _Log, text: str, number: int) -> None:

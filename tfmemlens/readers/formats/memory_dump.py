@@ -12,26 +12,31 @@ from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import AllocatorState, ChunkMap, FailedRequest, Incident, RequestKind
 from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.units import Size
 
+HOLDS = Holds.FAILURES
+SUFFIXES = (".bin",)
 _NAME, _BIN, _CHUNK = 0x0A, 0x12, 0x1A
 """The tags of the first fields: allocator name, bin summary, chunk."""
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the file begins with an allocator's name and goes on with bins or chunks."""
-    del opened
+def sniff(sample: Sample) -> Confidence:
+    """The file begins with an allocator's name and goes on with bins or chunks."""
+    head = sample.binary
     if len(head) < 4 or head[0] != _NAME or not 0 < head[1] < 100:
-        return False
+        return Confidence.NO
     name, rest = head[2 : 2 + head[1]], head[2 + head[1] : 3 + head[1]]
-    return name.isascii() and name.decode("ascii").isprintable() and rest in (bytes([_BIN]), bytes([_CHUNK]))
+    printable = name.isascii() and name.decode("ascii").isprintable()
+    known = printable and rest in (bytes([_BIN]), bytes([_CHUNK]))
+    return Confidence.LIKELY if known else Confidence.NO
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The state of the allocator at the failure. Raises UnreadableInput."""
     del hints
     from google.protobuf.message import DecodeError

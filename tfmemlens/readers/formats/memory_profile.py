@@ -12,25 +12,28 @@ import re
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import DATA_TYPES, numpy_dtype
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats import xspace
 from tfmemlens.readers.gathering.inputs import Opened
 
+HOLDS = Holds.SAMPLES
+SUFFIXES = (".memory_profile", ".json")
 _START = re.compile(rb'\A\s*\{\s*"memoryProfilePerAllocator"\s*:')
 _ENUM = {name: number for number, name in DATA_TYPES.items()}
 
 
-def sniff_text(head: bytes) -> bool:
-    """Whether a text begins like one."""
-    return bool(_START.match(head))
+def sniff(sample: Sample) -> Confidence:
+    """A text begins like one."""
+    return Confidence.CERTAIN if _START.match(sample.text) else Confidence.NO
 
 
-def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator. Raises UnreadableInput."""
-    del name, hints
+    del hints
     try:
         found = json.loads(opened.all())["memoryProfilePerAllocator"]
         timelines = [_timeline(allocator, profile) for allocator, profile in found.items()]

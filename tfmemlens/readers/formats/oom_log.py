@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.readers.bytes import regions, texts
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
@@ -26,11 +29,48 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 
+HOLDS = Holds.FAILURES
+SHARED = True
+SUFFIXES = (".log", ".txt")
+COMPANIONS = (".py", ".pyc", ".png", ".npy", ".npz")
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
 _MAX_NOTES = 20
 
 
-def read(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
+def sniff(sample: Sample) -> Confidence:
+    """A text says that memory ran out; any other text may say it in other words."""
+    if sample.mentions(*regions.LITERALS):
+        return Confidence.LIKELY
+    return Confidence.FALLBACK if sample.is_text else Confidence.NO
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """The failures that a text tells of; of a big one, those in the places that speak of memory."""
+    del hints
+    lines, whole = texts.text_lines(opened)
+    capture = read_lines(lines, opened.path, opened.label)
+    if not capture.incidents and _is_page(opened.head(4096)):
+        page = ReadNote(
+            f"{opened.path} is a web page, not the file behind its link: download it with the site's button"
+            " for raw files"
+        )
+        capture = replace(capture, notes=(page, *capture.notes))
+    if whole:
+        return capture
+    note = ReadNote(
+        f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by"
+        " their byte position"
+    )
+    source = replace(capture.source, by_bytes=True)
+    return replace(capture, source=source, notes=(*capture.notes, note))
+
+
+def _is_page(head: bytes) -> bool:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].lower()
+    return start.startswith((b"<!doctype html", b"<html"))
+
+
+def read_lines(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:
     """The failures that the lines tell of; `lines` are (number, text) as they stand in the file."""
     streams: dict[str, _Stream] = {}
     for cleaned in clean(lines, source):

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.wire import varint
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import graph_join, proto_graph
 from tfmemlens.readers.timelines import step_liveness, step_stats
 
+HOLDS = Holds.ALLOCATIONS
+SUFFIXES = (".pb", ".pbtxt", ".json", ".bin", ".meta", ".profile", ".trace")
 _DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
 _FIELD = rb"(?:step_stats|dev_stats|partition_graphs|cost_graph|function_graphs)"
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*" + _FIELD + rb"\s*:?\s*[{<]")
@@ -29,12 +32,12 @@ HOW_TO_TRACE = (
 )
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first nested field ends in a device's name: RunMetadata > StepStats > DeviceStepStats >
-    device.
+def sniff(sample: Sample) -> Confidence:
+    """The first nested field ends in a device's name (RunMetadata > StepStats > DeviceStepStats > device), or
+    a text in protobuf's text format or JSON names one of its fields first.
     """
-    del opened
-    return _depth(head) in (2, 3) or _starts_with_graphs(head)
+    binary = _depth(sample.binary) in (2, 3) or _starts_with_graphs(sample.binary)
+    return Confidence.LIKELY if binary or _is_text(sample.text) else Confidence.NO
 
 
 def _depth(head: bytes) -> int:
@@ -62,13 +65,15 @@ def _starts_with_graphs(head: bytes) -> bool:
     return head[at : at + 1] == b"\x0a"
 
 
-def sniff_text(head: bytes) -> bool:
+def _is_text(head: bytes) -> bool:
     """Whether a text is a RunMetadata or StepStats in protobuf's text format, or as protobuf writes JSON."""
     return bool(_TEXT.match(head) or _JSON.match(head))
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
+    if _is_text(opened.head()):
+        return _of_text(opened)
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
     if opened.size > large_protobuf.WHOLE:
         return _in_pieces(opened, bare=name == "StepStats")
@@ -91,9 +96,8 @@ def _in_pieces(opened: Opened, bare: bool) -> Capture:
     return replace(found, notes=(*cut, *found.notes))
 
 
-def read_text(opened: Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+def _of_text(opened: Opened) -> Capture:
     """The same from protobuf's text format, or its JSON. Raises UnreadableInput."""
-    del name, hints
     from google.protobuf import text_format
 
     from tfmemlens.schema import parse_text

@@ -16,12 +16,15 @@ from typing import Any
 
 from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput, UsageError
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import proto_graph
 
+HOLDS = Holds.ALLOCATIONS
+SUFFIXES = (".tfevents",)
 _VERSION = b"brain.Event:"
 _TAGGED = re.compile(rb"\A(?:\x09.{8})?(?:\x10[\x80-\xff]*[\x00-\x7f])?\x42", re.DOTALL)
 """An event (wall time, step) that goes on with field 8, tagged_run_metadata."""
@@ -43,18 +46,17 @@ class _Events:
     damaged: str = ""
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first record is the file's version."""
-    del opened
-    return _VERSION in head[:64]
+def sniff(sample: Sample) -> Confidence:
+    """The first record is the file's version."""
+    return Confidence.CERTAIN if _VERSION in sample.binary[:64] else Confidence.NO
 
 
-def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
-    """The traced steps of the file: tag, step, wall time in seconds."""
-    return ((tag, step, time) for tag, (step, time, _) in _events(opened).steps.items())
+def steps(opened: Opened) -> Iterator[Step]:
+    """The traced steps of the file, by tag."""
+    return (Step(tag, step, time) for tag, (step, time, _) in _events(opened).steps.items())
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The newest traced step, or the one asked for; the others are named in a note. Raises UnreadableInput,
     UsageError.
     """

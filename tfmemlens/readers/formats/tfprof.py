@@ -14,16 +14,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput, UsageError
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.bytes.wire import varint
+from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats.run_metadata import parse_prefix
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import proto_graph
 from tfmemlens.readers.timelines import graph_liveness, step_stats
 
+HOLDS = Holds.OUTPUTS
+SUFFIXES = (".profile",)
 _KIND = re.compile(r"(?<=device:)(?:cpu|gpu)(?=:\d)")
 _DTYPES = ("DstT", "out_type", "dtype", "T")
 _HOST, _DEVICE = "host memory", "device memory"
@@ -33,11 +36,14 @@ _TRACE = (
 )
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first field is a map entry from a number to a message that begins with a node's name or
-    another field of ProfileNode.
+def sniff(sample: Sample) -> Confidence:
+    """The first field is a map entry from a number to a message that begins with a node's name or another
+    field of ProfileNode.
     """
-    del opened
+    return Confidence.LIKELY if _begins_with_a_node(sample.binary) else Confidence.NO
+
+
+def _begins_with_a_node(head: bytes) -> bool:
     if head[:1] != b"\x0a":
         return False
     length, at = varint(head, 1)
@@ -56,7 +62,7 @@ def sniff_bytes(head: bytes, opened: Opened) -> bool:
     )
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The newest step of the profile, or the one asked for. Raises UnreadableInput, UsageError."""
     profile, notes = parse_prefix("ProfileProto", opened.all(), depth=0)
     if profile is None or not profile.nodes:
@@ -64,23 +70,23 @@ def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
             f"{opened.path} looks like a tfprof profile, and none of it can be read",
             "copy the file again, in binary mode",
         )
-    steps = sorted({step for node in _nodes(profile) for step in node.execs})
+    numbers = sorted({step for node in _nodes(profile) for step in node.execs})
     source = Source(opened.path, ("tfprof",), "tensorflow")
-    if not steps:
+    if not numbers:
         note = ReadNote(
             f"{opened.path} holds {len(profile.nodes):,} nodes of a graph, and no executed step; {_TRACE}"
         )
         return Capture(source, notes=(*notes, note))
-    if hints.step is not None and hints.step not in steps:
+    if hints.step is not None and hints.step not in numbers:
         raise UsageError(
-            f"{opened.path} holds no step {hints.step}", f"it holds: {', '.join(map(str, steps))}"
+            f"{opened.path} holds no step {hints.step}", f"it holds: {', '.join(map(str, numbers))}"
         )
-    step = steps[-1] if hints.step is None else hints.step
-    if len(steps) > 1 and hints.step is None:
-        others = ", ".join(str(each) for each in steps[:12] if each != step)
+    step = numbers[-1] if hints.step is None else hints.step
+    if len(numbers) > 1 and hints.step is None:
+        others = ", ".join(str(each) for each in numbers[:12] if each != step)
         notes.append(
             ReadNote(
-                f"{opened.path} holds {len(steps)} traced steps; this is {step} (--step for another:"
+                f"{opened.path} holds {len(numbers)} traced steps; this is {step} (--step for another:"
                 f" {others})"
             )
         )
@@ -135,14 +141,14 @@ def _inputs(node: Any, profile: Any) -> list[str]:
     ]
 
 
-def marks(opened: Opened) -> Iterator[tuple[str | None, int, float | None]]:
-    """The steps that the file holds: no tag, the number, when the first node of each ran (seconds)."""
+def steps(opened: Opened) -> Iterator[Step]:
+    """The steps that the file holds: no tag, the number, when the first node of each ran."""
     profile, _ = parse_prefix("ProfileProto", opened.all(), depth=0)
     began: dict[int, int] = {}
     for node in _nodes(profile) if profile is not None else ():
         for step, executed in node.execs.items():
             began[step] = min(began.get(step, executed.all_start_micros), executed.all_start_micros)
-    return ((None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
+    return (Step(None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
 
 
 def _by_device(profile: Any, step: int) -> dict[str, list[Any]]:

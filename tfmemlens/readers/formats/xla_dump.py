@@ -14,14 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
 from tfmemlens.units import Size, parse_size
 
+HOLDS = Holds.FAILURES
+SUFFIXES = (".txt",)
+COMPANIONS = (".ll", ".o", ".mlir", ".debug_options", ".dot", ".svg")
 _ALLOCATION = re.compile(
     rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z"
 )
@@ -84,19 +88,20 @@ class _Program:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-def sniff_text(head: bytes) -> bool:
-    """Whether a text begins like one of these files."""
-    start = head.lstrip(b"\xef\xbb\xbf \r\n")
-    return start.startswith(b"BufferAssignment:") or (
-        start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in head
+def sniff(sample: Sample) -> Confidence:
+    """A text begins like one of these files."""
+    start = sample.text.lstrip(b"\xef\xbb\xbf \r\n")
+    known = start.startswith(b"BufferAssignment:") or (
+        start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in start
     )
+    return Confidence.CERTAIN if known else Confidence.NO
 
 
-def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> Capture:
+def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     """The program as one account of memory, no failure."""
     del hints
     program = _Program()
-    _parse(program, opened, name)
+    _parse(program, opened)
     notes = tuple(_missing(program))
     module = _MODULE.match(opened.name)
     incident = Incident(
@@ -117,11 +122,11 @@ def read_text(opened: inputs.Opened, name: str = "", hints: Hints = Hints()) -> 
     )
 
 
-def _parse(program: _Program, opened: inputs.Opened, source: str) -> None:
+def _parse(program: _Program, opened: inputs.Opened) -> None:
     block: _Block | None = None
     at_peak = table_over = False
     for number, text in enumerate(opened.all().decode("utf-8", "replace").split("\n"), 1):
-        line = Line(number, text.strip(), source)
+        line = Line(number, text.strip(), opened.label)
         row = _ROW.match(text)
         if found := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
             size = Size.exactly(int(found["size"])) if found["size"].isdigit() else parse_size(found["size"])
@@ -238,7 +243,7 @@ def _named(program: _Program, value: str) -> tuple[str, str | None]:
     return known, op[1] if op else re.sub(r"[.\d]+\Z", "", value)
 
 
-def complete(captures: list[Capture]) -> list[Capture]:
+def join(captures: list[Capture]) -> list[Capture]:
     """Of two accounts of one program the more exact one stays: the rounded report repeats the buffer
     assignment.
     """

@@ -7,27 +7,46 @@ tf.functions alike. Only BFC tells these events: a default CPU allocator does no
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import BEFORE, OUTPUT, TEMPORARY
-from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.wire import varint
+from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats.run_metadata import parse_prefix
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines.columns import Columns
 
+HOLDS = Holds.ALLOCATIONS
+SUFFIXES = (".xplane.pb",)
+COMPANIONS = tuple(
+    f".{page}.pb"
+    for page in (
+        "input_pipeline",
+        "kernel_stats",
+        "overview_page",
+        "tensorflow_stats",
+        "op_stats",
+        "pod_viewer",
+    )
+)
+"""What the profiler made of an XSpace for TensorBoard's other pages."""
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
+_DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 RECORDING_HINT = (
     "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with"
@@ -35,9 +54,26 @@ RECORDING_HINT = (
 )
 
 
-def sniff_bytes(head: bytes, opened: Opened) -> bool:
-    """Whether the first plane has an id or a name that profilers give planes."""
-    del opened
+def sniff(sample: Sample) -> Confidence:
+    """The first plane has an id or a name that profilers give planes."""
+    return Confidence.LIKELY if _begins_with_a_plane(sample.binary) else Confidence.NO
+
+
+def run_of(path: str) -> tuple[str, float | None] | None:
+    """The run of the profiler that a file belongs to: `plugins/profile/<date>`, or a dated folder wherever
+    it was copied; its name, and when it was (seconds since 1970).
+    """
+    folder = Path(path).resolve().parent
+    date = _DATE.search(folder.name)
+    if date is None:
+        return (folder.name, None) if folder.parent.name == "profile" else None
+    try:
+        return folder.name, datetime(*map(int, date.groups()), tzinfo=timezone.utc).timestamp()  # type: ignore[misc, arg-type]
+    except ValueError:
+        return folder.name, None
+
+
+def _begins_with_a_plane(head: bytes) -> bool:
     if head[:1] != b"\x0a":
         return False
     _, at = varint(head, 1)
@@ -49,7 +85,7 @@ def sniff_bytes(head: bytes, opened: Opened) -> bool:
     return 0 < length < 200 and head[at : at + length].startswith(_PLANES)
 
 
-def read_file(opened: Opened, hints: Hints = Hints()) -> Capture:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator that tells its events. Raises UnreadableInput."""
     del hints
     planes, notes = _planes(opened)

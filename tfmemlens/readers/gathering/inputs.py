@@ -1,18 +1,20 @@
-"""Where bytes come from: files, globs, directories, standard input, gzip."""
+"""Where bytes come from: files, globs, directories, texts."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers import catalogue
 
 SMALL = 16 << 20
 """What is kept in memory; a text above it is not read whole."""
+TAIL = 8 << 20
+"""Bytes at the end of a big log that are searched first, for more words."""
 
 
 @dataclass(frozen=True)
@@ -31,37 +33,44 @@ class Input:
         return os.path.basename(self.path) or self.path
 
 
-def resolve(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Input]:
-    """The inputs that a path, a glob, a directory, `-`, a list of these, or a pasted text stand for. Raises
-    UnreadableInput.
+Place = str | os.PathLike[str]
+Source = Place | Iterable[Place]
+
+
+def places(source: Source) -> tuple[Place, ...]:
+    """What the user named, once: a generator gives its paths to whoever asks first, so nobody else asks. Of a
+    set the order is that of the names.
     """
     if isinstance(source, str | os.PathLike):
-        return _one(source)
-    found = [each for part in source for each in _one(part)]
-    return list({each.path if each.text is None else id(each): each for each in found}.values())
+        return (source,)
+    return tuple(sorted(source, key=os.fspath) if isinstance(source, Set) else source)
 
 
-def expand(source: str | os.PathLike[str]) -> list[str]:
+def resolve(source: Source) -> list[Input]:
+    """The inputs that a path, a glob, a directory, `-`, several of these, or a pasted text stand for. Raises
+    UnreadableInput.
+    """
+    inputs = [each for place in places(source) for each in _one(place)]
+    return list({each.path if each.text is None else id(each): each for each in inputs}.values())
+
+
+def expand(source: Place) -> list[str]:
     """The paths that a path, a directory or a glob stands for, directories unopened. Raises
     UnreadableInput.
     """
     text = os.fspath(source)
-    return [text] if os.path.isdir(text) else [found.path for found in _one(source) if found.text is None]
+    return [text] if os.path.isdir(text) else [each.path for each in _one(source) if each.text is None]
 
 
-def _one(source: str | os.PathLike[str]) -> list[Input]:
+def _one(source: Place) -> list[Input]:
     text = os.fspath(source)
     if isinstance(source, str) and ("\n" in text or len(text) > 4096):
         return [Input("(text)", text)]
     if text == "-":
         return [Input("-")]
     if os.path.isdir(text):
-        files = sorted(
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(text)
-            for name in names
-            if _may_tell(name)
-        )
+        passed_over = catalogue.passed_over()
+        files = [file for file in files_in(text) if not file.endswith(passed_over)]
         if not files:
             raise UnreadableInput(
                 f"{text} is an empty directory", "name a log, a trace, or a directory that holds some"
@@ -81,43 +90,14 @@ def _one(source: str | os.PathLike[str]) -> list[Input]:
     )
 
 
-_PROFILER_PAGES = tuple(
-    f".{page}.pb"
-    for page in (
-        "input_pipeline",
-        "kernel_stats",
-        "overview_page",
-        "tensorflow_stats",
-        "op_stats",
-        "pod_viewer",
-    )
-)
-"""What the profiler made of an XSpace for TensorBoard's other pages."""
-
-
-def _may_tell(name: str) -> bool:
-    """Whether a file of a directory can have anything to say; one that is named by the user is always
-    read.
+def files_in(folder: str) -> list[str]:
+    """The files of a directory and its folders by name, without hidden ones; a pipe or a socket among them is
+    none, and would never end.
     """
-    return not name.startswith(".") and not name.endswith(
-        (
-            ".ll",
-            ".o",
-            ".mlir",
-            ".debug_options",
-            ".py",
-            ".pyc",
-            ".png",
-            ".npy",
-            ".npz",
-            ".index",
-            ".h5",
-            ".keras",
-            ".dot",
-            ".svg",
-            *_PROFILER_PAGES,
-        )
+    paths = (
+        os.path.join(inner, name) for inner, _, names in os.walk(folder) for name in names if name[0] != "."
     )
+    return sorted(filter(os.path.isfile, paths))
 
 
 def _looks_pasted(text: str) -> bool:
@@ -142,6 +122,14 @@ class Opened:
     name: str
     file: BinaryIO
     size: int
+    label: str = ""
+    """The source that its evidence lines carry, where there are several inputs."""
+    is_text: bool = False
+    """Whether it is known to be text, as what somebody pasted is."""
+    taken: tuple[Callable[[str], bool], ...] = ()
+    """Whose lines other formats of the same text read."""
+    notes: list[ReadNote] = field(default_factory=list)
+    """What had to be left out when it was opened."""
 
     def head(self, count: int = 1 << 16) -> bytes:
         """The first bytes."""
@@ -149,13 +137,12 @@ class Opened:
         return self.file.read(count)
 
     def samples(self, count: int = 1 << 16) -> bytes:
-        """Bytes from the start, from within and from the end: what a big log is about may not stand in its
-        first lines.
+        """Bytes from the start, from within and the last megabytes: what a big log is about may not stand in
+        its first lines.
         """
-        places = (self.size * quarter // 4 for quarter in (1, 2, 3)) if self.size > count else ()
-        return self.head(count) + b"".join(
-            self._at(place, count) for place in (*places, max(self.size - count, 0))
-        )
+        within = (self.size * quarter // 4 for quarter in (1, 2, 3)) if self.size > count else ()
+        end = self._at(max(self.size - TAIL, 0), TAIL)
+        return b"".join((self.head(count), *(self._at(place, count) for place in within), end))
 
     def _at(self, place: int, count: int) -> bytes:
         self.file.seek(place)
@@ -165,66 +152,3 @@ class Opened:
         """Everything, for formats that need it."""
         self.file.seek(0)
         return self.file.read()
-
-
-def open_input(source: Input) -> Opened:
-    """Open a file, unzip it, or spool standard input to disk. Raises UnreadableInput."""
-    try:
-        if source.text is not None:
-            return _spooled(source, iter([source.text.encode("utf-8", "surrogateescape")]))
-        if source.path == "-":
-            return _spooled(source, iter(lambda: sys.stdin.buffer.read(1 << 20), b""))
-        file = open(source.path, "rb")
-        if file.read(2) == b"\x1f\x8b":
-            file.seek(0)
-            return _spooled(source, _unzipped(file))
-        return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
-    except IsADirectoryError:
-        raise UnreadableInput(f"{source.path} is a directory", "name a file in it") from None
-    except OSError as error:
-        raise UnreadableInput(
-            f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions"
-        ) from None
-
-
-def unzipped_start(path: str, count: int = 1 << 18) -> bytes:
-    """The first bytes of what a gzip file holds, nothing for a file that is none."""
-    import zlib
-
-    with open(path, "rb") as file:
-        raw = file.read(count)
-    if raw[:2] != b"\x1f\x8b":
-        return b""
-    try:
-        return zlib.decompressobj(wbits=31).decompress(raw, count)
-    except zlib.error:
-        return b""
-
-
-def _unzipped(file: BinaryIO) -> Iterator[bytes]:
-    """A cut archive still gives what comes before the cut."""
-    import zlib
-
-    decoder = zlib.decompressobj(wbits=31)
-    with file:
-        while raw := file.read(1 << 18):
-            while raw:
-                try:
-                    yield decoder.decompress(raw)
-                except zlib.error:
-                    return
-                raw = decoder.unused_data
-                if decoder.eof:  # archives may follow each other
-                    decoder = zlib.decompressobj(wbits=31)
-
-
-def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
-    import tempfile
-
-    spool = tempfile.SpooledTemporaryFile(max_size=SMALL)
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        progress.at(source.name, size)
-        spool.write(piece)
-    return Opened(source.path, source.name, spool, size)  # type: ignore[arg-type]

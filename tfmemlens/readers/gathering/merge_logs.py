@@ -7,11 +7,34 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from tfmemlens.model.capture import Capture, Surroundings
+from tfmemlens.model.capture import Capture, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
 
 _MOST_NAMES = 4
+
+
+def merge(captures: list[Capture]) -> Capture:
+    """Several captures as one: the failures of all, the first graph, all notes."""
+    if len(captures) == 1:
+        return captures[0]
+    first, ordered = captures[0], [failing(captures), *captures]
+    source = Source(
+        ", ".join(capture.source.path for capture in captures),
+        tuple(dict.fromkeys(name for capture in captures for name in capture.source.formats)),
+        next((capture.source.framework for capture in ordered if capture.source.framework), None),
+        next((capture.source.version for capture in ordered if capture.source.version), None),
+        holds=max(capture.source.holds for capture in captures),
+    )
+    return replace(
+        first,
+        source=source,
+        incidents=incidents(captures),
+        timelines=tuple(timeline for capture in captures for timeline in capture.timelines),
+        graph=next((capture.graph for capture in captures if capture.graph), None),
+        surroundings=surroundings(captures),
+        notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
+    )
 
 
 def incidents(captures: Sequence[Capture]) -> tuple[Incident, ...]:
@@ -52,7 +75,7 @@ def surroundings(captures: Sequence[Capture]) -> Surroundings:
     does, such as its standard output.
     """
     own = failing(captures)
-    found: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     for field in fields(Surroundings):
         said = getattr(own.surroundings, field.name)
         others = [
@@ -60,8 +83,8 @@ def surroundings(captures: Sequence[Capture]) -> Surroundings:
             for capture in captures
             if capture is not own and (known := getattr(capture.surroundings, field.name))
         ]
-        found[field.name] = said or (others[0] if len(others) == 1 else said)
-    return Surroundings(**found)
+        told[field.name] = said or (others[0] if len(others) == 1 else said)
+    return Surroundings(**told)
 
 
 def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:

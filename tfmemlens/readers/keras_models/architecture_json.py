@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from pathlib import Path
-
-from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.network import Network
+from tfmemlens.model.capture import Capture, Hints, Holds
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of_text
 
+HOLDS = Holds.MODEL
 
-def sniff(_path: Path, head: bytes) -> bool:
-    """JSON begins with a brace, or with a quote where somebody dumped the text once more; it may be
-    gzipped.
+
+def sniff(sample: Sample) -> Confidence:
+    """JSON begins with a brace, or with a quote where somebody dumped the text once more; what has a class
+    and a config is a model.
     """
-    return head[:2] == b"\x1f\x8b" or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b'"')
+    start = sample.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
+    if start[:1] == b"{" and b'"class_name"' in start and b'"config"' in start:
+        return Confidence.CERTAIN
+    return Confidence.IF_TOLD if start[:1] in (b"{", b'"') else Confidence.NO
 
 
-def read(path: Path) -> Network:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The model. Raises UnreadableInput."""
-    raw = path.read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error):
-            raise UnreadableInput(f"{path} is a damaged gzip file", "copy it again, in binary mode") from None
-    return network_of_text(raw.decode("utf-8-sig", "replace"), str(path))
+    del hints
+    text = opened.all().decode("utf-8-sig", "replace")
+    return capture_of(opened, "architecture-json", lambda: network_of_text(text, opened.path))

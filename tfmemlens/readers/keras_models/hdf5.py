@@ -5,25 +5,35 @@ alone gives only these.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UnreadableInput
 from tfmemlens.knowledge.keras_layers import RULES
+from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of_text
 
+HOLDS = Holds.MODEL
+SUFFIXES = (".h5",)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _AGAIN = "copy it again, in binary mode, or give `model.to_json()`"
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff(sample: Sample) -> Confidence:
     """HDF5's signature."""
-    return head.startswith(_SIGNATURE)
+    return Confidence.CERTAIN if sample.head.startswith(_SIGNATURE) else Confidence.NO
 
 
-def read(path: Path) -> Network:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The model, or its weights alone. Raises UnreadableInput, and MissingExtra without h5py."""
+    del hints
+    return capture_of(opened, "hdf5", lambda: _network(opened))
+
+
+def _network(opened: Opened) -> Network:
     try:
         import h5py
     except ImportError:
@@ -31,7 +41,7 @@ def read(path: Path) -> Network:
             "reading an H5 file needs the package h5py", "pip install h5py, or give `model.to_json()`"
         ) from None
     try:
-        with h5py.File(path, "r") as file:
+        with h5py.File(opened.file, "r") as file:
             config = file.attrs.get("model_config")
             if config is not None:
                 named = {
@@ -39,12 +49,14 @@ def read(path: Path) -> Network:
                     "training_config": file.attrs.get("training_config"),
                 }
                 return with_stored(
-                    network_of_text(config, str(path), **{key: _text(value) for key, value in named.items()}),
+                    network_of_text(
+                        config, opened.path, **{key: _text(value) for key, value in named.items()}
+                    ),
                     file,
                 )
-            return _weights_alone(file, str(path))
+            return _weights_alone(file, opened.path)
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
-        raise UnreadableInput(f"{path} is a damaged H5 file: {problem}", _AGAIN) from None
+        raise UnreadableInput(f"{opened.path} is a damaged H5 file: {problem}", _AGAIN) from None
 
 
 def with_stored(network: Network, file: Any) -> Network:

@@ -9,25 +9,42 @@ import zipfile
 import zlib
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from typing import BinaryIO
 
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.model.network import Network
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.readers.keras_models.hdf5 import optimizer_of, unknown_layers, with_stored
 
+HOLDS = Holds.MODEL
+SUFFIXES = (".keras",)
 _AGAIN = "save it again with model.save('model.keras'), or give `model.to_json()`"
 
 
-def sniff(_path: Path, head: bytes) -> bool:
-    """A zip file."""
-    return head[:4] in (b"PK\x03\x04", b"PK\x05\x06")
-
-
-def read(path: Path) -> Network:
-    """The model. Raises UnreadableInput."""
+def sniff(sample: Sample) -> Confidence:
+    """A zip file; with a config it is a model."""
+    if sample.head[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
+        return Confidence.NO
     try:
-        with zipfile.ZipFile(path) as archive:
+        names = zipfile.ZipFile(sample.opened.file).namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return Confidence.IF_TOLD
+    return Confidence.CERTAIN if "config.json" in names else Confidence.IF_TOLD
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """The model. Raises UnreadableInput."""
+    del hints
+    return capture_of(opened, "keras-archive", lambda: _network(opened.file, opened.path))
+
+
+def _network(file: BinaryIO, path: str) -> Network:
+    try:
+        with zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
             if "config.json" not in names:
                 raise UnreadableInput(f"{path} is a zip file without config.json, so no .keras file", _AGAIN)
@@ -44,12 +61,12 @@ def read(path: Path) -> Network:
     ) as problem:
         raise UnreadableInput(f"{path} is a damaged .keras file: {problem}", _AGAIN) from None
     version = metadata.get("keras_version") if isinstance(metadata, dict) else None
-    network = network_of(document, str(path), version if isinstance(version, str) else None)
+    network = network_of(document, path, version if isinstance(version, str) else None)
     wanted = "model.weights.h5" in names and (unknown_layers(network) or not network.optimizer)
-    return _from_weights(path, network) if wanted else network
+    return _from_weights(file, network) if wanted else network
 
 
-def _from_weights(path: Path, network: Network) -> Network:
+def _from_weights(file: BinaryIO, network: Network) -> Network:
     """What only the file of weights knows: shapes of the user's own layers, the optimizer of slots. Without
     h5py or when it is damaged, nothing.
     """
@@ -59,9 +76,11 @@ def _from_weights(path: Path, network: Network) -> Network:
         import h5py
 
         with (
-            zipfile.ZipFile(path) as archive,
+            zipfile.ZipFile(file) as archive,
             archive.open("model.weights.h5") as raw,
-            h5py.File(raw, "r") as file,
+            h5py.File(raw, "r") as weights,
         ):
-            return replace(with_stored(network, file), optimizer=network.optimizer or optimizer_of(file))
+            return replace(
+                with_stored(network, weights), optimizer=network.optimizer or optimizer_of(weights)
+            )
     return network

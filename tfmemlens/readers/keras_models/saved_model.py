@@ -14,23 +14,33 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
 from tfmemlens.model.tensor import numpy_dtype_of_enum
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.schema import parse
 
+HOLDS = Holds.MODEL
+_FILES = ("saved_model.pb", "keras_metadata.pb")
 _OPTIMIZER = ("/m", "/v", "/momentum", "/rms", "/velocity", "/accumulator", "/vhat", "/moving_average")
 
 
-def sniff(path: Path, head: bytes) -> bool:
-    """A folder with `saved_model.pb`, or that file itself."""
-    return (path.is_dir() and (path / "saved_model.pb").exists()) or (
-        path.name in ("saved_model.pb", "keras_metadata.pb") and bool(head)
-    )
+def sniff(sample: Sample) -> Confidence:
+    """A folder, or a file in it: as a graph it is read by `formats/graph_file.py`."""
+    path = Path(sample.opened.path)
+    return Confidence.IF_TOLD if path.is_dir() or path.name in _FILES else Confidence.NO
 
 
-def read(path: Path) -> Network:
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The model, or its weights alone. Raises UnreadableInput."""
+    del hints
+    return capture_of(opened, "saved-model", lambda: _network(Path(opened.path)))
+
+
+def _network(path: Path) -> Network:
     from google.protobuf.message import DecodeError
 
     folder = path if path.is_dir() else path.parent

@@ -1,0 +1,55 @@
+"""The saved outputs of a Jupyter notebook: a text in which other formats stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tfmemlens.model.capture import Capture, Hints, Holds
+from tfmemlens.readers import dispatch
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering import opening
+from tfmemlens.readers.gathering.inputs import Opened
+
+HOLDS = Holds.FAILURES
+SUFFIXES = (".ipynb",)
+_LARGEST = 256 << 20
+_LISTS = (b'"cells"', b'"worksheets"')
+
+
+def sniff(sample: Sample) -> Confidence:
+    """A JSON document with cells, or with the worksheets of the first notebooks."""
+    if sample.text.lstrip()[:1] != b"{" or sample.opened.size >= _LARGEST:
+        return Confidence.NO
+    start = sample.opened.head(1 << 20)
+    return Confidence.LIKELY if any(word in start for word in _LISTS) else Confidence.NO
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """What its cells and their outputs say, as one text; a damaged notebook is read as the text it is."""
+    try:
+        text = _text(json.loads(opened.all()))
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        return dispatch.read_text(opened, hints)
+    with (inner := opening.opened_text(text, opened.path, opened.name, opened.label)).file:
+        return dispatch.read_text(inner, hints)
+
+
+def _text(notebook: Any) -> str:
+    cells = notebook.get("cells") or [
+        cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])
+    ]
+    return "\n".join(_joined(piece) for cell in cells for piece in _cell(cell))
+
+
+def _cell(cell: dict[str, object]) -> Iterator[object]:
+    yield cell.get("source") or cell.get("input") or ""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else []:
+        yield output.get("text") or (output.get("data") or {}).get("text/plain") or ""
+        yield "\n".join(output.get("traceback") or [])
+
+
+def _joined(piece: object) -> str:
+    return "".join(map(str, piece)) if isinstance(piece, list) else str(piece)
