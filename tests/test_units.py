@@ -95,3 +95,17 @@ def test_orders_of_magnitude_have_two_digits() -> None:
     assert [rough(count) for count in (0, 12, 1000, 1500, 20 * KIB, 99 * MIB, 588 * MIB, 1020 * MIB, 12 * GIB + 1)] == [
         "0 B", "12 B", "1000 B", "1.5 KiB", "20 KiB", "99 MiB", "590 MiB", "1020 MiB", "12 GiB"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("1.0KiB", 973, 1075),  # 0.95 * 1024 = 972.8, 1.05 * 1024 = 1075.2
+        ("2.00MiB", 2043 * KIB, 2054 * KIB - 1),  # 1.995 * 1024 = 2042.9, 2.005 * 1024 = 2053.1
+    ],
+)
+def test_an_interval_is_half_a_digit_wide_on_each_side(text: str, low: int, high: int) -> None:
+    found = parse_size(text)
+    assert (found.low, found.high) == (low, high)
+    assert found.may_be(low) and found.may_be(high)
+    assert not found.may_be(low - 1) and not found.may_be(high + 1)

@@ -204,3 +204,12 @@ def test_usage_errors_are_one_line(arguments: list[str], capsys: pytest.CaptureF
     assert main(["diff", *arguments]) == 2
     complaint = capsys.readouterr().err
     assert "Traceback" not in complaint
+
+
+@pytest.mark.parametrize(("less", "status"), [(0, 0), (1, 1)])
+def test_growth_of_just_the_limit_is_allowed(
+    less: int, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grew = document(LENET_15, LAYOUT, capsys)["change_bytes"]
+    assert grew > 0
+    assert main(["diff", LENET_15, LAYOUT, "--fail-above", str(grew - less)]) == status

@@ -9,7 +9,8 @@ import pytest
 
 from tests.models import FOLDER, gzipped, small
 from tfmemlens.knowledge.keras_layers.model_types import complete
-from tfmemlens.model.network import Network
+from tfmemlens.knowledge.keras_layers.recurrent import has_two_biases
+from tfmemlens.model.network import LayerSpec, Network
 from tfmemlens.readers import keras_models
 from tfmemlens.readers.keras_models._documents import network_of
 
@@ -165,3 +166,16 @@ def test_keras_1_named_things_differently() -> None:
     )
     assert network.dialect == "keras-1"
     assert [layer.parameters for layer in network] == [0, 320, 0, 0, 14 * 14 * 32 * 10 + 10]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stated", "biases"),
+    [("keras-2", None, 1), ("keras-3", None, 2), ("keras-2", True, 2), ("keras-3", False, 1)],
+)
+def test_a_gru_has_a_second_bias_where_it_resets_after(
+    dialect: str, stated: bool | None, biases: int
+) -> None:
+    config = {} if stated is None else {"reset_after": stated}
+    spec = LayerSpec("gru", "GRU", config)
+    assert has_two_biases(spec, dialect) == (biases == 2)
+    assert not has_two_biases(LayerSpec("lstm", "LSTM", config), dialect)

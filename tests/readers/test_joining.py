@@ -53,3 +53,9 @@ def test_a_sentence_without_a_type_takes_the_dump_of_its_op() -> None:
     )
     assert len(incidents(WHOLE, untyped)) == 1
     assert len(incidents(WHOLE.replace("net/conv/Conv2D", "net/other/MatMul"), untyped)) == 2
+
+
+@pytest.mark.parametrize(("device", "failures"), [("GPU:0", 1), ("GPU:1", 2)])
+def test_a_sentence_of_another_device_is_another_failure(device: str, failures: int) -> None:
+    again = ASKED.replace("device:GPU:0", f"device:{device}")
+    assert len(incidents(ASKED, again)) == failures

@@ -1,0 +1,52 @@
+"""Who kept a tensor: of its readers the one that ended next to the free."""
+
+from __future__ import annotations
+
+from tests.builders import capture, row, timeline
+from tfmemlens.attribution.moments.consumers import graph_of, last_reader
+from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.timeline import Timeline
+
+RAN = (("conv", 0.0, 1.0), ("early", 1.0, 2.0), ("late", 4.0, 5.0), ("after", 9.0, 10.0))
+EDGES = (("conv", "late"), ("conv", "early"), ("conv", "after"))
+
+
+def keeper(end: float | None, edges: tuple[tuple[str, str], ...] = EDGES) -> str | None:
+    step: Timeline = timeline(row("conv", 1, 0.5, end), ran=RAN)
+    (reader,) = last_reader(step.table, capture(step, edges=edges).graph, step)
+    return reader
+
+
+def test_the_reader_that_ended_next_to_the_free_kept_it() -> None:
+    assert keeper(5.001) == "late"
+    assert keeper(2.001) == "early"
+
+
+def test_a_reader_that_began_after_the_free_kept_nothing() -> None:
+    assert keeper(8.0) == "late"
+
+
+def test_what_is_never_freed_was_kept_by_the_last_reader() -> None:
+    assert keeper(None) == "after"
+
+
+def test_without_a_reader_nobody_is_named() -> None:
+    assert keeper(5.0, edges=(("other", "late"),)) is None
+
+
+def test_an_op_that_hands_its_buffer_on_passes_the_question_on() -> None:
+    """The output of conv is relu's, too: who reads relu keeps conv's buffer."""
+    step = timeline(row("conv", 1, 0.5, 5.0), ran=RAN)
+
+    def reader_of(op: str) -> str | None:
+        nodes = [Node("conv", "Conv2D"), Node("early", op, ("conv",)), Node("late", "MatMul", ("early",))]
+        (reader,) = last_reader(step.table, Graph({node.name: node for node in nodes}), step)
+        return reader
+
+    assert reader_of("Relu") == "late"
+    assert reader_of("MatMul") == "early"
+
+
+def test_without_labels_there_is_no_graph() -> None:
+    step = timeline(row("conv", 1, 0.5, 5.0), ran=RAN)
+    assert graph_of(step) is None
