@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import row, timeline
-from tfmemlens.estimation.batch_scaling.scaling import laws_of, proportional
+from tfmemlens.estimation.batch_scaling.scaling import _by_marks, laws_of, proportional
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.fit import Scale
 
@@ -42,3 +42,9 @@ def test_another_leading_dimension_stays() -> None:
     (law,) = laws_of(timeline(shaped(9, 5)), None, 8)
     assert law.scale is Scale.FIXED
     assert law.request(16) == law.request(8) == 180
+
+
+def test_a_part_of_a_row_is_a_whole_one() -> None:
+    """A graph may say that nine rows grow with a batch of eight: half of them are five."""
+    law = _by_marks((9, 5), (True, False), shaped(9, 5), 8)
+    assert [law.request(batch) for batch in (8, 16, 4)] == [180, 360, 100]
