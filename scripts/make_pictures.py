@@ -27,7 +27,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     from tests.browser.conftest import chromium
-    from tfmemlens.renderers import html
+    from tfmemlens.renderers.html import page as html
     from tfmemlens.use_cases.page import build_page
 
     TARGET.parent.mkdir(exist_ok=True)

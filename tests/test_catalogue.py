@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tfmemlens import cli, discovery, findings, renderers
-from tfmemlens.renderers import export
+from tfmemlens import cli, discovery, findings, pipeline, renderers
+from tfmemlens.cli import _options, main
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
+SUBJECTS = ("report", "layers", "difference", "convolution", "steps", "page", "curve")
 RENDERERS = {
-    f"{room.__name__}.{slug}": module
-    for room in (renderers, export)
-    for slug, module in discovery.plugins(room, "render").items()
+    f"{form} {subject}": (room, discovery.member(room, subject))
+    for subject in SUBJECTS
+    for form, room in renderers.forms(subject).items()
 }
 
 
@@ -34,8 +37,33 @@ def test_a_command_says_what_it_is_for(slug: str) -> None:
 
 
 @pytest.mark.parametrize("slug", RENDERERS)
-def test_a_renderer_names_its_suffix(slug: str) -> None:
-    assert RENDERERS[slug].SUFFIX.startswith(".")
+def test_a_renderer_keeps_its_contract(slug: str) -> None:
+    room, module = RENDERERS[slug]
+    assert room.SUFFIX.startswith(".")
+    assert (room.__doc__ or "").strip()
+    assert list(inspect.signature(module.render).parameters)[1:] == ["view"]
+    assert set(room.OPTIONS) <= {subject for subject in SUBJECTS if discovery.folders(renderers, subject)}
+
+
+def test_every_form_is_reached() -> None:
+    """By an option, as what a terminal prints, by `export`, or as the page of `report`."""
+    folders = {each.name for each in Path(renderers.__path__[0]).iterdir() if (each / "__init__.py").exists()}
+    rooms = {name.split()[0] for name in RENDERERS}
+    assert {room.replace("-", "_") for room in rooms} == folders - {"pictures"}
+    asked = {form for subject in SUBJECTS for form in renderers.options(subject)}
+    assert rooms - asked - set(renderers.viewers(*SUBJECTS)) == {renderers.DEFAULT}
+    assert set(renderers.forms("page")) == {"html"}
+
+
+def test_a_new_form_needs_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One folder in `renderers`: `explain` has an option for it, and prints it."""
+    folder = tmp_path / "shout"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("'Loud.'\nSUFFIX = '.txt'\nOPTIONS = {'report': 'print it loud'}\n")
+    (folder / "report.py").write_text("def render(report, view):\n    return report.verdict.upper()\n")
+    monkeypatch.setattr(renderers, "__path__", [*renderers.__path__, str(tmp_path)])
+    arguments = main.parser("explain").parse_args(["explain", "no memory", "--shout"])
+    assert _options.render(pipeline.explain("no memory\n"), arguments, "report").isupper()
 
 
 def test_helpers_are_no_plug_ins() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tests.mangling import MANGLERS
 from tfmemlens import pipeline
-from tfmemlens.renderers.json.report_document import document
+from tfmemlens.renderers.json.report import document
 
 LOGS = sorted(path for path in (SAMPLES / "oom_log").glob("*") if path.name.endswith((".txt", ".txt.gz")))
 MANGLINGS = [name for name in MANGLERS if name != "as it was"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests import fuzzing
 from tfmemlens import pipeline
-from tfmemlens.renderers import terminal
-from tfmemlens.renderers.export import markdown
-from tfmemlens.renderers.json import report_document
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.json import report as report_document
+from tfmemlens.renderers.markdown import report as markdown
+from tfmemlens.renderers.terminal import report as terminal
+from tfmemlens.renderers.view import View
 
 BODIES = fuzzing.bodies()
 SETTINGS = settings(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 
@@ -30,6 +31,21 @@ def names(package: ModuleType) -> list[str]:
     `main`.
     """
     return sorted(slug(name) for name in _modules(package) if name != "main")
+
+
+def folders(package: ModuleType, member_name: str) -> dict[str, ModuleType]:
+    """The folders of a package that have a module of this name, by slug."""
+    found = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        inside = [str(Path(folder, info.name)) for folder in package.__path__]
+        if info.ispkg and member_name in {each.name for each in pkgutil.iter_modules(inside)}:
+            found[slug(info.name)] = importlib.import_module(f"{package.__name__}.{info.name}")
+    return dict(sorted(found.items()))
+
+
+def member(folder: ModuleType, name: str) -> ModuleType:
+    """The module of this name in a folder."""
+    return importlib.import_module(f"{folder.__name__}.{name}")
 
 
 def _modules(package: ModuleType) -> list[str]:

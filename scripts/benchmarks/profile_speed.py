@@ -36,11 +36,11 @@ UPB = (
     "metadata = parse('RunMetadata', raw)",
 )
 WARM = (
-    "import tfmemlens\nfrom tfmemlens.renderers import"
-    " terminal\nterminal.render(tfmemlens.read(sys.argv[2]).peak)"
+    "import tfmemlens\nfrom tfmemlens.renderers import render\n"
+    "render(tfmemlens.read(sys.argv[2]).peak, 'report')"
 )
 PEAK = (WARM, "trace = tfmemlens.read(sys.argv[1])\nassert trace.peak_bytes")
-PAGE = (WARM, "trace = tfmemlens.read(sys.argv[1])\nterminal.render(trace.peak)")
+PAGE = (WARM, "trace = tfmemlens.read(sys.argv[1])\nrender(trace.peak, 'report')")
 _TF = (
     "from tensorflow.core.protobuf import config_pb2\nmetadata ="
     " config_pb2.RunMetadata()\nmetadata.ParseFromString(open(sys.argv[1], 'rb').read())\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tfmemlens.renderers import html
+from tfmemlens.renderers.html import page as html
 from tfmemlens.use_cases.page import build_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -17,7 +17,7 @@ from tests.tiers import evenly
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.model import page as model
-from tfmemlens.renderers import html
+from tfmemlens.renderers.html import page as html
 from tfmemlens.units import human
 from tfmemlens.use_cases.difference import difference
 from tfmemlens.use_cases.page import build_page

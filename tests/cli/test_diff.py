@@ -18,7 +18,7 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.difference import matched, plain
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
-from tfmemlens.renderers.json import difference_document
+from tfmemlens.renderers.json import difference as difference_document
 from tfmemlens.use_cases.difference import compare
 
 LENET_15, LENET_21 = "sample_traces/run_metadata/1.15-lenet.pb", "sample_traces/run_metadata/2.21-lenet.pb"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
-from tfmemlens.renderers import html
+from tfmemlens.renderers.html import page as html
 from tfmemlens.use_cases.page import build_page
 
 FOLDERS = ("oom_log", "memory_dump", "xla_dump", "run_metadata", "xspace")

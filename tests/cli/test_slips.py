@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import parse_shape
-from tfmemlens.renderers.terminal._view import UNICODE_TO_ASCII
+from tfmemlens.renderers.view import UNICODE_TO_ASCII
 from tfmemlens.units import MIB, parse_limit
 
 LOG = str(SAMPLES / "oom_log" / "1.15-unet-report.txt")

@@ -15,7 +15,7 @@ from tfmemlens import pipeline
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.graph import Graph, Node
-from tfmemlens.renderers import terminal
+from tfmemlens.renderers.terminal import report as terminal
 
 FILTER = "gradients/net/conv_grad/Conv2DBackpropFilter"
 INPUT = "gradients/net/conv_grad/Conv2DBackpropInput"

@@ -17,7 +17,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import BaselineSource, CurveSource
 from tfmemlens.readers.gathering import traced_steps
-from tfmemlens.renderers import terminal
+from tfmemlens.renderers.terminal import report as terminal
 
 ALL = sorted((SAMPLES / "log_memory").glob("*.log*"))
 LOGS = [log for log in ALL if "function" not in log.name]

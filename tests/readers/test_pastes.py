@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tfmemlens import pipeline
-from tfmemlens.renderers.json import report_document
+from tfmemlens.renderers.json import report as report_document
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.timeline import BaselineSource, CurveSource
-from tfmemlens.renderers import terminal
+from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.schema import parse
 from tfmemlens.use_cases.traced_step import of_run_metadata
 

@@ -15,7 +15,7 @@ import pytest
 
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
-from tfmemlens.renderers import html
+from tfmemlens.renderers.html import page as html
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
 from tfmemlens.use_cases.page import build_page

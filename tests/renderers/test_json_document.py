@@ -15,7 +15,7 @@ from tests.conftest import SAMPLES
 from tests.renderers.report_schema import REPORT
 from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.renderers.json import report_document
+from tfmemlens.renderers.json import report as report_document
 
 INPUTS = sorted(
     path

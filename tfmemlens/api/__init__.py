@@ -19,9 +19,9 @@ class Explanation(Report):
     """A report that shows itself: `print(explanation)`, or a cell's last value in a notebook."""
 
     def __str__(self) -> str:
-        from tfmemlens.renderers import terminal
+        from tfmemlens import renderers
 
-        return terminal.render(self)
+        return renderers.render(self, "report")
 
     def _repr_html_(self) -> str:
         return f"<pre style='white-space:pre-wrap'>{escape(str(self))}</pre>"

@@ -106,9 +106,10 @@ class Trace:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from tfmemlens.renderers import terminal
+        from tfmemlens import renderers
 
-        return f"<pre style='white-space:pre-wrap'>{escape(terminal.render(self.peak))}</pre>"
+        text = renderers.render(self.peak, "report")
+        return f"<pre style='white-space:pre-wrap'>{escape(text)}</pre>"
 
 
 def read(

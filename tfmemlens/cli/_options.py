@@ -7,13 +7,13 @@ import os
 import shutil
 import sys
 from dataclasses import replace
+from typing import Any
 
-from tfmemlens import progress
+from tfmemlens import progress, renderers
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
-from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import parse_shape
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import parse_limit
 
 
@@ -54,8 +54,8 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_view(parser: argparse.ArgumentParser) -> None:
-    """How much to print, grouped by what, and in which form."""
+def add_view(parser: argparse.ArgumentParser, *subjects: str) -> None:
+    """How much to print, grouped by what, and these subjects in which form."""
     group = parser.add_argument_group("tables")
     add_top(group)
     group.add_argument(
@@ -68,7 +68,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show every failure and every allocator, not only the one that matters most",
     )
-    add_form(parser)
+    add_form(parser, *subjects)
 
 
 def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
@@ -78,14 +78,23 @@ def add_top(group: argparse._ActionsContainer, default: int = View().top) -> Non
     )
 
 
-def add_form(parser: argparse.ArgumentParser) -> None:
-    """As what to print the report."""
-    group = parser.add_argument_group("output")
-    form = group.add_mutually_exclusive_group()
-    form.add_argument(
-        "--json", action="store_true", help="print the report as JSON (schema tfmemlens.report/1)"
-    )
-    form.add_argument("--markdown", action="store_true", help="print Markdown, to paste into an issue")
+def add_form(
+    parser: argparse.ArgumentParser, *subjects: str, group: str | None = "output"
+) -> argparse._ActionsContainer:
+    """As what to print these subjects: an option for each form that has one. Returns the group."""
+    within = parser.add_argument_group(group) if group else parser
+    exclusive = within.add_mutually_exclusive_group()
+    for subject in subjects:
+        for form, text in renderers.options(subject).items():
+            exclusive.add_argument(
+                f"--{form}",
+                action="store_const",
+                dest="form",
+                const=form,
+                default=renderers.DEFAULT,
+                help=text,
+            )
+    return within
 
 
 def hints(args: argparse.Namespace) -> Hints:
@@ -99,29 +108,28 @@ def hints(args: argparse.Namespace) -> Hints:
     return Hints(shape, args.batch, limit, tag=tag, step=step, graph=graph)
 
 
-def show(report: Report, args: argparse.Namespace) -> None:
-    """Print the report in the form that was asked for."""
-    text = _render(report, args)
+def render(content: Any, args: argparse.Namespace, *subjects: str) -> str:
+    """The content in the form that was asked for, as the first of these subjects that the form shows; in the
+    form of a terminal where it shows none.
+    """
+    asked: str = args.form
+    form, subject = next(
+        ((asked, subject) for subject in subjects if asked in renderers.forms(subject)),
+        (renderers.DEFAULT, subjects[0]),
+    )
+    chosen = view(args) if form == renderers.DEFAULT else _asked(args)
+    return renderers.render(content, subject, form, chosen)
+
+
+def show(content: Any, args: argparse.Namespace, *subjects: str) -> None:
+    """Print a report, or the content of these subjects, in the form that was asked for."""
+    text = render(content, args, *(subjects or ("report",)))
     progress.done()
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except UnicodeEncodeError:
         sys.stdout.write(text.encode("ascii", "replace").decode())
-
-
-def _render(report: Report, args: argparse.Namespace) -> str:
-    if args.json:
-        from tfmemlens.renderers.json import report_document
-
-        return report_document.render(report)
-    if args.markdown:
-        from tfmemlens.renderers.export import markdown
-
-        return markdown.render(report, _asked(args))
-    from tfmemlens.renderers import terminal
-
-    return terminal.render(report, view(args))
 
 
 def view(args: argparse.Namespace) -> View:

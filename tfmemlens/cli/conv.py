@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from tfmemlens.cli import _convolution, _options, _output
 from tfmemlens.knowledge.convolution.examination import examine
-from tfmemlens.renderers.json.convolution_document import document
-from tfmemlens.renderers.terminal.convolution_page import page
 
 EXAMPLES = """examples:
   tfmemlens conv --input 200x321x481x1 --kernel 135x135x3 --padding valid --tf 1.10 --threads 2
@@ -55,19 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="32MiB",
         help="the processor's L3 cache, which Conv3D's gradients fill (`getconf LEVEL3_CACHE_SIZE`)",
     )
-    output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.convolution/1)")
+    output = _options.add_form(parser, "convolution")
     output.add_argument("--plot", metavar="FILE", help="draw bytes against kernel size: .png, .svg or .pdf")
 
 
 def run(args: argparse.Namespace) -> int:
     report = examine(_convolution.convolution(args), _convolution.setting(args))
     if args.plot:
-        from tfmemlens.renderers.export.convolution_picture import figure
+        from tfmemlens.renderers.pictures.convolution import figure
 
         _output.draw(figure(report), args.plot)
-    if args.json:
-        sys.stdout.write(document(report))
-    else:
-        sys.stdout.write(page(report, _options.view(args)))
+    _options.show(report, args, "convolution")
     return 0

@@ -9,7 +9,6 @@ import sys
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.difference import Difference
-from tfmemlens.model.page import Page
 from tfmemlens.units import human, parse_limit
 
 EXAMPLES = """examples:
@@ -32,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="NAME", help="of traced steps only devices whose name contains this"
     )
     _options.add_top(parser, default=12)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON (schema tfmemlens.diff/1)")
-    form.add_argument("--html", action="store_true", help="write a page for a browser")
+    _options.add_form(parser, "difference", group=None)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"
     )
@@ -46,26 +43,12 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.difference import difference
 
     found = difference(args.before, args.after, _options.hints(args), args.device)
-    _output.write(_text(found, args), args.output)
+    _output.write(_options.render(found, args, "difference"), args.output)
     if not _exceeds(found, allowed):
         return 0
     grew = human(found.change_bytes)
     print(f"tfmemlens: {grew} more than before, which is above {args.fail_above}", file=sys.stderr)
     return 1
-
-
-def _text(found: Difference, args: argparse.Namespace) -> str:
-    if args.html:
-        from tfmemlens.renderers import html
-
-        return html.render(Page((), (found,)))
-    if args.json:
-        from tfmemlens.renderers.json import difference_document
-
-        return difference_document.render(found)
-    from tfmemlens.renderers.terminal import difference_page
-
-    return difference_page.render(found, _options.view(args))
 
 
 def _allowed(text: str | None) -> float | int | None:

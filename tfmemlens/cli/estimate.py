@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
@@ -78,19 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of a graph: what the step computes, such as train_op; repeatable",
     )
-    _options.add_view(parser)
-    parser.add_argument("--csv", action="store_true", help="print the table of layers as CSV")
+    _options.add_view(parser, "report", "layers")
 
 
 def run(args: argparse.Namespace) -> int:
     captured = _captured(args)
     report = pipeline.report(captured)
-    if args.csv:
-        from tfmemlens.renderers.export import layer_table
-
-        sys.stdout.write(layer_table.render(report))
-    else:
-        _options.show(report, args)
+    _options.show(report, args, "report", "layers")
     limit = captured.hints.limit_bytes
     return (
         1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0

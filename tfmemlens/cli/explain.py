@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a traced step of the same model: its exact tensors stand beside the failure",
     )
     _options.add_hints(parser)
-    _options.add_view(parser)
+    _options.add_view(parser, "report")
 
 
 def run(args: argparse.Namespace) -> int:

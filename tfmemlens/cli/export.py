@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from tfmemlens import pipeline
+from tfmemlens import pipeline, renderers
 from tfmemlens.cli import _options, _output
-from tfmemlens.errors import UnreadableInput
 
 EXAMPLES = """examples:
   tfmemlens export run_metadata.pb --format chrome-trace -o memory.json   # open in ui.perfetto.dev
@@ -16,7 +15,7 @@ exit status: 0 written, 2 unreadable or usage"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="a traced step, or for speedscope also a log")
-    parser.add_argument("--format", choices=("chrome-trace", "speedscope"), required=True)
+    parser.add_argument("--format", choices=tuple(renderers.viewers("report", "curve")), required=True)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"
     )
@@ -28,10 +27,5 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.export import export
 
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
-    if args.format == "chrome-trace" and not captured.timelines:
-        raise UnreadableInput(
-            "chrome-trace needs a time axis, and this input has none",
-            "give a RunMetadata, XSpace or tfevents file, or use --format speedscope",
-        )
     _output.write(export(captured, args.format), args.output)
     return 0

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     _options.add_hints(parser)
-    _options.add_form(parser)
+    _options.add_form(parser, "report")
 
 
 def run(args: argparse.Namespace) -> int:

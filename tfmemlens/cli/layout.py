@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _options.add_hints(parser)
     _options.add_top(parser)
-    _options.add_form(parser)
+    _options.add_form(parser, "report")
     from tfmemlens.recording.grappler import TRIES
 
     parser.epilog = (

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         _check_command(words[0])
         args = parser(words[0] if words else None).parse_args(words)
-        with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and not getattr(args, "json", False)):
+        with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and getattr(args, "form", "") != "json"):
             return int(args.run(args))
     except TfmemlensError as problem:
         print(f"tfmemlens: {problem}", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfmemlens import pipeline, progress
+from tfmemlens import pipeline
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _options.add_choice(parser)
     _options.add_hints(parser)
-    _options.add_view(parser)
+    _options.add_view(parser, "report")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,12 +53,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from tfmemlens.renderers.terminal import _steps
-
-    found = traced_step.list_steps(args.input)
-    progress.done()
-    print(_steps.as_json(found) if args.json else _steps.render(found), end="")
-    return 0 if found else 1
+    steps = traced_step.list_steps(args.input)
+    _options.show(steps, args, "steps")
+    return 0 if steps else 1
 
 
 def _write(captured: Capture, args: argparse.Namespace) -> None:

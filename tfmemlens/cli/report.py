@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tfmemlens import renderers
 from tfmemlens.cli import _options, _output
 
 EXAMPLES = """examples:
@@ -38,12 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfmemlens.renderers import html
     from tfmemlens.use_cases.page import build_page
 
     groups = [args.input] if args.together else [[each] for each in args.input]
     content = build_page(groups, _options.hints(args), device=args.device)
-    _output.write(html.render(content), args.output)
+    _output.write(renderers.render(content, "page", "html"), args.output)
     if any(tab.report.case.moments or tab.report.findings for tab in content.tabs):
         return 0
     print(

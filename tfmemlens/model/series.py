@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tfmemlens.model.report import Report
+
 
 @dataclass(frozen=True, slots=True)
 class StackedSeries:
@@ -16,3 +18,12 @@ class StackedSeries:
     """Microseconds after the first allocation."""
     bytes_by_group: dict[str, Sequence[int]]
     """`before the step` first, then groups from the largest to the smallest, `other` last."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCurve:
+    """A report on traced steps with the curve of the first, stacked by `key` (`kind` or `layer`)."""
+
+    report: Report
+    series: StackedSeries
+    key: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.stacked_curve import stacked
 from tfmemlens.model.capture import Capture
+from tfmemlens.model.series import LiveCurve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 def plot(capture: Capture, by: str = "kind", at: str | None = None) -> Figure:
     """The step with the highest peak as a matplotlib figure."""
-    from tfmemlens.renderers.export import plot as picture
+    from tfmemlens.renderers.pictures.curve import figure
 
     highest = max(capture.timelines, key=lambda timeline: timeline.peak_bytes)
     report = pipeline.report(replace(capture, timelines=(highest,), incidents=()), at)
-    return picture.figure(report, stacked(highest, by), by)
+    return figure(LiveCurve(report, stacked(highest, by), by))

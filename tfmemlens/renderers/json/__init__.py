@@ -1,1 +1,10 @@
-"""JSON documents, which are contracts."""
+"""JSON documents, which are contracts: additions are fine, renames are not. `schemas/` has their schemas."""
+
+from __future__ import annotations
+
+SUFFIX = ".json"
+OPTIONS = {
+    "report": "print the report as JSON (schema tfmemlens.report/1)",
+    "difference": "print JSON (schema tfmemlens.diff/1)",
+    "convolution": "print JSON (schema tfmemlens.convolution/1)",
+}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
 
 LETTERS = {

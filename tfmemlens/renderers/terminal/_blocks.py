@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
-from tfmemlens.renderers.terminal._view import UNICODE_TO_ASCII, View
+from tfmemlens.renderers.view import UNICODE_TO_ASCII, View
 
 _UNIT = re.compile(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
 STYLES = {

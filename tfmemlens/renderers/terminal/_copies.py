@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.case import Case
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.renderers.terminal._blocks import bar, columns, paragraph, shorten
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.renderers.terminal._blocks import heading, paragraph, shorten, styled
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
 _STYLE = {Severity.CAUSE: "red", Severity.FACTOR: "yellow", Severity.NOTE: "cyan"}

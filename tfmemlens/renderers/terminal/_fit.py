@@ -7,7 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
 _SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}

@@ -10,7 +10,7 @@ from tfmemlens.model.case import Moment, Naming
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers.terminal import _timeline
 from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, heading, paragraph, shorten
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
 

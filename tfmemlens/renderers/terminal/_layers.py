@@ -9,7 +9,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers.terminal._blocks import columns, paragraph, shorten
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
 

@@ -6,7 +6,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers.terminal._blocks import heading, paragraph
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
 

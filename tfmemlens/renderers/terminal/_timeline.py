@@ -9,7 +9,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.renderers.terminal._blocks import columns, display_width, narrowed
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
 _WORTH = {"exact": "", "lower bound": "at least ", "estimate": "about "}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tfmemlens.model.difference import ComparedItem, Difference, Side
 from tfmemlens.renderers.terminal._blocks import as_text, columns, heading, paragraph, shorten, styled
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
-SUFFIX = ".txt"
 _COLOURS = {"new": "red", "grew": "red", "gone": "green", "shrank": "green", "same": "dim"}
 
 

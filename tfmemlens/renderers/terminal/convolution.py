@@ -8,7 +8,7 @@ from tfmemlens.model.convolution import Alternative, ConvolutionKind, Convolutio
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers.terminal._blocks import as_text, columns, heading, paragraph, styled
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, rough
 
 _ABOUT = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
@@ -20,7 +20,7 @@ _NAMES = {
 }
 
 
-def page(report: ConvolutionReport, view: View = View()) -> str:
+def render(report: ConvolutionReport, view: View = View()) -> str:
     """The page as text."""
     lines = [styled(line, "bold", view.color) for line in paragraph(_title(report), view.width)]
     lines += ["", *paragraph(report.verdict, view.width)]

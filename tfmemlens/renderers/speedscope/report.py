@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 from tfmemlens.model.report import Report
+from tfmemlens.renderers.view import View
 
-SUFFIX = ".speedscope.json"
 
-
-def render(report: Report) -> str:
+def render(report: Report, view: View = View()) -> str:
     """A profile for each moment: every row is a sample whose stack is its scopes, its kind and its node,
     weighted in bytes.
     """
+    del view  # the viewer asks for itself
     frames: dict[str, int] = {}
     profiles: list[dict[str, Any]] = []
     for moment in report.case.moments:

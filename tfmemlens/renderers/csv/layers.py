@@ -9,8 +9,7 @@ import io
 
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
-
-SUFFIX = ".csv"
+from tfmemlens.renderers.view import View
 
 _COLUMNS = (
     "layer class_name output_shape calls params trainable_params formula param_bytes gradient_bytes"
@@ -19,8 +18,9 @@ _COLUMNS = (
 ).split()
 
 
-def render(report: Report) -> str:
+def render(report: Report, view: View = View()) -> str:
     """The table."""
+    del view  # a table has all columns
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -8,12 +8,14 @@ import json
 from dataclasses import asdict
 
 from tfmemlens.model.convolution import ConvolutionReport, Need
+from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.convolution/1"
 
 
-def document(report: ConvolutionReport) -> str:
+def render(report: ConvolutionReport, view: View = View()) -> str:
     """The report as JSON text."""
+    del view  # a document has all figures
     conv, setting = report.convolution, report.setting
     value = {
         "schema": SCHEMA,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
-from tfmemlens.renderers import terminal
-from tfmemlens.renderers.terminal._view import View
+from tfmemlens.renderers.terminal import report as terminal
+from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
-
-SUFFIX = ".md"
 
 
 def render(report: Report, view: View = View()) -> str:

@@ -13,14 +13,15 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.renderers.json import _fit, _layout
+from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 
-SUFFIX = ".json"
 SCHEMA = "tfmemlens.report/1"
 
 
-def render(report: Report) -> str:
+def render(report: Report, view: View = View()) -> str:
     """The document, indented, with a final newline."""
+    del view  # a document has all figures
     return json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -8,13 +8,14 @@ import json
 from typing import Any
 
 from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.renderers.view import View
 
-SUFFIX = ".json"
 SCHEMA = "tfmemlens.diff/1"
 
 
-def render(difference: Difference) -> str:
+def render(difference: Difference, view: View = View()) -> str:
     """The document, indented, with a final newline."""
+    del view  # a document has all figures
     return json.dumps(document(difference), indent=2, ensure_ascii=False) + "\n"
 
 

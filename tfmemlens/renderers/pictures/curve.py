@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.model.case import Moment
-from tfmemlens.model.report import Report
-from tfmemlens.model.series import StackedSeries
+from tfmemlens.model.series import LiveCurve, StackedSeries
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.renderers.terminal._blocks import shorten
 from tfmemlens.units import GIB, KIB, MIB
@@ -33,15 +32,16 @@ step.
 """
 
 
-def figure(report: Report, series: StackedSeries, key: str) -> Figure:
+def figure(curve: LiveCurve) -> Figure:
     """The three pictures on one sheet; the moment that the report shows first is marked."""
     from matplotlib.figure import Figure
 
+    report, series, key = curve.report, curve.series, curve.key
     moment = next(moment for moment in report.case.moments if moment.timeline)
     sheet = Figure(figsize=(11, 9.5), layout="constrained")
-    curve, layers, lives = sheet.subplots(3, 1, height_ratios=(5, 3, 3))
+    above, layers, lives = sheet.subplots(3, 1, height_ratios=(5, 3, 3))
     unit, name = _unit(max(moment.timeline.peak_bytes if moment.timeline else 0, 1))
-    _curve(curve, moment, series, key, unit, name)
+    _curve(above, moment, series, key, unit, name)
     _layers(layers, moment, unit, name)
     _lives(lives, moment, unit, name)
     sheet.suptitle(report.verdict, fontsize=10, wrap=True)

@@ -1,19 +1,18 @@
-"""The traced steps of a log directory, as a table or as JSON."""
+"""The traced steps of a log directory as a table."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from tfmemlens.model.step import TracedStep
 from tfmemlens.renderers.terminal._blocks import columns
+from tfmemlens.renderers.view import View
 
-SCHEMA = "tfmemlens.steps/1"
 
-
-def render(steps: Sequence[TracedStep]) -> str:
+def render(steps: Sequence[TracedStep], view: View = View()) -> str:
     """A line for each step, oldest first."""
+    del view  # a path is not broken
     if not steps:
         return "no traced step found\n"
     rows = [
@@ -23,21 +22,6 @@ def render(steps: Sequence[TracedStep]) -> str:
     return (
         "\n".join(columns([("step", "tag", "written (UTC)", "format", "file"), *rows], frozenset({0}))) + "\n"
     )
-
-
-def as_json(steps: Sequence[TracedStep]) -> str:
-    """`{"schema": "tfmemlens.steps/1", "steps": [{step, tag, time_seconds, format, paths}]}`."""
-    rows = [
-        {
-            "step": step.step,
-            "tag": step.tag,
-            "time_seconds": step.time,
-            "format": step.format,
-            "paths": list(step.paths),
-        }
-        for step in steps
-    ]
-    return json.dumps({"schema": SCHEMA, "steps": rows}, indent=2) + "\n"
 
 
 def _when(step: TracedStep) -> str:

@@ -7,16 +7,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tfmemlens.model.report import Report
-from tfmemlens.model.series import StackedSeries
-
-SUFFIX = ".json"
+from tfmemlens.model.series import LiveCurve
+from tfmemlens.renderers.view import View
 
 
-def render(report: Report, series: StackedSeries) -> str:
+def render(curve: LiveCurve, view: View = View()) -> str:
     """The document: `in use` as a counter by kind, the step's 500 largest tensors as async slices. Times are
     microseconds.
     """
+    del view  # the viewer asks for itself
+    report, series = curve.report, curve.series
     events: list[dict[str, Any]] = []
     for number, moment in enumerate(moment for moment in report.case.moments if moment.timeline):
         timeline = moment.timeline

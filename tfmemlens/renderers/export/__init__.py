@@ -1,1 +1,0 @@
-"""Other formats: markdown, pictures, other viewers' files."""

@@ -1,0 +1,216 @@
+"""One page for a browser: works offline, explores every byte, and runs nothing that a name in the input
+contains.
+
+The text (verdict, findings, model, glossary) is written here; pictures and the table of allocations are drawn
+by our own script from packed figures. A content policy in the page lets that one script run, and nothing be
+loaded from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.finding import Certainty
+from tfmemlens.model.line import Line
+from tfmemlens.model.page import Page
+from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.renderers.html import _glossary
+from tfmemlens.renderers.html._pack import packed
+from tfmemlens.renderers.terminal import _request
+from tfmemlens.renderers.view import View
+from tfmemlens.units import human, human_size, percent
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+SUFFIX = ".html"
+SCRIPTS = (
+    "format",
+    "ledger",
+    "tree",
+    "state",
+    "canvas",
+    "balance",
+    "curve",
+    "lives",
+    "icicle",
+    "table",
+    "whatif",
+    "chunks",
+    "main",
+)
+"""Our modules in the order in which they need each other."""
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
+_SAVES = {
+    Certainty.EXACT: "saves {}",
+    Certainty.BOUND: "saves up to {}",
+    Certainty.ESTIMATE: "saves about {}",
+}
+LONGEST = 2000
+"""Letters of a quoted line that the page shows."""
+
+
+def render(page: Page, view: View = View()) -> str:
+    """The whole page as one text."""
+    del view  # a browser asks for itself
+    tabs = [
+        {"report": tab.report, "ledgers": tab.ledgers, "packed": packed(tab), "title": title}
+        for tab, title in zip(page.tabs, _titles(page), strict=True)
+    ]
+    code = script()
+    fired = {finding.rule for tab in page.tabs for finding in tab.report.findings}
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            page=page,
+            tabs=tabs,
+            style=asset("page.css"),
+            script=code,
+            script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+            terms=_glossary.TERMS,
+            kinds=_glossary.KINDS,
+            rules={slug: _glossary.rule(text) for slug, text in sorted(page.rules.items()) if slug in fired},
+        )
+    )
+
+
+def script() -> str:
+    """Our modules as one script: each in a scope of its own that returns what it exports."""
+    return '"use strict";\n' + "\n".join(_scoped(name, asset(f"{name}.js")) for name in SCRIPTS)
+
+
+def _scoped(name: str, code: str) -> str:
+    """A module without its comments and indentation, which are for readers of the source."""
+    code = _COMMENT.sub("", code)
+    exported = ", ".join(found["name"] for found in _EXPORT.finditer(code))
+    body = _EXPORT.sub(r"\g<what> \g<name>", _IMPORT.sub(r"const \1 = \2_js;", code))
+    return f"const {name}_js = (() => {{\n{body}return {{ {exported} }};\n}})();"
+
+
+def asset(name: str) -> str:
+    """A file of the page, as it is installed beside this module."""
+    return (resources.files("tfmemlens.renderers.html") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _environment() -> Environment:
+    from jinja2 import BaseLoader, Environment, StrictUndefined
+
+    class Installed(BaseLoader):
+        def get_source(self, environment: Environment, template: str) -> tuple[str, None, None]:
+            del environment
+            return asset(template), None, None
+
+    found = Environment(
+        loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    found.filters.update(
+        human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said
+    )
+    found.globals.update(
+        percent=percent,
+        facts=_request.facts,
+        saving=_saving,
+        place=_place,
+        largest=_largest,
+        output_bytes=_output_bytes,
+        origin=_origin,
+        label=_label,
+        held=_held,
+    )
+    return found
+
+
+def readable(text: object) -> str:
+    """A text whose control and direction marks cannot disturb what stands round it."""
+    return re.sub(
+        r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+        "\N{REPLACEMENT CHARACTER}",
+        str(text),
+    )
+
+
+def _cut(text: str, length: int = LONGEST) -> str:
+    return readable(text) if len(text) <= length else readable(text[:length]) + " …"
+
+
+def _said(text: str, length: int = LONGEST) -> Markup:
+    """A sentence of ours, its `names` as code. What it quotes is escaped first."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(_cut(text, length)))))
+
+
+def _titles(page: Page) -> list[str]:
+    """Short names for the tabs; those that are equal get their folder."""
+    paths = [tab.report.case.capture.source.path for tab in page.tabs]
+    shorts = [re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path for path in paths]
+    return [short if shorts.count(short) == 1 else path for short, path in zip(shorts, paths, strict=True)]
+
+
+def _label(moment: Any, number: int) -> str:
+    """What a moment is called in the list of moments."""
+    if moment.timeline:
+        return f"peak of {moment.timeline.allocator} on {moment.timeline.device}"
+    failed = moment.request.failed
+    at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
+    return f"failure {number + 1}{f', line {failed.line.number}' if failed.line else ''}: {at}"
+
+
+def _origin(report: Any) -> str:
+    """What the input was read as, and who wrote it."""
+    formats = " + ".join(report.case.capture.source.formats)
+    predicted = any(moment.predicted for moment in report.case.moments)
+    return (
+        f"a model described by {formats}; nothing was run"
+        if predicted
+        else f"read as {formats}, written by {_writer(report)}"
+    )
+
+
+def _writer(report: Any) -> str:
+    framework = report.case.capture.source.framework
+    return {"jax": "JAX", "xla": "an XLA compiler"}.get(framework or "") or str(report.case.api)
+
+
+def _saving(remedy: Any) -> str:
+    return (
+        _SAVES[remedy.certainty].format(human(remedy.saves_bytes))
+        if remedy.saves_bytes and remedy.certainty
+        else ""
+    )
+
+
+def _place(line: Line, by_bytes: bool) -> str:
+    where = f"byte {line.number:,}" if by_bytes else f"line {line.number:,}"
+    return f"{line.source}, {where}" if line.source else where
+
+
+def _largest(ledger: Any, moment: Any, top: int = 12) -> list[tuple[Allocation, Any]]:
+    """The largest rows of the moment, for readers without scripts and for paper."""
+    rows: Iterable[tuple[Allocation, Any]] = zip(
+        moment.attribution.table, moment.attribution.owners, strict=True
+    )
+    del ledger
+    return sorted(rows, key=lambda pair: -pair[0].total_bytes)[:top]
+
+
+def _output_bytes(layer: Any) -> str:
+    output = layer.outputs[0] if layer.outputs else None
+    size = tensor_bytes(output.shape, output.dtype) if output else None
+    return human(size) if size is not None else ""
+
+
+def _held(report: Any) -> dict[str | None, dict[str, int]]:
+    """For each layer the bytes by kind at the moment that matters most."""
+    groups = report.case.moments[0].attribution.by("layer") if report.case.moments else ()
+    return {group.name: {kind.value: size for kind, size in group.kinds} for group in groups}

@@ -1,0 +1,6 @@
+"""Markdown, to paste into an issue."""
+
+from __future__ import annotations
+
+SUFFIX = ".md"
+OPTIONS = {"report": "print Markdown, to paste into an issue"}
