@@ -5,7 +5,7 @@ same GPU) or a setting holds the device, and TensorFlow's pool is only what was 
 well fit.
 When it fires: TensorFlow logged little free memory at start; or its limit is a small part of the device; or
 the driver refused allocations while the pool was nearly empty; or the pool holds almost nothing while a small
-request fails.
+request fails; or an `nvidia-smi` table in the log lists others with a tenth of the device or more.
 What to do: look at `nvidia-smi`, end the other process, pin each rank to its own GPU, check
 `per_process_gpu_memory_fraction`.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -110,3 +110,4 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
                 f" {human_size(pool)} of its {human_size(limit)} limit",
                 line,
             )
+    yield from device_users.others(case, moment)

@@ -73,6 +73,29 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceProcess:
+    """A process that holds memory of a device, as `nvidia-smi` lists it."""
+
+    pid: int
+    name: str
+    used: Size | None
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """How much of a device is in use, and by whom, by `nvidia-smi`; a number is CUDA's, not TensorFlow's."""
+
+    device: str
+    """Its index, or what a query of processes calls it, empty where it says nothing."""
+    model: str | None
+    used: Size | None
+    total: Size | None
+    processes: tuple[DeviceProcess, ...]
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class SoftWarning:
     """An allocation that failed without harm: the caller had a smaller plan (`The caller indicates that this
     is not a failure`).
@@ -88,6 +111,8 @@ class Surroundings:
     """What else the log says that bears on memory."""
 
     devices: tuple[DeviceInfo, ...] = ()
+    device_uses: tuple[DeviceUse, ...] = ()
+    """Who holds the devices."""
     soft_warnings: tuple[SoftWarning, ...] = ()
     harmless: tuple[tuple[str, int, Line], ...] = ()
     """Lines that look alarming and are not: (what they are, how many, the first)."""

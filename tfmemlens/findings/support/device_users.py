@@ -1,0 +1,68 @@
+"""Who else holds the device on which a request failed, by `nvidia-smi`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.model.capture import DeviceProcess, DeviceUse
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Evidence
+from tfmemlens.units import GIB, Size, human, human_size
+
+_MIN_SHARE = 0.1
+"""Of the device: what others hold below it is a desktop, or what a driver keeps."""
+_CONTEXT_BYTES = 2 * GIB
+"""More than CUDA, cuDNN and cuBLAS keep for one process outside TensorFlow's pool."""
+
+
+def others(case: Case, moment: Moment) -> Iterator[Evidence]:
+    """What `nvidia-smi` shows of other processes on the device, the largest first; nothing where the log's own
+    process explains what is in use.
+    """
+    use = _device(case, moment)
+    if use is None:
+        return
+    pool = moment.balance.pool or moment.balance.in_use
+    sized = [process for process in use.processes if process.used]
+    strangers = sorted(_without_own(sized, pool), key=_bytes, reverse=True)
+    if use.total and sum(map(_bytes, strangers)) >= _MIN_SHARE * use.total.bytes:
+        for process in strangers:
+            yield Evidence(
+                f"{process.name} (pid {process.pid}) held {_told(process.used)}"
+                f" of the device's {human(use.total.bytes)} as well",
+                process.line,
+            )
+    elif pool and use.used and use.used.bytes > pool.high + _CONTEXT_BYTES and not strangers:
+        yield Evidence(
+            f"nvidia-smi shows {human(use.used.bytes)} of the device in use, and TensorFlow's pool held only"
+            f" {human_size(pool)} of it",
+            use.line,
+        )
+
+
+def _device(case: Case, moment: Moment) -> DeviceUse | None:
+    """The device of the failure: the only one, or the one of the allocator's number."""
+    uses = case.capture.surroundings.device_uses
+    allocator = (moment.request.failed.allocator or "") if moment.request else ""
+    number = re.match(r"GPU_(\d+)_bfc", allocator)
+    if len(uses) == 1:
+        return uses[0]
+    return next((use for use in uses if number and use.device == number[1]), None)
+
+
+def _without_own(processes: list[DeviceProcess], pool: Size | None) -> list[DeviceProcess]:
+    """Without the log's own process, which is not named: the one nearest above its pool, else the largest."""
+    above = [process for process in processes if pool is None or _bytes(process) >= pool.low]
+    own = max(above, key=_bytes, default=None) if pool is None else min(above, key=_bytes, default=None)
+    if own and pool and _bytes(own) > pool.high + _CONTEXT_BYTES:
+        own = None
+    return [process for process in processes if process is not own]
+
+
+def _bytes(process: DeviceProcess) -> int:
+    return process.used.bytes if process.used else 0
+
+
+def _told(used: Size | None) -> str:
+    return human(used.bytes) if used else "an unknown amount"

@@ -1,0 +1,160 @@
+"""`nvidia-smi`: its table, and `--query-gpu` or `--query-compute-apps` with `--format=csv`, alone or in a log.
+
+Who holds the device, and how much of it, at one moment. Where a log has several tables (`nvidia-smi -l`), each
+device is taken from the one that shows most of it in use. The processes of other containers are not listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tfmemlens.model.capture import Capture, DeviceProcess, DeviceUse, Hints, Holds, Source, Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.units import MIB, Size
+
+HOLDS = Holds.SURROUNDINGS
+SHARED = True
+HEAD = LineRule(
+    r"NVIDIA-SMI \d",
+    "| NVIDIA-SMI 460.32.03    Driver Version: 460.32.03    CUDA Version: 11.2     |",
+    needs="NVIDIA-SMI",
+)
+DEVICE = LineRule(
+    r"\|\s*(?P<device>\d{1,3})\s+(?P<model>\S[^|]*?)(?:\s+(?:On|Off|N/A|WDDM|TCC|MCDM))?\s*"
+    r"\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d",
+    "|   0  Tesla T4            Off  | 00000000:00:04.0 Off |                    0 |",
+    "|   1  NVIDIA GeForce RTX 3090        Off |   00000000:4F:00.0 Off |                  N/A |",
+    "|   0  Tesla K80           On   | 0000:05:00.0     Off |                    0 |",
+)
+MEMORY = LineRule(
+    r"\|\s*(?P<used>\d{1,8})MiB\s*/\s*(?P<total>\d{1,8})MiB\s*\|",
+    "| N/A   38C    P8     9W /  70W |  14800MiB / 15109MiB |      0%      Default |",
+    needs="MiB /",
+)
+PROCESS = LineRule(
+    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?:C\+G|M\+C|[CGM])\s+"
+    r"(?P<name>\S[^|]*?)\s+(?:(?P<used>\d{1,8})MiB|N/A)\s*\|",
+    "|    0   N/A  N/A     12345      C   python                           7897MiB |",
+    "|    0      1183      G   /usr/lib/xorg/Xorg                            53MiB |",
+)
+CSV = LineRule(
+    r"(?:\A|[\s,])(?:memory\.used|used_gpu_memory|memory\.total) \[MiB\]",
+    "index, name, memory.total [MiB], memory.used [MiB], memory.free [MiB]",
+    "pid, process_name, used_gpu_memory [MiB]",
+    needs="[MiB]",
+)
+_RULES = (HEAD, DEVICE, MEMORY, PROCESS, CSV)
+_WORDS = (b"NVIDIA-SMI ", b"memory.used [MiB]", b"memory.total [MiB]", b"used_gpu_memory [MiB]")
+_MIB = " MiB"
+
+
+@dataclass
+class _Device:
+    """One device of one table."""
+
+    name: str
+    model: str | None
+    line: Line
+    used: int | None = None
+    total: int | None = None
+    processes: list[DeviceProcess] = field(default_factory=list)
+
+
+def sniff(sample: Sample) -> Confidence:
+    """A table's own heading, or a column of a query."""
+    return Confidence.LIKELY if sample.mentions(*_WORDS) else Confidence.NO
+
+
+def takes(text: str) -> bool:
+    """Whether a line is of such a table."""
+    return any(rule.search(text) for rule in _RULES)
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """Who holds each device."""
+    del hints
+    numbered, _ = texts.text_lines(opened)
+    uses = _fullest(_devices(Line(number, text.strip(), opened.label) for number, text in numbered))
+    source = Source(opened.path, ("nvidia-smi",) if uses else ())
+    return Capture(source, surroundings=Surroundings(device_uses=uses))
+
+
+def _devices(lines: Iterable[Line]) -> list[_Device]:
+    """The devices of all tables, in order; a process belongs to the last one of its number."""
+    devices: list[_Device] = []
+    columns: list[str] = []
+    open_row = False
+    for line in lines:
+        text = line.text
+        if columns and _csv_row(devices, columns, line):
+            continue
+        columns = []
+        if row := DEVICE.search(text):
+            devices.append(_Device(row["device"], row["model"], line))
+            open_row = True
+        elif open_row and (row := MEMORY.search(text)):
+            devices[-1].used, devices[-1].total = int(row["used"]), int(row["total"])
+            devices[-1].line, open_row = line, False
+        elif row := PROCESS.search(text):
+            used = _size(row["used"]) if row["used"] else None
+            _hold(devices, row["device"], DeviceProcess(int(row["pid"]), row["name"], used, line))
+        elif CSV.search(text):
+            columns = [name.strip() for name in text.split(",")]
+    return devices
+
+
+def _csv_row(devices: list[_Device], columns: list[str], line: Line) -> bool:
+    """A row of a query; whatever has not its columns ends it."""
+    values = [value.strip() for value in line.text.split(",")]
+    if len(values) != len(columns):
+        return False
+    row = dict(zip((name.removesuffix(" [MiB]") for name in columns), values, strict=True))
+    mebibytes = {name: int(value) for name in row if (value := row[name].removesuffix(_MIB)).isdecimal()}
+    if "pid" in mebibytes:
+        name = row.get("process_name") or row.get("name") or ""
+        used = mebibytes.get("used_gpu_memory")
+        process = DeviceProcess(mebibytes["pid"], name, None if used is None else _size(str(used)), line)
+        _hold(devices, row.get("gpu_bus_id") or row.get("gpu_uuid") or "", process)
+        return True
+    if "memory.used" not in mebibytes and "memory.total" not in mebibytes:
+        return False
+    device = _Device(row.get("index", str(len(devices))), row.get("name") or row.get("gpu_name"), line)
+    device.used, device.total = mebibytes.get("memory.used"), mebibytes.get("memory.total")
+    devices.append(device)
+    return True
+
+
+def _hold(devices: list[_Device], name: str, process: DeviceProcess) -> None:
+    """Give a process to its device; a query of processes names none that a table would know."""
+    device = next((each for each in reversed(devices) if each.name == name), None)
+    if device is None:
+        device = _Device(name, None, process.line)
+        devices.append(device)
+    device.processes.append(process)
+
+
+def _fullest(devices: list[_Device]) -> tuple[DeviceUse, ...]:
+    best: dict[str, _Device] = {}
+    for device in devices:
+        known = best.get(device.name)
+        if known is None or (device.used or 0) >= (known.used or 0):
+            best[device.name] = device
+    return tuple(_uses(best.values()))
+
+
+def _uses(devices: Iterable[_Device]) -> Iterator[DeviceUse]:
+    for device in devices:
+        used = None if device.used is None else _size(str(device.used))
+        total = None if device.total is None else _size(str(device.total))
+        yield DeviceUse(device.name, device.model, used, total, tuple(device.processes), device.line)
+
+
+def _size(mebibytes: str) -> Size:
+    """A figure in whole mebibytes; what is below one is not printed."""
+    count = int(mebibytes) * MIB
+    return Size(count, count, count + MIB - 1)
