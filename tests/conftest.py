@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests import tiers
+from tests import goldens, tiers
 
 # No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random` does not.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -17,7 +17,7 @@ hypothesis.settings.load_profile("repeatable")
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = goldens.GOLDEN
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +36,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-golden") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(goldens.Changes(SAMPLES))
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compare a page with its golden file."""
@@ -43,10 +48,26 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     def compare(name: str, page: str) -> None:
         file = GOLDEN / name
         if request.config.getoption("--update-golden"):
+            old = file.read_text(encoding="utf-8") if file.exists() else ""
+            if old != page:
+                request.node.user_properties.append((goldens.PAGE, (name, old, page)))
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(page, encoding="utf-8")
         assert file.exists(), f"no golden file {name}; run with --update-golden and read what it writes"
         assert page == file.read_text(encoding="utf-8")
+
+    return compare
+
+
+@pytest.fixture
+def golden_verdict(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare what is concluded from a sample with its entry in the list."""
+
+    def compare(name: str, entry: str) -> None:
+        if request.config.getoption("--update-golden"):
+            request.node.user_properties.append((goldens.VERDICT, (name, entry)))
+        else:
+            assert entry == goldens.verdicts().get(name), "if it is meant, run with --update-golden"
 
     return compare
 

@@ -26,7 +26,7 @@ COMMANDS = sorted({found[1] for line in README if (found := re.match(r"    tfmem
 @pytest.fixture(scope="module")
 def pages() -> str:
     """All golden pages, and the log at README's top."""
-    found = [*sorted(GOLDEN.rglob("*.txt")), SAMPLES / "oom_log" / "1.10-founding-question-unet.txt"]
+    found = [*sorted(GOLDEN.glob("*/**/*.txt")), SAMPLES / "oom_log" / "1.10-founding-question-unet.txt"]
     return "\n".join(line.strip() for path in found for line in path.read_text(encoding="utf-8").split("\n"))
 
 
