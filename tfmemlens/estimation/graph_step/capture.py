@@ -10,8 +10,9 @@ from dataclasses import replace
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
-from tfmemlens.estimation.graph_step.kernels import ELEMENTWISE, KERNELS
+from tfmemlens.estimation.graph_step.kernels import is_known
 from tfmemlens.estimation.graph_step.session import candidates, of_graph, reached, resolved
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
@@ -28,10 +29,6 @@ _MOST_REMARKS = 5
 _NO_END = frozenset("NoOp Const Placeholder Assert Assign VarHandleOp VariableV2 AssignVariableOp".split())
 _CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
 _DATASET_LOOPS = frozenset(("ReduceDataset", "ScanDataset"))
-_CONTROL = frozenset(
-    "Enter Exit Merge Switch NextIteration RefEnter RefExit RefMerge RefSwitch RefNextIteration VarHandleOp"
-    " VariableV2 Variable Placeholder IteratorGetNext".split()
-)
 
 
 def capture(
@@ -124,11 +121,7 @@ def _default(graph: Graph, settings: StepSettings) -> list[str]:
 
 def has_open_batch(graph: Graph) -> bool:
     """Whether the inputs leave their first dimension open, so that the graph can be asked at any batch."""
-    shapes = [
-        node.attributes.get("shape")
-        for node in graph
-        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
-    ]
+    shapes = [node.attributes.get("shape") for node in graph if node.op in roles.PLACEHOLDERS]
     ranked = [shape for shape in shapes if isinstance(shape, tuple) and len(shape) > 1]
     return bool(ranked) and all(shape[0] is None for shape in ranked)
 
@@ -138,11 +131,7 @@ def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | No
     that leaves something open.
     """
     found: dict[str, tuple[int | None, ...]] = {}
-    inputs = [
-        node
-        for node in graph
-        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg")
-    ]
+    inputs = [node for node in graph if node.op in roles.PLACEHOLDERS | {"_Arg"}]
     names = {node.name for node in inputs}
     for name, sizes in settings.inputs.items():
         if name and name not in names:
@@ -194,4 +183,4 @@ def _notes(graph: Graph, fetches: Sequence[str], settings: StepSettings, named: 
 
 
 def _is_unknown(op: str) -> bool:
-    return op not in KERNELS and op not in ELEMENTWISE and op not in _CONTROL and "Apply" not in op
+    return not is_known(op) and "Apply" not in op

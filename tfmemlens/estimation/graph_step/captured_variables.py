@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tfmemlens.errors import UsageError
+from tfmemlens.knowledge.ops.table import Output, op
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 
-_PASSING = frozenset(
-    "Identity Enter RefEnter Switch RefSwitch Merge Exit NextIteration _FunctionArguments".split()
-)
 _UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply")
 _READS = ("ReadVariableOp", "ResourceGather")
 _HINT = (
@@ -79,7 +77,7 @@ def _readers(name: str, graph: Graph, seen: set[str]) -> Iterator[tuple[Node, in
     """Who uses a handle, and as which input, behind whatever hands it on."""
     for reader, index, _ in graph.consumers.get(name, ()):
         node = graph.nodes[reader]
-        if node.op not in _PASSING:
+        if op(node.op).output is not Output.PASSED or node.op in _READS:
             yield node, index
         elif reader not in seen:
             seen.add(reader)

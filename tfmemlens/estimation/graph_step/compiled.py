@@ -7,22 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-CHEAP = frozenset(
-    """
-        Const HostConst Identity IdentityN StopGradient PreventGradient Reshape ExpandDims Squeeze Shape
-        ShapeN Size Rank NoOp ControlTrigger Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit
-        NextIteration RefNextIteration LoopCond _Arg _Retval VarHandleOp ReadVariableOp Placeholder
-        PlaceholderWithDefault BroadcastGradientArgs ConcatOffset InvertPermutation VariableShape Snapshot
-        EnsureShape GuaranteeConst StackV2 StackPushV2 StackPopV2 VarIsInitializedOp IsVariableInitialized
-    """.split()
-)
-"""Kernels whose IsExpensive() is false; all others begin with a high cost estimate, a tenth of which each run
-replaces by what it took.
-"""
 _RUNS_TO_CHEAP = 95
-"""0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop
+"""A kernel that does not say that it is quick begins with a high cost estimate, a tenth of which each run
+replaces by what it took. 0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop
 what is quick counts as cheap from then on.
 """
 _QUICK_BYTES = 4096
@@ -84,7 +74,7 @@ def compiled(graph: Graph, fetches: Iterable[str]) -> list[Item]:
     for name in names:
         node = graph.nodes[name]
         data = sum(not reference.startswith("^") for reference in node.inputs)
-        items.append(Item(node, data, len(node.inputs) - data, expensive=node.op not in CHEAP))
+        items.append(Item(node, data, len(node.inputs) - data, expensive=not op(node.op).quick))
     for index, item in enumerate(items):
         slot = 0
         for reference in item.node.inputs:

@@ -19,14 +19,13 @@ from tfmemlens.estimation.graph_step.frames import Frame, Tagged
 from tfmemlens.estimation.graph_step.kernels import KernelCall, guessed, run
 from tfmemlens.estimation.graph_step.resources import Variables
 from tfmemlens.estimation.graph_step.tokens import DEAD, Memory, Token, Variable
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-_ENTER, _EXIT, _MERGE, _SWITCH, _NEXT = (
-    frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration")
-)
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
-_FED = frozenset("Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg _Recv _HostRecv".split())
+_TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}
+_FED = roles.FEEDS | roles.RECEIVES
 _MOST_ITERATIONS = 100_000
 _UNKNOWN_ITERATIONS = 8
 
@@ -51,14 +50,14 @@ class Executor:
         self.constants: dict[str, Any] = {}
         self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
         self.entries = Counter(
-            str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in _ENTER
+            str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in roles.ENTERS
         )
         self._make_constants()
 
     def _make_constants(self) -> None:
         """A constant is made with its kernel, before the first step, and stays."""
         for item in self.items:
-            if item.node.op in ("Const", "HostConst"):
+            if item.node.op in roles.CONSTANTS:
                 call = KernelCall(item.node, (), self.memory, self.threads, self.constants, [])
                 token = run(call)[0]
                 if token.bytes and token.dtype != "string":
@@ -135,13 +134,13 @@ class Executor:
         slots, is_dead = frame.take(index, iteration)
         op = item.node.op
         self.order.append(item.node.name)
-        if is_dead and op not in _MERGE:
+        if is_dead and op not in roles.MERGES:
             for token in slots.values():
                 self.memory.release(token.buffer)
             return self._propagate(index, frame, iteration, [DEAD] * item.ports, True)
         inputs = (
             [slots[slot] for slot in sorted(slots)]
-            if op in _MERGE
+            if op in roles.MERGES
             else [slots.get(slot, DEAD) for slot in range(item.inputs)]
         )
         call = KernelCall(
@@ -166,21 +165,21 @@ class Executor:
     def _execute(self, call: KernelCall, slots: dict[int, Token]) -> list[Token]:
         """Control flow and state here, everything else by its kernel."""
         op, node = call.node.op, call.node
-        if op in _SWITCH:
+        if op in roles.SWITCHES:
             taken = self._predicate(call)
             return [call.inputs[0] if taken == side else DEAD for side in (0, 1)]
-        if op in _MERGE:
+        if op in roles.MERGES:
             alive = [(slot, token) for slot, token in slots.items() if not token.dead]
             return [alive[0][1], call.output((), "int32", (alive[0][0],))] if alive else [DEAD, DEAD]
-        if op in _ENTER or op in _EXIT or op in _NEXT or op == "LoopCond":
+        if op in _TURNING:
             return [call.inputs[0]]
-        if op in ("VariableV2", "Variable", "VarHandleOp", "TemporaryVariable"):
+        if op in roles.ALL_VARIABLES:
             return [self.resources.read(node)]
-        if op == "IteratorGetNext" or (op in _FED and not call.inputs):
+        if op in _FED and (op.startswith("Iterator") or not call.inputs):
             return self.feed(node)
-        if op in ("Assign", "AssignVariableOp"):
+        if op in roles.ASSIGNS:
             return self.resources.assign(call)
-        if op.startswith(_APPLY) or op in ("AssignAddVariableOp", "AssignSubVariableOp"):
+        if op.startswith(_APPLY) or op in roles.COUNTS:
             self.resources.own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
         outputs = self._kernel(call)
@@ -232,17 +231,17 @@ class Executor:
         op = item.node.op
         ready: list[Tagged] = []
         target_frame, target_iteration = frame, iteration
-        if op in _ENTER:
+        if op in roles.ENTERS:
             target_frame, target_iteration = self._frame(item.node, frame, iteration), 0
             if item.node.attributes.get("is_constant") and not is_dead:
                 self._keep_constant(target_frame, index, outputs[0], ready)
                 self._clean(target_frame, 0, ready)
                 return ready
-        elif op in _EXIT:
+        elif op in roles.EXITS:
             if is_dead or frame.parent is None:
                 return ready
             target_frame, target_iteration = frame.parent, frame.parent_iteration
-        elif op in _NEXT:
+        elif op in roles.NEXTS:
             if is_dead or iteration + 1 > _MOST_ITERATIONS:
                 return ready
             if iteration == frame.reached and frame.reached + 1 - frame.finished >= frame.parallel:
@@ -332,7 +331,7 @@ class Executor:
             key = (iteration, edge.target)
             token = None if edge.port is None else outputs[edge.port] if edge.port < len(outputs) else Token()
             died = is_dead if token is None else token.dead
-            if target.node.op in _MERGE:
+            if target.node.op in roles.MERGES:
                 self._to_merge(edge, target, frame, key, token, died, ready)
                 continue
             if token is not None and not token.dead:

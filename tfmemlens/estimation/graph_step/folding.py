@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from tfmemlens.estimation.graph_step.compiled import needed
-from tfmemlens.estimation.graph_step.kernels import ELEMENTWISE, KERNELS, KernelCall, run
+from tfmemlens.estimation.graph_step.kernels import KernelCall, is_known, run
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
 from tfmemlens.knowledge.bfc import Pool
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import op
 from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
@@ -23,19 +25,8 @@ from tfmemlens.units import MIB
 
 MOST_BYTES = 10 * MIB
 _SHAPES = frozenset("Shape ShapeN Size Rank BroadcastGradientArgs VariableShape ConcatOffset".split())
-_VARIABLES = frozenset("VariableV2 Variable VarHandleOp".split())
+"""Ops whose result static shapes decide (`ConstantFolding::MaterializeShapes`)."""
 _ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
-_NEVER = frozenset(
-    """
-        RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt StatelessRandomUniform
-        StatelessRandomUniformV2 StatelessRandomNormal StatelessRandomNormalV2 StatelessTruncatedNormal
-        StatelessTruncatedNormalV2 StatelessRandomUniformIntV2 Enter RefEnter Exit RefExit Merge RefMerge
-        Switch RefSwitch NextIteration RefNextIteration LoopCond StackV2 StackPushV2 StackPopV2 TensorArrayV3
-        TensorArrayGradV3 TensorArrayWriteV3 TensorArrayReadV3 TensorArrayGatherV3 TensorArrayScatterV3
-        TensorArraySizeV3 Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp
-        NoOp ControlTrigger ReadVariableOp Snapshot
-    """.split()
-)
 
 
 class Feeds(Protocol):
@@ -83,16 +74,16 @@ class _Static:
     def visit(self, node: Node) -> None:
         """The types of a node's outputs, and whether they are constant, or static."""
         data = [reference for reference in node.inputs if not reference.startswith("^")]
-        if node.op in ("Const", "HostConst"):
+        if node.op in roles.CONSTANTS:
             self._keep(node, run(self._call(node, [])), True, True)
-        elif node.op in _VARIABLES:
+        elif node.op in roles.VARIABLES:
             shape, dtype = node.attributes.get("shape"), node.attributes.get("dtype")
             if isinstance(shape, tuple) and None not in shape and node.op != "VarHandleOp":
                 self._keep(node, [Token(tuple(size or 0 for size in shape), str(dtype))], False, True)
-        elif not data and (node.op.startswith("Placeholder") or node.op in ("IteratorGetNext", "_Arg")):
+        elif not data and node.op in roles.FEEDS:
             if self.feeds.is_static(node):
                 self._keep(node, self.feeds(node), False, True)
-        elif data and node.op not in _NEVER and (node.op in KERNELS or node.op in ELEMENTWISE):
+        elif data and op(node.op).folded and is_known(node.op):
             self._compute(node, [split_reference(reference) for reference in data])
 
     def _compute(self, node: Node, data: Sequence[tuple[str, int]]) -> None:
@@ -141,7 +132,7 @@ class _Static:
         moved: dict[str, str] = {}
         nodes: dict[str, Node] = {}
         for name, node in self.graph.nodes.items():
-            if name not in self.constant or node.op in ("Const", "HostConst"):
+            if name not in self.constant or node.op in roles.CONSTANTS:
                 nodes[name] = node
                 continue
             tokens = self.tokens[name]

@@ -13,64 +13,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, Signature, split_reference
 
-CALLS = frozenset("PartitionedCall StatefulPartitionedCall".split())
-LOOPS = frozenset("While StatelessWhile".split())
-BRANCHES = frozenset("If StatelessIf".split())
 ARGUMENTS, RESULTS = "_FunctionArguments", "_FunctionResults"
 """Our own ops at the ends of a call that is not inlined."""
 _DEEPEST = 30
 """Calls inside calls; recursion ends here."""
 _WAITING = re.compile(r"/(?:cond|body)/_\d+/input_control_node/_\d+\Z")
-_NORMS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx")
-_OUTPUTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("Switch", "RefSwitch"), ("output_false", "output_true")),
-    **dict.fromkeys(("Merge", "RefMerge"), ("output", "value_index")),
-    **dict.fromkeys(
-        _NORMS, ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3")
-    ),
-    **dict.fromkeys(
-        ("FusedBatchNormGrad", "FusedBatchNormGradV2"),
-        ("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4"),
-    ),
-    "FusedBatchNormGradV3": (
-        "x_backprop",
-        "scale_backprop",
-        "offset_backprop",
-        "reserve_space_4",
-        "reserve_space_5",
-    ),
-    **dict.fromkeys(
-        ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"), ("loss", "backprop")
-    ),
-    "BroadcastGradientArgs": ("r0", "r1"),
-    **dict.fromkeys(("TopK", "TopKV2"), ("values", "indices")),
-    **dict.fromkeys(("Unique", "UniqueV2"), ("y", "idx")),
-    **dict.fromkeys(("UniqueWithCounts", "UniqueWithCountsV2"), ("y", "idx", "count")),
-    "ListDiff": ("out", "idx"),
-    "TensorArrayV3": ("handle", "flow"),
-    "TensorArrayGradV3": ("grad_handle", "flow_out"),
-    "TensorArrayConcatV3": ("value", "lengths"),
-    "TensorListPopBack": ("output_handle", "tensor"),
-    **dict.fromkeys(("TensorListConcat", "TensorListConcatV2"), ("tensor", "lengths")),
-    **dict.fromkeys(("MaxPoolWithArgmax",), ("output", "argmax")),
-    "CTCLoss": ("loss", "gradient"),
-    "StatelessRandomGetKeyCounter": ("key", "counter"),
-    "StatelessRandomGetKeyCounterAlg": ("key", "counter", "alg"),
-    **dict.fromkeys(("BlockLSTM", "BlockLSTMV2", "LSTMBlockCell"), ("i", "cs", "f", "o", "ci", "co", "h")),
-    **dict.fromkeys(
-        ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"),
-        ("output", "output_h", "output_c", "reserve_space", "host_reserved"),
-    ),
-    "Qr": ("q", "r"),
-    "Svd": ("s", "u", "v"),
-    "SelfAdjointEigV2": ("e", "v"),
-    "LogMatrixDeterminant": ("sign", "log_abs_determinant"),
-}
-"""Names of outputs, by which a function's body refers to them; ops that are not here have one, which may be a
-list.
-"""
 
 
 def inlined(
@@ -120,11 +71,11 @@ def _number(reference: str) -> int:
 
 
 def _is_functional(node: Node, functions: Mapping[str, Graph]) -> bool:
-    if node.op in CALLS:
+    if node.op in roles.CALLS:
         return node.attributes.get("f") in functions
-    if node.op in LOOPS:
+    if node.op in roles.LOOPS:
         return node.attributes.get("cond") in functions and node.attributes.get("body") in functions
-    if node.op in BRANCHES:
+    if node.op in roles.BRANCHES:
         return (
             node.attributes.get("then_branch") in functions
             and node.attributes.get("else_branch") in functions
@@ -157,11 +108,11 @@ class _Writer:
         """A node as it is, or what it stands for."""
         if depth >= _DEEPEST or not _is_functional(node, self.functions):
             self.nodes[node.name] = node
-        elif node.op in LOOPS:
+        elif node.op in roles.LOOPS:
             self._loop(node, depth)
-        elif node.op in BRANCHES:
+        elif node.op in roles.BRANCHES:
             self._branches(node, depth)
-        elif self.calls_stay and node.op in CALLS:
+        elif self.calls_stay and node.op in roles.CALLS:
             self._call(node, depth)
         else:
             self._inline(node, depth)
@@ -343,7 +294,7 @@ def _split(references: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _function(node: Node) -> str:
-    return str(node.attributes.get("f")) if node.op in CALLS else node.op
+    return str(node.attributes.get("f")) if node.op in roles.CALLS else node.op
 
 
 def _port(reference: str, body: Graph) -> int:
@@ -351,6 +302,6 @@ def _port(reference: str, body: Graph) -> int:
     name, _, rest = reference.partition(":")
     label, _, index = rest.partition(":")
     node = body.nodes.get(name)
-    names = _OUTPUTS.get(node.op, ()) if node else ()
+    names = op(node.op).outputs if node else ()
     number = int(index) if index.isdigit() else int(label) if label.isdigit() else 0
     return names.index(label) + number if label in names else number

@@ -15,29 +15,15 @@ from zlib import crc32
 from tfmemlens.estimation.graph_step.compiled import needed
 from tfmemlens.estimation.graph_step.folding import Feeds, folded
 from tfmemlens.estimation.graph_step.fusing import fused
-from tfmemlens.estimation.graph_step.kernels import ELEMENTWISE, KERNELS, broadcast
+from tfmemlens.estimation.graph_step.kernels import is_known
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.shapes.elementwise import broadcast
+from tfmemlens.knowledge.ops.table import op
 from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
 
-_EFFECTS = frozenset(
-    """
-        Assign AssignAdd AssignSub AssignVariableOp AssignAddVariableOp AssignSubVariableOp Assert PrintV2
-        StackPushV2 StackPopV2 StackV2 TensorArrayV3 TensorArrayGradV3 TensorArrayWriteV3 TensorArrayScatterV3
-        ScatterUpdate ResourceScatterAdd ResourceScatterUpdate NoOp ControlTrigger Merge Switch Enter Exit
-        NextIteration LoopCond VarHandleOp VariableV2 Variable ReadVariableOp _Arg _Retval Placeholder
-        IteratorGetNext Const
-    """.split()
-)
-_COMMUTATIVE = frozenset(
-    """
-        Add AddV2 AddN Mul Maximum Minimum Equal NotEqual LogicalAnd LogicalOr SquaredDifference AccumulateNV2
-    """.split()
-)
-_LOOPS = frozenset(
-    "Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch NextIteration RefNextIteration".split()
-)
 _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
 """Ops through which a constant is pushed down."""
@@ -128,9 +114,7 @@ def _product(left: Node, right: Node) -> Constant | None:
     values = [node.attributes.get("value") for node in (left, right)]
     if not all(isinstance(value, Constant) and value.shape is not None for value in values):
         return None
-    shapes = [
-        tuple(size or 0 for size in value.shape or ()) for value in values if isinstance(value, Constant)
-    ]
+    shapes = [value.shape for value in values if isinstance(value, Constant)]
     made = Constant(broadcast(shapes), values[0].dtype if isinstance(values[0], Constant) else None)
     return made if (made.bytes or 0) <= _MOST_BYTES else None
 
@@ -185,7 +169,7 @@ def _plain(node: Node, nodes: Mapping[str, Node]) -> bool:
     variable, whose read it is.
     """
     source = nodes.get(split_reference(node.inputs[0])[0]) if node.inputs else None
-    return source is not None and source.op not in _LOOPS and source.op not in ("VariableV2", "Variable")
+    return source is not None and source.op not in roles.CONTROL | roles.REFERENCE_VARIABLES
 
 
 def _sorted_inputs(nodes: dict[str, Node]) -> dict[str, Node]:
@@ -194,7 +178,7 @@ def _sorted_inputs(nodes: dict[str, Node]) -> dict[str, Node]:
     """
     result = {}
     for name, node in nodes.items():
-        if node.op in _COMMUTATIVE:
+        if op(node.op).commutative:
             data = [each for each in node.inputs if not each.startswith("^")]
             node = replace(node, inputs=(*sorted(data), *node.inputs[len(data) :]))
         result[name] = node
@@ -231,9 +215,7 @@ def _without_idle(nodes: dict[str, Node], fetches: Sequence[str]) -> dict[str, N
 
 
 def _has_effect(node: Node) -> bool:
-    return (
-        node.op in _EFFECTS or "Apply" in node.op or (node.op not in KERNELS and node.op not in ELEMENTWISE)
-    )
+    return op(node.op).effect or "Apply" in node.op or not is_known(node.op)
 
 
 def ordered(graph: Graph, variant: int = 0) -> Graph:

@@ -16,6 +16,7 @@ from tfmemlens.estimation.graph_step.inlining import inlined, unchained
 from tfmemlens.estimation.graph_step.rewriting import ordered, rewritten
 from tfmemlens.estimation.graph_step.tokens import Memory, Token, Variable
 from tfmemlens.knowledge.bfc import FIRST_REGION_BYTES, Pool
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
@@ -29,7 +30,6 @@ _KERAS_TARGET = re.compile(r"_targets?(?:_\d+)?\Z")
 """Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of
 the allocator.
 """
-_VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
 
 def of_graph(
@@ -182,11 +182,7 @@ def candidates(graph: Graph) -> list[str]:
     """Nodes that nobody reads and that update variables, those with most updates first: the train op is one
     of them.
     """
-    updates = {
-        node.name
-        for node in graph
-        if "Apply" in node.op or node.op in ("AssignAddVariableOp", "AssignSubVariableOp")
-    }
+    updates = {node.name for node in graph if "Apply" in node.op or node.op in roles.COUNTS}
     ends = [
         node
         for node in graph
@@ -202,9 +198,7 @@ def _initialize(graph: Graph, memory: Memory, variables: dict[str, Variable], th
     memory, too.
     """
     assignments = [
-        node.name
-        for node in graph
-        if node.op in ("Assign", "AssignVariableOp") and node.inputs and _is_first(node, graph)
+        node.name for node in graph if node.op in roles.ASSIGNS and node.inputs and _is_first(node, graph)
     ]
     if not assignments:
         return
@@ -219,7 +213,7 @@ def _is_first(node: Node, graph: Graph) -> bool:
     target = graph.nodes.get(split_reference(node.inputs[0])[0])
     return (
         target is not None
-        and target.op in _VARIABLES
+        and target.op in roles.VARIABLES
         and node.name.startswith(target.name)
         and node.name[len(target.name) :].startswith("/Assign")
     )
@@ -229,7 +223,7 @@ def _complete(executor: Executor, memory: Memory) -> None:
     """Variables without an initial assignment get their buffer by their shape, as eager code makes them:
     random numbers by way of two more tensors.
     """
-    nodes = [item.node for item in executor.items if item.node.op in _VARIABLES]
+    nodes = [item.node for item in executor.items if item.node.op in roles.VARIABLES]
     for node in sorted(nodes, key=lambda node: int(str(node.attributes.get("_tfmemlens_made") or 0))):
         variable = executor.resources.read(node).resource
         type_ = variable.token

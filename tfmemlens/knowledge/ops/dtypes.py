@@ -31,10 +31,10 @@ def dtypes_of(site: ShapeContext, op: Op, count: int) -> list[str | None]:
 def _by(spec: str, node: Node) -> str | None:
     """`out_type=int32`: what the attribute says, else what stands behind it; an attribute or a dtype."""
     name, _, default = spec.partition("=")
-    for each in (name, default):
-        if stated := _stated(node, each) or (each if each in ITEM_BYTES else None):
-            return stated
-    return None
+    stated = None if name in ITEM_BYTES else _stated(node, name)
+    if stated is None and default:
+        stated = default if default in ITEM_BYTES else _stated(node, default)
+    return name if name in ITEM_BYTES else stated
 
 
 def _stated(node: Node, name: str) -> str | None:

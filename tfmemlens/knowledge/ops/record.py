@@ -14,6 +14,8 @@ class Output(Enum):
     NEW = "a buffer of its own"
     PASSED = "its first input's buffer, whoever else reads it"
     OVERWRITTEN = "an input that nobody else holds, if it has the size and type"
+    HANDLE = "nowhere: it names something outside the allocator"
+    NOTHING = "it has none"
 
 
 class Layout(Enum):

@@ -20,12 +20,23 @@ _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
 class Attributes(Mapping[str, object]):
-    """A node's attributes as Python values, decoded when they are asked for."""
+    """A node's attributes as Python values, decoded when they are first asked for."""
 
-    __slots__ = ("_raw",)
+    __slots__ = ("_known", "_raw")
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
+        self._known: dict[str, object] | None = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute, the default where it is missing."""
+        known = self._known
+        if known is None:
+            known = self._known = {}
+        if name not in known:
+            known[name] = value_of(self._raw[name]) if name in self._raw else None
+        value = known[name]
+        return default if value is None else value
 
     def __getitem__(self, name: str) -> object:
         if name not in self._raw:

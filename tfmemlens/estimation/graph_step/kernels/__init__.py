@@ -1,7 +1,8 @@
-"""What each kernel of the CPU allocates, passes on or makes in place, and the shape of what it returns.
+"""What each kernel of the CPU allocates, passes on or makes in place.
 
-After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). A kernel is a function of a Call; ops
-without one behave like elementwise ops.
+After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). Shapes, dtypes and whole numbers come from the
+table of ops (`knowledge.ops.table`); a kernel here is a function of a call that knows more than the table does:
+scratch memory, shared buffers, lists, variables.
 """
 
 from __future__ import annotations
@@ -17,21 +18,25 @@ from tfmemlens.estimation.graph_step.kernels import (
     sums,
     variables,
 )
-from tfmemlens.estimation.graph_step.kernels._call import ELEMENTWISE, KERNELS, KernelCall, broadcast
-from tfmemlens.estimation.graph_step.kernels.elementwise import elementwise
+from tfmemlens.estimation.graph_step.kernels._call import KERNELS, KernelCall
+from tfmemlens.estimation.graph_step.kernels.by_table import by_table, in_place
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.knowledge.ops.table import op
+
+
+def is_known(name: str) -> bool:
+    """Whether it is known what an op makes."""
+    return name in KERNELS or op(name).shape is not None
 
 
 def run(call: KernelCall) -> list[Token]:
     """The outputs of a call; an op that is not known makes something like its first input, in place where it
     may.
     """
-    found = KERNELS.get(call.node.op)
-    if found is not None:
-        return found(call)
-    if call.node.op in ELEMENTWISE and call.inputs:
-        return elementwise(call)
-    return guessed(call)
+    kernel = KERNELS.get(call.node.op)
+    if kernel is not None:
+        return kernel(call)
+    return by_table(call) if call.record.shape is not None else guessed(call)
 
 
 def guessed(call: KernelCall) -> list[Token]:
@@ -39,15 +44,16 @@ def guessed(call: KernelCall) -> list[Token]:
     declared = [each for each in call.node.outputs if each.shape is not None and None not in each.shape]
     if declared:
         return [call.output([size or 0 for size in each.shape or ()], each.dtype) for each in declared]
-    return elementwise(call) if call.inputs else [call.output(())]
+    if not call.inputs:
+        return [call.output(())]
+    return [in_place(call, Token(call.inputs[0].shape, call.dtype))]
 
 
 __all__ = [
-    "ELEMENTWISE",
     "KERNELS",
     "KernelCall",
-    "broadcast",
     "guessed",
+    "is_known",
     "joining",
     "lists",
     "numbers",

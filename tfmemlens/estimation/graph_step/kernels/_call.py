@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tfmemlens.estimation.graph_step.tokens import Memory, Shape, Token, TokenBuffer
+from tfmemlens.knowledge.ops.dtypes import dtypes_of
+from tfmemlens.knowledge.ops.shapes import ShapeContext
+from tfmemlens.knowledge.ops.table import Op, op
+from tfmemlens.knowledge.ops.type_inference import shapes_of
+from tfmemlens.knowledge.ops.values import values_of
 from tfmemlens.model.graph import Node
-from tfmemlens.model.tensor import TensorType
 
-ELEMENTWISE = frozenset(
-    """
-        Abs Acos Acosh Add AddV2 Asin Asinh Atan Atan2 Atanh BiasAddV1 Ceil Cos Cosh Digamma Div DivNoNan Elu
-        EluGrad Equal Erf Erfc Exp Expm1 Floor FloorDiv FloorMod Greater GreaterEqual Inv InvGrad IsFinite
-        IsInf IsNan LeakyReluGrad Less LessEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
-        Minimum Mod Mul MulNoNan Neg NotEqual Pow RealDiv Reciprocal ReciprocalGrad Relu6Grad ReluGrad Rint
-        Round Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign
-        SoftsignGrad Sqrt SqrtGrad Square SquaredDifference Sub Tan Tanh TanhGrad TruncateDiv TruncateMod
-        Xdivy Xlog1py Xlogy
-    """.split()
-)
-"""Ops whose result has the broadcast shape of their inputs and may take the place of one."""
-WHOLE = ("int32", "int64", "bool", "uint32", "uint64", "int16", "int8", "uint8")
+_WHOLE = frozenset(("int32", "int64", "bool", "uint32", "uint64", "int16", "int8", "uint8"))
 ALIGNED = 64
 """Bytes to which Eigen wants its tensors aligned: slices that are not are copied."""
 HANDLE_BYTES = 64
+
+
+class UnknownShapeError(ValueError):
+    """Neither the inputs nor the graph tell the shape of an output."""
 
 
 @dataclass(slots=True)
@@ -43,24 +39,68 @@ class KernelCall:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute of the node."""
-        found = self.node.attributes.get(name)
-        return default if found is None else found
+        value = self.node.attributes.get(name)
+        return default if value is None else value
+
+    @property
+    def record(self) -> Op:
+        """What the table of ops knows of the node's op."""
+        return op(self.node.op)
+
+    @property
+    def site(self) -> ShapeContext:
+        """The call as shape rules see it."""
+        return ShapeContext(self.node, self.inputs, [each.values for each in self.inputs])
+
+    def results(self, *guesses: Shape | None) -> list[Token]:
+        """The outputs as the table has them, still without buffers. A shape that the inputs leave open is what
+        the graph states, else the guess. Raises UnknownShapeError where there is none.
+        """
+        site, record = self.site, self.record
+        shapes = shapes_of(site)
+        shapes += [None] * (len(guesses) - len(shapes))
+        dtypes = dtypes_of(site, record, len(shapes))
+        numbers = values_of(site, record.values)
+        made = []
+        for port, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
+            sizes = known(shape)
+            if sizes is None:
+                sizes = self.stated(port)
+            if sizes is None and port < len(guesses):
+                sizes = guesses[port]
+            if sizes is None:
+                raise UnknownShapeError(f"the shape of {self.node.name}:{port} is not known")
+            token = Token(sizes, dtype or self.dtype)
+            if port < len(numbers) and token.dtype in _WHOLE:
+                token.values = known(numbers[port])
+            made.append(token)
+        return made
+
+    def result(self, guess: Shape | None = None) -> Token:
+        """The first output, as `results` has it."""
+        return self.results(guess)[0]
+
+    def stated(self, port: int = 0) -> Shape | None:
+        """The shape that the graph states for an output, None where it leaves a size open."""
+        return known(self.node.outputs[port].shape) if port < len(self.node.outputs) else None
 
     @property
     def dtype(self) -> str:
         """The node's main type."""
-        found = self.attribute("T") or self.attribute("dtype")
-        return str(found) if isinstance(found, str) else (self.inputs[0].dtype if self.inputs else "float32")
+        stated = self.attribute("T") or self.attribute("dtype")
+        return stated if isinstance(stated, str) else (self.inputs[0].dtype if self.inputs else "float32")
 
     def output(
         self, shape: Sequence[int], dtype: str | None = None, values: tuple[int, ...] | None = None
     ) -> Token:
         """A tensor in a buffer of its own."""
-        token = Token(tuple(shape), dtype or self.dtype, values)
-        if token.bytes:
-            token.buffer = self.memory.allocate(
-                self.node.name, self.node.op, token.bytes, token.shape, token.dtype
-            )
+        return self.fresh(Token(tuple(shape), dtype or self.dtype, values))
+
+    def fresh(self, token: Token) -> Token:
+        """The tensor, in a buffer of its own."""
+        size = token.bytes
+        if size:
+            token.buffer = self.memory.allocate(self.node.name, self.node.op, size, token.shape, token.dtype)
         return token
 
     def alias(self, index: int, shape: Sequence[int] | None = None, dtype: str | None = None) -> Token:
@@ -74,27 +114,17 @@ class KernelCall:
             resource=source.resource,
         )
 
-    def forward(
-        self,
-        indices: Sequence[int],
-        shape: Sequence[int],
-        dtype: str | None = None,
-        values: tuple[int, ...] | None = None,
-    ) -> Token:
-        """In place of the first of these inputs that has the size and that nobody else holds; else a buffer
+    def forward(self, indices: Iterable[int], token: Token) -> Token:
+        """In place of the first of these inputs that has the size and that nobody else holds; else in a buffer
         of its own.
         """
-        wanted = Token(tuple(shape), dtype or self.dtype, values)
+        count = math.prod(token.shape)
         for index in indices:
             source = self.inputs[index]
-            if (
-                source.dtype == wanted.dtype
-                and math.prod(source.shape) == math.prod(wanted.shape)
-                and self.is_last(source)
-            ):
-                wanted.buffer = source.buffer
-                return wanted
-        return self.output(shape, dtype, values)
+            if source.dtype == token.dtype and math.prod(source.shape) == count and self.is_last(source):
+                token.buffer = source.buffer
+                return token
+        return self.fresh(token)
 
     def is_last(self, token: Token) -> bool:
         """Whether this call alone holds the input's buffer."""
@@ -125,35 +155,17 @@ def kernel(*ops: str) -> Callable[[Kernel], Kernel]:
     return register
 
 
-def broadcast(shapes: Sequence[Shape]) -> Shape:
-    """The shape of an elementwise result."""
-    rank = max(map(len, shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    return tuple(0 if 0 in sizes else max(sizes) for sizes in zip(*padded, strict=True))
-
-
-def declared(call: KernelCall) -> Shape | None:
-    """The shape that the graph states for the first output, None where it leaves a size open."""
-    known: TensorType | None = call.node.outputs[0] if call.node.outputs else None
-    return (
-        None
-        if known is None or known.shape is None or None in known.shape
-        else tuple(size or 0 for size in known.shape)
-    )
-
-
-def vector(call: KernelCall, values: Sequence[int], shape: Sequence[int] | None = None) -> Token:
-    """Whole numbers that are known, in a buffer of their own."""
-    dtype = str(call.attribute("out_type") or call.attribute("T") or "int32")
-    return call.output(
-        (len(values),) if shape is None else shape, dtype if dtype in WHOLE else "int32", tuple(values)
-    )
+def known(sizes: Sequence[int | None] | None) -> Shape | None:
+    """A shape or a vector of which every number is known, else None."""
+    if sizes is None or None in sizes:
+        return None
+    return tuple(sizes)  # type: ignore[arg-type]
 
 
 def variable_of(token: Token) -> Token:
     """The tensor of the variable that a handle names."""
-    found: Token = token.resource.token
-    return found
+    held: Token = token.resource.token
+    return held
 
 
 def list_of(call: KernelCall, elements: Sequence[Token]) -> Token:
@@ -168,5 +180,5 @@ def list_of(call: KernelCall, elements: Sequence[Token]) -> Token:
 
 def elements(token: Token) -> list[Token]:
     """The tensors in a list, by its handle."""
-    found = token.buffer.elements if token.buffer is not None else None
-    return [] if found is None else found
+    held = token.buffer.elements if token.buffer is not None else None
+    return [] if held is None else held

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.estimation.graph_step.kernels._call import KernelCall, elements, kernel, list_of, vector
+from tfmemlens.estimation.graph_step.kernels._call import KernelCall, elements, kernel, list_of
 from tfmemlens.estimation.graph_step.tokens import Token
 
 
@@ -36,8 +36,8 @@ def _push_back(call: KernelCall) -> list[Token]:
 @kernel("TensorListPopBack")
 def _pop_back(call: KernelCall) -> list[Token]:
     made = _own_list(call)
-    found = elements(made)
-    token = found.pop() if found else Token()
+    held = elements(made)
+    token = held.pop() if held else Token()
     call.state.setdefault("released", []).append(token.buffer)
     return [made, token]
 
@@ -45,18 +45,18 @@ def _pop_back(call: KernelCall) -> list[Token]:
 @kernel("TensorListSetItem")
 def _set_item(call: KernelCall) -> list[Token]:
     made = _own_list(call)
-    index, found = (call.values(1) or (0,))[0], elements(made)
-    if index < len(found):
+    index, held = (call.values(1) or (0,))[0], elements(made)
+    if index < len(held):
         call.memory.hold(call.inputs[2].buffer)
-        call.state.setdefault("released", []).append(found[index].buffer)
-        found[index] = call.inputs[2]
+        call.state.setdefault("released", []).append(held[index].buffer)
+        held[index] = call.inputs[2]
     return [made]
 
 
 @kernel("TensorListGetItem")
 def _get_item(call: KernelCall) -> list[Token]:
-    index, found = (call.values(1) or (0,))[0], elements(call.inputs[0])
-    token = found[index] if index < len(found) else Token()
+    index, held = (call.values(1) or (0,))[0], elements(call.inputs[0])
+    token = held[index] if index < len(held) else Token()
     if token.shape == (0,):  # never written: zeros
         return [call.output(tuple(size for size in call.values(2) or () if size >= 0), token.dtype)]
     return [Token(token.shape, token.dtype, None, token.buffer)]
@@ -64,12 +64,12 @@ def _get_item(call: KernelCall) -> list[Token]:
 
 @kernel("TensorListStack", "TensorListConcatV2")
 def _stack_list(call: KernelCall) -> list[Token]:
-    found = elements(call.inputs[0])
+    held = elements(call.inputs[0])
     first = next(
-        (token for token in found if token.shape != (0,)),
+        (token for token in held if token.shape != (0,)),
         Token((), str(call.attribute("element_dtype", "float32"))),
     )
-    return [call.output((len(found), *first.shape), first.dtype)]
+    return [call.output((len(held), *first.shape), first.dtype)]
 
 
 @kernel("TensorListFromTensor")
@@ -89,8 +89,9 @@ def _from_tensor(call: KernelCall) -> list[Token]:
 
 @kernel("TensorListElementShape")
 def _element_shape(call: KernelCall) -> list[Token]:
-    found = elements(call.inputs[0])
-    return [vector(call, found[0].shape if found else ())]
+    held = elements(call.inputs[0])
+    shape = held[0].shape if held else ()
+    return [call.output((len(shape),), "int32", shape)]
 
 
 @kernel("TensorListLength")

@@ -31,13 +31,13 @@ class Array(dict[int, Token]):
 
     def read(self, call: KernelCall, index: int) -> Token:
         """An element; what it held is let go when the call is done."""
-        found = self.get(index)
-        if found is None:
+        element = self.get(index)
+        if element is None:
             return call.output(self.like.shape, self.like.dtype)
         if self.clears:
             del self[index]
-            call.state.setdefault("released", []).append(found.buffer)
-        return found
+            call.state.setdefault("released", []).append(element.buffer)
+        return element
 
 
 def _handle(thing: Any) -> Token:
@@ -94,8 +94,8 @@ def _array_write(call: KernelCall) -> list[Token]:
 @kernel("TensorArrayReadV3")
 def _array_read(call: KernelCall) -> list[Token]:
     array = call.inputs[0].resource
-    found = array.read(call, (call.values(1) or (next(iter(array), 0),))[0])
-    return [Token(found.shape, found.dtype, None, found.buffer)]
+    element = array.read(call, (call.values(1) or (next(iter(array), 0),))[0])
+    return [Token(element.shape, element.dtype, None, element.buffer)]
 
 
 @kernel("TensorArrayGatherV3")

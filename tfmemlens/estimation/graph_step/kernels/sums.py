@@ -2,61 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.knowledge.ops.shapes import products
+from tfmemlens.knowledge.ops.table import those
 
-_WHOLES: dict[str, Callable[[Sequence[int]], int]] = {"Prod": math.prod, "Sum": sum, "Max": max, "Min": min}
+_MOST_BLOCKS = 3
+"""Eigen reduces this many alternating runs of kept and reduced sides at once; others it turns first."""
 
 
-@kernel("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm")
+@kernel(*those(lambda op: op.shape is products.reduce))
 def _reduce(call: KernelCall) -> list[Token]:
+    """Over sides of 1 there is nothing to do; axes that are not known are taken for all."""
     source, axes = call.inputs[0], call.values(1)
     rank = len(source.shape)
-    chosen = {axis % rank for axis in axes} if axes is not None and rank else set(range(rank))
-    keep = bool(call.attribute("keep_dims", False))
-    shape = [
-        1 if index in chosen else size
-        for index, size in enumerate(source.shape)
-        if keep or index not in chosen
-    ]
-    if all(source.shape[axis] == 1 for axis in chosen):
-        return [call.alias(0, shape)]
-    values = None
-    if source.values is not None and rank == 1 and chosen:
-        values = (_WHOLES.get(call.node.op, sum)(source.values or (0,)),)
-    result = call.output(shape, source.dtype if call.node.op not in ("All", "Any") else "bool", values)
-    runs = [at in chosen for at in range(rank) if source.shape[at] != 1]
-    blocks = sum(1 for index, each in enumerate(runs) if index == 0 or runs[index - 1] != each)
-    if blocks > 3:
+    reduced = {axis % rank for axis in axes} if axes is not None and rank else set(range(rank))
+    made = call.result((1,) * rank if call.attribute("keep_dims", False) else ())
+    if all(source.shape[axis] == 1 for axis in reduced):
+        return [call.alias(0, made.shape)]
+    result = call.fresh(made)
+    runs = [at in reduced for at in range(rank) if source.shape[at] != 1]
+    blocks = sum(index == 0 or runs[index - 1] != each for index, each in enumerate(runs))
+    if blocks > _MOST_BLOCKS:
         call.temporary(source.shape, source.dtype)
     return [result]
 
 
-@kernel("ArgMax", "ArgMin")
-def _arg_max(call: KernelCall) -> list[Token]:
-    axis = (call.values(1) or (0,))[0] % max(len(call.inputs[0].shape), 1)
-    shape = [size for index, size in enumerate(call.inputs[0].shape) if index != axis]
-    return [call.output(shape, str(call.attribute("output_type", "int64")))]
-
-
-@kernel("BiasAddGrad")
-def _bias_gradient(call: KernelCall) -> list[Token]:
-    shape = call.inputs[0].shape
-    return [
-        call.output((shape[1] if str(call.attribute("data_format", "")).startswith("NC") else shape[-1],))
-    ]
-
-
-@kernel("L2Loss")
-def _l2_loss(call: KernelCall) -> list[Token]:
-    return [call.output(())]
-
-
 @kernel("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
 def _cross_entropy(call: KernelCall) -> list[Token]:
+    """The gradient may lie in place of the logits; one number a row is scratch."""
     logits = call.inputs[0].shape
     call.temporary(logits[:1] if call.node.op.startswith("Sparse") else (logits[0], 1))
-    return [call.output(logits[:1]), call.forward([0], logits)]
+    loss, gradient = call.results()
+    return [call.fresh(loss), call.forward([0], gradient)]

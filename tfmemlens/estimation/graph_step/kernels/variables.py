@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel, variable_of, vector
+from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel, variable_of
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.knowledge.ops.table import Output, those
 
 
 @kernel("ReadVariableOp")
@@ -13,33 +14,11 @@ def _read(call: KernelCall) -> list[Token]:
 
 @kernel("VariableShape")
 def _variable_shape(call: KernelCall) -> list[Token]:
-    return [vector(call, variable_of(call.inputs[0]).shape)]
+    shape = variable_of(call.inputs[0]).shape
+    return [call.output((len(shape),), str(call.attribute("out_type", "int32")), shape)]
 
 
-@kernel("Assign", "AssignAdd", "AssignSub")
-def _assign(call: KernelCall) -> list[Token]:
-    return [call.alias(0)]
-
-
-@kernel(
-    "NoOp",
-    "ControlTrigger",
-    "Assert",
-    "AssignVariableOp",
-    "AssignAddVariableOp",
-    "AssignSubVariableOp",
-    "PrintV2",
-    "Abort",
-    "ScatterUpdate",
-)
-@kernel(
-    "ResourceScatterAdd",
-    "ResourceScatterUpdate",
-    "_Send",
-    "_HostSend",
-    "StackCloseV2",
-    "TensorArrayCloseV3",
-    "DestroyResourceOp",
-)
+@kernel(*those(lambda op: op.output is Output.NOTHING))
 def _nothing(call: KernelCall) -> list[Token]:
-    return [call.alias(0)] if call.node.op == "ScatterUpdate" else []
+    del call
+    return []

@@ -22,11 +22,15 @@ def pool(site: ShapeContext) -> list[Shape]:
     """A window over each channel of an image."""
     image = site.shape(0)
     if image is None or len(image) != len(site.layout):
-        return [_image(site), _image(site)]
+        return [_image(site)]
     sizes = site.numbers("ksize")
     window = [sizes[at] for at, letter in enumerate(site.layout) if letter in "DHW"]
-    found = _windows(site, image, window, image[site.layout.index("C")])
-    return [found, found]
+    return [_windows(site, image, window, image[site.layout.index("C")])]
+
+
+def pool_with_places(site: ShapeContext) -> list[Shape]:
+    """The pooled image, and where each maximum stood."""
+    return pool(site) * 2
 
 
 def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], channels: int | None) -> Dims:

@@ -17,19 +17,23 @@ OPS = {
     """,
         Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING),
     ),
-    **each("AccumulateNV2", Op(elementwise.sum_of, output=Output.OVERWRITTEN, commutative=True)),
-    **each(
-        "AddN", Op(elementwise.sum_of, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING, commutative=True)
-    ),
+    "AccumulateNV2": Op(elementwise.sum_of, output=Output.OVERWRITTEN, commutative=True),
+    "AddN": Op(elementwise.sum_of, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING, commutative=True),
     **each(
         "BiasAddV1 ClipByValue FakeQuantWithMinMaxArgs Invert LogSoftmax Softmax Softsign",
         Op(elementwise.same, output=Output.OVERWRITTEN),
     ),
-    **each(
-        "Bitcast CheckNumerics",
-        Op(elementwise.same, values=values.passed, output=Output.PASSED, layout=Layout.FOLLOWING),
+    "Bitcast": Op(
+        elementwise.same,
+        values=values.passed,
+        dtypes=("type",),
+        output=Output.PASSED,
+        layout=Layout.FOLLOWING,
     ),
-    **each("Cast", Op(elementwise.same, values=values.passed, layout=Layout.FOLLOWING)),
+    "Cast": Op(elementwise.same, values=values.passed, layout=Layout.FOLLOWING),
+    "CheckNumerics": Op(
+        elementwise.same, values=values.passed, output=Output.PASSED, layout=Layout.FOLLOWING
+    ),
     **each(
         """
         CopyFromGpuToHost CopyFromHostToGpu Cumprod Cumsum FakeQuantWithMinMaxVars MirrorPadIdentity
@@ -38,14 +42,13 @@ OPS = {
     """,
         Op(elementwise.same),
     ),
-    **each("Debug OptionalFromValue", Op(elementwise.same, output=Output.PASSED)),
-    **each("DebugIdentity", Op(elementwise.same, values=values.passed, output=Output.PASSED)),
-    **each("EnsureShape", Op(elementwise.same, values=values.passed, output=Output.PASSED, quick=True)),
+    "DebugIdentity": Op(elementwise.same, values=values.passed, output=Output.PASSED),
+    "EnsureShape": Op(elementwise.same, values=values.passed, output=Output.PASSED, quick=True),
     **each(
         "GuaranteeConst Identity PreventGradient StopGradient",
         Op(elementwise.same, values=values.passed, output=Output.PASSED, layout=Layout.FOLLOWING, quick=True),
     ),
-    **each("IdentityN", Op(elementwise.each, output=Output.PASSED, layout=Layout.FOLLOWING, quick=True)),
+    "IdentityN": Op(elementwise.each, output=Output.PASSED, layout=Layout.FOLLOWING, quick=True),
     **each(
         "IsFinite IsInf IsNan LogicalNot",
         Op(elementwise.same, dtypes=("bool",), output=Output.OVERWRITTEN, layout=Layout.FOLLOWING),
@@ -54,20 +57,18 @@ OPS = {
         "OnesLike ZerosLike",
         Op(elementwise.same, values=values.alike, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING),
     ),
-    **each("ReverseV2", Op(elementwise.same, layout=Layout.FOLLOWING)),
+    "OptionalFromValue": Op(elementwise.same, output=Output.PASSED),
+    "ReverseV2": Op(elementwise.same, layout=Layout.FOLLOWING),
     **each("Select SelectV2", Op(elementwise.selected, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING)),
-    **each(
-        "Snapshot",
-        Op(
-            elementwise.same,
-            values=values.passed,
-            output=Output.PASSED,
-            layout=Layout.FOLLOWING,
-            quick=True,
-            folded=False,
-        ),
+    "Snapshot": Op(
+        elementwise.same,
+        values=values.passed,
+        output=Output.PASSED,
+        layout=Layout.FOLLOWING,
+        quick=True,
+        folded=False,
     ),
-    **each("TupleN", Op(elementwise.each)),
+    "TupleN": Op(elementwise.each),
     **each(
         "Add AddV2 Maximum Minimum Mul",
         Op(
@@ -78,13 +79,13 @@ OPS = {
             commutative=True,
         ),
     ),
-    **each("ApproximateEqual", Op(elementwise.broadcasted, dtypes=("bool",), layout=Layout.FOLLOWING_BOTH)),
+    "ApproximateEqual": Op(elementwise.broadcasted, dtypes=("bool",), layout=Layout.FOLLOWING_BOTH),
     **each(
         "Atan2 DivNoNan Igamma Igammac MulNoNan Polygamma Pow RealDiv Xdivy Xlogy Zeta",
         Op(elementwise.broadcasted, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING_BOTH),
     ),
     **each("BitwiseAnd BitwiseOr Xlog1py", Op(elementwise.broadcasted, output=Output.OVERWRITTEN)),
-    **each("Complex", Op(elementwise.broadcasted, layout=Layout.FOLLOWING_BOTH)),
+    "Complex": Op(elementwise.broadcasted, layout=Layout.FOLLOWING_BOTH),
     **each(
         "Div FloorDiv FloorMod Mod Sub TruncateDiv TruncateMod",
         Op(
@@ -115,10 +116,7 @@ OPS = {
             layout=Layout.FOLLOWING_BOTH,
         ),
     ),
-    **each(
-        "SquaredDifference",
-        Op(
-            elementwise.broadcasted, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING_BOTH, commutative=True
-        ),
+    "SquaredDifference": Op(
+        elementwise.broadcasted, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING_BOTH, commutative=True
     ),
 }

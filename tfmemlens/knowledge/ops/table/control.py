@@ -10,18 +10,16 @@ OPS = {
     **each("_CopyFromGpuToHost _CopyFromHostToGpu", Op(elementwise.same)),
     **each("_DeviceRetval RefIdentity", Op(elementwise.same, values=values.passed, output=Output.PASSED)),
     **each("_FunctionArguments _ParallelConcatStart", Op(elementwise.each, output=Output.PASSED)),
-    **each("_FunctionResults", Op(output=Output.PASSED)),
+    "_FunctionResults": Op(output=Output.PASSED),
+    **each("_HostSend _Send", Op(output=Output.NOTHING, layout=Layout.ON_HOST)),
+    "_Retval": Op(elementwise.same, values=values.passed, output=Output.PASSED, quick=True, effect=True),
+    **each("Assert PrintV2", Op(output=Output.NOTHING, layout=Layout.ON_HOST, effect=True)),
+    **each("ControlTrigger NoOp", Op(output=Output.NOTHING, quick=True, effect=True, folded=False)),
+    "Debug": Op(elementwise.same, output=Output.PASSED, effect=True, folded=False),
     **each(
-        """
-        _HostSend _Send EagerPyFunc HistogramSummary ImageSummary PyFunc PyFuncStateless TensorSummary
-    """,
+        "EagerPyFunc HistogramSummary ImageSummary PyFunc PyFuncStateless TensorSummary",
         Op(layout=Layout.ON_HOST),
     ),
-    **each(
-        "_Retval", Op(elementwise.same, values=values.passed, output=Output.PASSED, quick=True, effect=True)
-    ),
-    **each("Assert PrintV2", Op(layout=Layout.ON_HOST, effect=True)),
-    **each("ControlTrigger NoOp", Op(quick=True, effect=True, folded=False)),
     **each(
         "Enter Exit NextIteration",
         Op(
@@ -35,7 +33,7 @@ OPS = {
         ),
     ),
     **each(
-        "LoopCond",
+        "LoopCond RefEnter RefExit RefNextIteration",
         Op(
             elementwise.same,
             values=values.passed,
@@ -45,56 +43,42 @@ OPS = {
             folded=False,
         ),
     ),
-    **each(
-        "Merge",
-        Op(
-            elementwise.merge,
-            dtypes=("T", "int32"),
-            output=Output.PASSED,
-            layout=Layout.FOLLOWING,
-            quick=True,
-            effect=True,
-            folded=False,
-            outputs=("output", "value_index"),
-        ),
+    "Merge": Op(
+        elementwise.merge,
+        dtypes=("T", "int32"),
+        output=Output.PASSED,
+        layout=Layout.FOLLOWING,
+        quick=True,
+        effect=True,
+        folded=False,
+        outputs=("output", "value_index"),
     ),
-    **each("Print", Op(elementwise.same, output=Output.PASSED, layout=Layout.ON_HOST)),
-    **each(
-        "RefEnter RefExit RefNextIteration",
-        Op(elementwise.same, values=values.passed, output=Output.PASSED, quick=True, folded=False),
+    "Print": Op(elementwise.same, output=Output.PASSED, layout=Layout.ON_HOST, effect=True, folded=False),
+    "RefMerge": Op(
+        elementwise.merge,
+        dtypes=("T", "int32"),
+        output=Output.PASSED,
+        quick=True,
+        effect=True,
+        folded=False,
+        outputs=("output", "value_index"),
     ),
-    **each(
-        "RefMerge",
-        Op(
-            elementwise.merge,
-            dtypes=("T", "int32"),
-            output=Output.PASSED,
-            quick=True,
-            folded=False,
-            outputs=("output", "value_index"),
-        ),
+    "RefSwitch": Op(
+        elementwise.switch,
+        output=Output.PASSED,
+        quick=True,
+        effect=True,
+        folded=False,
+        outputs=("output_false", "output_true"),
     ),
-    **each(
-        "RefSwitch",
-        Op(
-            elementwise.switch,
-            output=Output.PASSED,
-            quick=True,
-            folded=False,
-            outputs=("output_false", "output_true"),
-        ),
-    ),
-    **each("ScatterUpdate", Op(elementwise.same, effect=True)),
-    **each(
-        "Switch",
-        Op(
-            elementwise.switch,
-            output=Output.PASSED,
-            layout=Layout.FOLLOWING,
-            quick=True,
-            effect=True,
-            folded=False,
-            outputs=("output_false", "output_true"),
-        ),
+    "ScatterUpdate": Op(elementwise.same, output=Output.PASSED, effect=True),
+    "Switch": Op(
+        elementwise.switch,
+        output=Output.PASSED,
+        layout=Layout.FOLLOWING,
+        quick=True,
+        effect=True,
+        folded=False,
+        outputs=("output_false", "output_true"),
     ),
 }

@@ -24,7 +24,7 @@ OPS = {
             ),
         ),
     ),
-    **each("_FusedBatchNormGradEx", Op(images.norm_gradient, layout=Layout.CONVERTED)),
+    "_FusedBatchNormGradEx": Op(images.norm_gradient, layout=Layout.CONVERTED),
     **each(
         "_FusedConv2D Conv2D Conv3D DepthwiseConv2dNative",
         Op(images.convolution, layout=Layout.CONVERTED, batch=Batch.IMAGE),
@@ -35,8 +35,8 @@ OPS = {
         "AvgPool AvgPool3D MaxPool MaxPool3D", Op(images.pool, layout=Layout.CONVERTED, batch=Batch.IMAGE)
     ),
     **each("AvgPool3DGrad AvgPoolGrad", Op(images.stated_by_first, layout=Layout.CONVERTED)),
-    **each("BiasAdd", Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.CONVERTED)),
-    **each("BiasAddGrad", Op(images.bias_gradient, layout=Layout.CONVERTED, batch=Batch.NEVER)),
+    "BiasAdd": Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.CONVERTED),
+    "BiasAddGrad": Op(images.bias_gradient, layout=Layout.CONVERTED, batch=Batch.NEVER),
     **each(
         "Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter",
         Op(images.stated_by_second, layout=Layout.CONVERTED, batch=Batch.NEVER),
@@ -46,7 +46,7 @@ OPS = {
         Op(images.stated_by_first, layout=Layout.CONVERTED, batch=Batch.IMAGE),
     ),
     **each("DepthToSpace SpaceToDepth", Op(images.blocks, layout=Layout.CONVERTED)),
-    **each("ExtractImagePatches", Op(images.patches)),
+    "ExtractImagePatches": Op(images.patches),
     **each(
         "FusedBatchNormGrad FusedBatchNormGradV2",
         Op(
@@ -56,24 +56,23 @@ OPS = {
             outputs=("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4"),
         ),
     ),
-    **each(
-        "FusedBatchNormGradV3",
-        Op(
-            images.norm_gradient,
-            layout=Layout.CONVERTED,
-            batch=Batch.FIRST_OUTPUT,
-            outputs=("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_4", "reserve_space_5"),
-        ),
+    "FusedBatchNormGradV3": Op(
+        images.norm_gradient,
+        layout=Layout.CONVERTED,
+        batch=Batch.FIRST_OUTPUT,
+        outputs=("x_backprop", "scale_backprop", "offset_backprop", "reserve_space_4", "reserve_space_5"),
     ),
-    **each("FusedConv2DBiasActivation", Op(images.convolution, layout=Layout.CONVERTED)),
+    "FusedConv2DBiasActivation": Op(images.convolution, layout=Layout.CONVERTED),
     **each("LRN LRNGrad", Op(images.image_like)),
     **each("MaxPool3DGrad MaxPoolGrad MaxPoolGradV2", Op(images.like_first, layout=Layout.CONVERTED)),
     **each("MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolV2", Op(layout=Layout.CONVERTED)),
-    **each("MaxPoolGradWithArgmax", Op(images.like_first)),
-    **each("MaxPoolWithArgmax", Op(images.pool, dtypes=("T", "Targmax=int64"), outputs=("output", "argmax"))),
+    "MaxPoolGradWithArgmax": Op(images.like_first),
+    "MaxPoolWithArgmax": Op(
+        images.pool_with_places, dtypes=("T", "Targmax=int64"), outputs=("output", "argmax")
+    ),
     **each("ResizeArea ResizeBicubic", Op(images.resize, dtypes=("float32",))),
     **each("ResizeBicubicGrad ResizeBilinearGrad", Op(images.like_second)),
-    **each("ResizeBilinear", Op(images.resize, dtypes=("float32",), batch=Batch.IMAGE)),
-    **each("ResizeNearestNeighbor", Op(images.resize, batch=Batch.IMAGE)),
-    **each("ResizeNearestNeighborGrad", Op(images.resize)),
+    "ResizeBilinear": Op(images.resize, dtypes=("float32",), batch=Batch.IMAGE),
+    "ResizeNearestNeighbor": Op(images.resize, batch=Batch.IMAGE),
+    "ResizeNearestNeighborGrad": Op(images.resize),
 }

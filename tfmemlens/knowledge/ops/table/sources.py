@@ -8,7 +8,7 @@ from tfmemlens.knowledge.ops.shapes import elementwise, sources
 
 OPS = {
     **each("_Arg Placeholder", Op(sources.feed, batch=Batch.SEEDED, quick=True, effect=True)),
-    **each("_DeviceArg PlaceholderV2", Op(sources.feed, batch=Batch.SEEDED)),
+    "_DeviceArg": Op(sources.feed, batch=Batch.SEEDED),
     **each(
         "_HostRecv _Recv",
         Op(
@@ -17,6 +17,7 @@ OPS = {
             output=Output.PASSED,
             layout=Layout.ON_HOST,
             batch=Batch.SEEDED,
+            effect=True,
         ),
     ),
     **each(
@@ -27,50 +28,46 @@ OPS = {
     """,
         Op(batch=Batch.NEVER),
     ),
-    **each("_VarHandlesOp FIFOQueueV2 OneShotIterator QueueDequeueUpToV2 QueueDequeueV2", Op()),
+    "_VarHandlesOp": Op(),
     **each(
         "Assign AssignAdd AssignSub", Op(elementwise.same, output=Output.PASSED, effect=True, folded=False)
     ),
-    **each("AssignAddVariableOp AssignSubVariableOp AssignVariableOp", Op(effect=True, folded=False)),
-    **each("BroadcastTo", Op(sources.spelled_by_second, layout=Layout.REARRANGING, batch=Batch.TILED)),
-    **each("Const", Op(sources.constant, values=values.constant, batch=Batch.NEVER, quick=True, effect=True)),
-    **each("Empty", Op(sources.spelled_by_first, batch=Batch.FROM_SHAPE)),
     **each(
-        "Fill",
-        Op(sources.spelled_by_first, values=values.filled, layout=Layout.FOLLOWING, batch=Batch.FROM_SHAPE),
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp",
+        Op(output=Output.NOTHING, effect=True, folded=False),
     ),
-    **each("HostConst", Op(sources.constant, values=values.constant, batch=Batch.NEVER, quick=True)),
-    **each("InfeedDequeueTuple", Op(sources.dataset)),
+    "BroadcastTo": Op(sources.spelled_by_second, layout=Layout.REARRANGING, batch=Batch.TILED),
+    "Const": Op(sources.constant, values=values.constant, batch=Batch.NEVER, quick=True, effect=True),
+    "Empty": Op(sources.spelled_by_first, batch=Batch.FROM_SHAPE),
+    **each("FIFOQueueV2 OneShotIterator", Op(output=Output.HANDLE)),
+    "Fill": Op(
+        sources.spelled_by_first, values=values.filled, layout=Layout.FOLLOWING, batch=Batch.FROM_SHAPE
+    ),
+    "HostConst": Op(sources.constant, values=values.constant, batch=Batch.NEVER, quick=True),
+    **each(
+        "InfeedDequeueTuple IteratorGetNext IteratorGetNextSync",
+        Op(sources.dataset, batch=Batch.SEEDED, effect=True),
+    ),
     **each("IsVariableInitialized VariableShape", Op(quick=True)),
-    **each("IteratorGetNext", Op(sources.dataset, batch=Batch.SEEDED, effect=True)),
-    **each("IteratorGetNextSync", Op(sources.dataset, batch=Batch.SEEDED)),
-    **each("Multinomial", Op(random=True)),
-    **each("ParameterizedTruncatedNormal", Op(sources.spelled_by_first, random=True)),
-    **each(
-        "PlaceholderWithDefault",
-        Op(sources.default, values=values.passed, output=Output.PASSED, batch=Batch.SEEDED, quick=True),
-    ),
-    **each("QueueDequeueManyV2", Op(batch=Batch.SEEDED)),
+    "Multinomial": Op(folded=False, random=True),
     **each(
         """
-        RandomStandardNormal RandomUniform StatelessRandomNormalV2 StatelessRandomUniform
-        StatelessRandomUniformV2 TruncatedNormal
+        ParameterizedTruncatedNormal RandomStandardNormal RandomUniform RandomUniformInt
+        StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform
+        StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormal
+        StatelessTruncatedNormalV2 TruncatedNormal
     """,
         Op(sources.spelled_by_first, batch=Batch.FROM_SHAPE, folded=False, random=True),
     ),
-    **each(
-        """
-        RandomUniformInt StatelessRandomNormal StatelessRandomUniformIntV2 StatelessTruncatedNormal
-        StatelessTruncatedNormalV2
-    """,
-        Op(sources.spelled_by_first, folded=False, random=True),
+    "PlaceholderV2": Op(sources.feed, batch=Batch.SEEDED, effect=True),
+    "PlaceholderWithDefault": Op(
+        sources.default, values=values.passed, output=Output.PASSED, batch=Batch.SEEDED, quick=True
     ),
-    **each(
-        "ReadVariableOp",
-        Op(elementwise.read, output=Output.PASSED, batch=Batch.NEVER, quick=True, effect=True, folded=False),
+    **each("QueueDequeueManyV2 QueueDequeueUpToV2 QueueDequeueV2", Op(batch=Batch.SEEDED, effect=True)),
+    "ReadVariableOp": Op(
+        elementwise.read, output=Output.PASSED, batch=Batch.NEVER, quick=True, effect=True, folded=False
     ),
-    **each("ResourceScatterAdd ResourceScatterUpdate", Op(effect=True)),
-    **each("TemporaryVariable", Op(sources.variable, batch=Batch.NEVER)),
-    **each("VarHandleOp", Op(sources.variable, batch=Batch.NEVER, quick=True, effect=True)),
-    **each("Variable VariableV2", Op(sources.variable, batch=Batch.NEVER, effect=True)),
+    **each("ResourceScatterAdd ResourceScatterUpdate", Op(output=Output.NOTHING, effect=True)),
+    **each("TemporaryVariable Variable VariableV2", Op(sources.variable, batch=Batch.NEVER, effect=True)),
+    "VarHandleOp": Op(sources.variable, batch=Batch.NEVER, quick=True, effect=True),
 }
