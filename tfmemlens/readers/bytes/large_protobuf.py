@@ -18,6 +18,7 @@ from itertools import repeat
 from typing import Any, BinaryIO
 
 from tfmemlens import progress
+from tfmemlens.readers.bytes import wire
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.gathering.inputs import Opened
 
@@ -54,27 +55,12 @@ class Pieces:
         """The fields of a message: number, where its value begins and ends. A value that the file does not
         hold whole ends where the file ends.
         """
-        at = start
-        while at < end:
-            head = self.read(at, 20)
-            tag, used = varint(head, 0)
-            kind = tag & 7
-            if kind == 2:
-                length, used = varint(head, used)
-            elif kind == 0:
-                length = varint(head, used)[1] - used
-            elif kind in (1, 5):
-                length = 8 if kind == 1 else 4
-            else:
+        for each in wire.fields(self.read, start, end):
+            if not each.whole:
                 self.cut = True
-                return
-            value = at + used
-            at = value + length
-            if at > end:
-                self.cut, at = True, end
-                if kind != 2 or value > end:
+                if each.kind != wire.LENGTH or each.start > end:
                     return
-            yield tag >> 3, value, at
+            yield each.number, each.start, min(each.end, end)
 
     def parse(self, name: str, start: int, end: int) -> Any:
         """The message in a range, an empty one if it is damaged; the last is remembered, since a message is

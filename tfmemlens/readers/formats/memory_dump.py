@@ -15,6 +15,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import AllocatorState, ChunkMap, FailedRequest, Incident, RequestKind
 from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.bytes.wire import whole_prefix
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.units import Size
@@ -65,30 +66,18 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 
 def _before_the_cut(raw: bytes) -> tuple[Any, int]:
-    """What can be read of the first bytes: fields are taken one after another until one is not whole."""
-    from tfmemlens.schema import message
+    """The chunks before the damage, and how many bytes they take; nothing where a damaged field stands among
+    them, since then none can be trusted.
+    """
+    from google.protobuf.message import DecodeError
 
-    at, whole = 0, 0
-    while at < len(raw):
-        tag, at = raw[at], at + 1
-        length, shift = 0, 0
-        while at < len(raw) and shift < 35:
-            byte = raw[at]
-            at += 1
-            length |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        if tag & 7 != 2 or at + length > len(raw):
-            break
-        at += length
-        whole = at
-    dump = message("MemoryDump")()
+    from tfmemlens.schema import message, parse
+
+    whole = whole_prefix(raw, depth=0)
     try:
-        dump.ParseFromString(raw[:whole])
-    except Exception:  # a damaged field in the middle: nothing can be trusted
+        return parse("MemoryDump", whole), len(whole)
+    except DecodeError:
         return message("MemoryDump")(), 0
-    return dump, whole
 
 
 def _incident(dump: Any, complete: bool) -> Incident:

@@ -10,6 +10,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
@@ -167,58 +168,6 @@ def _wrapped(stats: Any) -> Any:
     metadata = message("RunMetadata")()
     metadata.step_stats.CopyFrom(stats)
     return metadata
-
-
-def parse_prefix(name: str, raw: bytes, depth: int) -> tuple[Any, list[ReadNote]]:
-    """The message, or as much of it as stands before the damage: messages are cut open to this depth."""
-    from google.protobuf.message import DecodeError
-
-    from tfmemlens.schema import parse
-
-    try:
-        return parse(name, raw), []
-    except DecodeError:
-        pass
-    repaired = _cut(raw, depth)
-    try:
-        found = parse(name, repaired)
-    except DecodeError:
-        return None, []
-    return found, [
-        ReadNote(
-            f"the file is cut or damaged: only {len(repaired):,} of its {len(raw):,} bytes could be read"
-        )
-    ]
-
-
-def _cut(raw: bytes, depth: int) -> bytes:
-    """The whole fields at the start; the first that is not whole is cut in turn, down to node_stats, and gets
-    its new length.
-    """
-    at = 0
-    while at < len(raw):
-        tag_end = at
-        tag, tag_end = varint(raw, at)
-        if tag & 7 != 2:
-            break
-        length, body = varint(raw, tag_end)
-        if body + length <= len(raw):
-            at = body + length
-            continue
-        if depth > 0:
-            inner = _cut(raw[body:], depth - 1)
-            return raw[:tag_end] + _encoded(len(inner)) + inner
-        break
-    return raw[:at]
-
-
-def _encoded(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, types: bool = False) -> Capture:

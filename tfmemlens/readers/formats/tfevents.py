@@ -18,6 +18,7 @@ from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
@@ -73,9 +74,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             run_metadata.HOW_TO_TRACE,
         )
     found = _chosen(opened, events, hints)
-    graph_def = (
-        run_metadata.parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
-    )
+    graph_def = parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
     written = proto_graph.of_graph_defs([graph_def]) if graph_def is not None else None
     if found is None:
         notes.append(
@@ -158,7 +157,7 @@ def _chosen(opened: Opened, events: _Events, hints: Hints) -> tuple[Capture, str
         raw = _exported(_event_at(opened, events.exports[-1][2]))[-1]
     else:
         return None
-    metadata, notes = run_metadata.parse_prefix("RunMetadata", raw, depth=2)
+    metadata, notes = parse_prefix("RunMetadata", raw, depth=2)
     return (
         (run_metadata.capture_of(metadata, path, notes, types=hints.types), tag)
         if metadata is not None

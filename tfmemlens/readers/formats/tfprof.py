@@ -18,9 +18,9 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, tensor_bytes
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample, Step
-from tfmemlens.readers.formats.run_metadata import parse_prefix
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import proto_graph
 from tfmemlens.readers.timelines import graph_liveness, step_stats

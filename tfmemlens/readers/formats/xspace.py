@@ -24,9 +24,9 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
-from tfmemlens.readers.formats.run_metadata import parse_prefix
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines.columns import Columns
 
