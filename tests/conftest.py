@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests import goldens, tiers
+from tests import goldens, groups, tiers
 
 # No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random` does not.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -27,6 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write the golden pages anew; review the diff as you would review prose",
     )
     parser.addoption("--fast", action="store_true", help="a selection of the tests, for while you edit")
+    parser.addoption(
+        "--require", action="append", default=[], choices=groups.HOW, help="fail when nothing of a group ran"
+    )
     parser.addoption("--slow", action="store_true", help="also what the suite asks of a few samples only")
 
 
@@ -37,7 +40,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--update-golden") and not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        return  # a worker of xdist tells the one that started it
+    config.pluginmanager.register(groups.Groups(config.getoption("--require")))
+    if config.getoption("--update-golden"):
         config.pluginmanager.register(goldens.Changes(SAMPLES))
 
 

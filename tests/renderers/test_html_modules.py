@@ -41,6 +41,7 @@ def expected(name: str) -> dict[str, Any]:
 
 
 @needs_node
+@pytest.mark.node
 def test_the_modules_agree_with_python(tmp_path: Path) -> None:
     chance = random.Random(7)
     sizes = [0, 1, 1023, 1024, 457984, 1 << 20, (1 << 30) - 1, 12345678, 1 << 40] + [
@@ -70,6 +71,7 @@ def test_the_modules_agree_with_python(tmp_path: Path) -> None:
 
 
 @needs_node
+@pytest.mark.node
 def test_the_joined_script_is_sound(tmp_path: Path) -> None:
     file = tmp_path / "page.js"
     file.write_text(html.script(), encoding="utf-8")
@@ -77,6 +79,7 @@ def test_the_joined_script_is_sound(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.node
 def test_the_linter_finds_nothing(tmp_path: Path) -> None:
     place = ROOT / "tests" / "browser"
     eslint = place / "node_modules" / "eslint" / "bin" / "eslint.js"
