@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.units import human, percent
 
 _UNIQUE = re.compile(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
 _REWRITTEN = re.compile(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")
@@ -33,7 +34,7 @@ def difference(before: Case, after: Case) -> Difference:
     renamed = {
         layer.before: layer.after for layer in layers if layer.before is not None and layer.after is not None
     }
-    return Difference(
+    changes = Difference(
         _side(before, old),
         _side(after, new),
         layers,
@@ -41,6 +42,20 @@ def difference(before: Case, after: Case) -> Difference:
         _allocations(old.attribution, new.attribution, renamed),
         tuple(_notes(before, after, old, new)),
     )
+    return replace(changes, verdict=sentence(changes))
+
+
+def sentence(changes: Difference) -> str:
+    """`Memory grew by 44.00 MiB (52 %), from … to …, most of it in conv1.`"""
+    before, after = changes.before.total_bytes, changes.after.total_bytes
+    change = changes.change_bytes
+    if not change:
+        return f"Nothing grew in sum: {human(after)} on both sides."
+    verb = "grew" if change > 0 else "shrank"
+    share = f" ({percent(abs(change), before)})" if before else ""
+    led = next((layer for layer in changes.layers if layer.change_bytes * change > 0), None)
+    most = f", most of it in {led.name or 'allocations without a layer'}" if led else ""
+    return f"Memory {verb} by {human(abs(change))}{share}, from {human(before)} to {human(after)}{most}."
 
 
 def compared(case: Case) -> Moment:

@@ -146,6 +146,26 @@ class Moment:
         return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0
 
     @property
+    def accounted_bytes(self) -> int:
+        """All that is known to be in use: the rows, what the report leaves out, and buffers that are not
+        listed.
+        """
+        outside = self.balance.outside_report
+        listed = self.attribution.table.total_bytes
+        return listed + (outside.bytes if outside else 0) + self.unlisted_buffer_bytes
+
+    @property
+    def error_bar(self) -> tuple[int, int] | None:
+        """Bytes between which the truth of a predicted peak is expected; None for a measurement, and where
+        nobody can say.
+        """
+        share = self.timeline.error_share if self.timeline and self.timeline.predicted else None
+        if share is None:
+            return None
+        middle = self.attribution.table.total_bytes
+        return round(middle * (1 - share)), round(middle * (1 + share))
+
+    @property
     def below_peak(self) -> bool:
         """Whether this is another moment of a step than its peak, because the user asked for it."""
         return self.timeline is not None and self.attribution.table.total_bytes < self.timeline.peak_bytes
@@ -189,13 +209,10 @@ class Api:
         low, high = (".".join(map(str, version)) for version in (self.oldest, self.newest))
         if self.newest >= (2, 99):
             return "TensorFlow" if self.oldest <= (0, 5) else f"TensorFlow {low} or newer"
-        return (
-            f"TensorFlow {low}"
-            if low == high
-            else f"TensorFlow {low} to {high}"
-            if self.oldest > (0, 5)
-            else f"TensorFlow {high} or older"
-        )
+        if low == high:
+            return f"TensorFlow {low}"
+        known = self.oldest > (0, 5)
+        return f"TensorFlow {low} to {high}" if known else f"TensorFlow {high} or older"
 
 
 @dataclass(frozen=True, slots=True)

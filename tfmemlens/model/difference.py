@@ -52,7 +52,9 @@ class ComparedItem:
             return "new"
         if self.after is None:
             return "gone"
-        return "grew" if self.change_bytes > 0 else "shrank" if self.change_bytes < 0 else "same"
+        if not self.change_bytes:
+            return "same"
+        return "grew" if self.change_bytes > 0 else "shrank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Difference:
     kinds: tuple[ComparedItem, ...]
     allocations: tuple[ComparedItem, ...]
     notes: tuple[str, ...] = ()
+    verdict: str = ""
+    """The change in one sentence."""
 
     @property
     def change_bytes(self) -> int:
@@ -81,22 +85,3 @@ class Difference:
         if self.before.total_bytes:
             return self.change_bytes / self.before.total_bytes
         return None if self.change_bytes else 0.0
-
-    @property
-    def verdict(self) -> str:
-        """The change in one sentence."""
-        return sentence(self)
-
-
-def sentence(difference: Difference) -> str:
-    """`The peak grew by 44.00 MiB (52 %), from … to …: most in conv1 (activation).`"""
-    from tfmemlens.units import human, percent
-
-    before, after, change = difference.before, difference.after, difference.change_bytes
-    whole = f"from {human(before.total_bytes)} to {human(after.total_bytes)}"
-    if not change:
-        return f"Nothing grew in sum: {human(after.total_bytes)} on both sides."
-    share = f" ({percent(abs(change), before.total_bytes)})" if before.total_bytes else ""
-    led = next((layer for layer in difference.layers if layer.change_bytes * change > 0), None)
-    most = f", most of it in {led.name or 'allocations without a layer'}" if led else ""
-    return f"Memory {'grew' if change > 0 else 'shrank'} by {human(abs(change))}{share}, {whole}{most}."

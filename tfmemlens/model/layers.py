@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfmemlens.model.tensor import TensorType
@@ -54,3 +55,30 @@ class LayerSummary:
     """Types of what its forward ops made, largest first."""
     prediction: LayerPrediction | None = None
     """Where the model is described rather than traced."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTotals:
+    """All layers together; what only a description tells is 0 for a trace."""
+
+    parameters: int
+    trainable_parameters: int
+    parameter_bytes: int
+    gradient_bytes: int
+    slot_bytes: int
+    activation_bytes_per_sample: int
+    kept_bytes_per_sample: int
+
+    @classmethod
+    def of(cls, layers: Sequence[LayerSummary]) -> LayerTotals:
+        """The sums over these layers."""
+        described = [layer.prediction for layer in layers if layer.prediction]
+        return cls(
+            sum(layer.parameters for layer in layers),
+            sum(each.trainable_parameters for each in described),
+            sum(layer.parameter_bytes for layer in layers),
+            sum(each.gradient_bytes for each in described),
+            sum(layer.slot_bytes for layer in layers),
+            sum(each.activation_bytes_per_sample for each in described),
+            sum(each.kept_bytes_per_sample for each in described),
+        )

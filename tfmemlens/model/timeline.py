@@ -62,6 +62,10 @@ class Executions:
     """What the trace says of each: `[bfc 2.0MB] conv = Conv2D(x, w)`."""
 
 
+Events = tuple[Sequence[float], Sequence[int], Sequence[int]]
+"""Columns of changes: when, by how many bytes, of which row."""
+
+
 @dataclass(frozen=True)
 class Timeline:
     """Allocations with their lifetimes, the baseline they stand on, and how well it is known."""
@@ -91,6 +95,10 @@ class Timeline:
     """
     error_share: float | None = None
     """Half the width of a prediction's error bar, as a share of the peak."""
+    original: Timeline | None = field(default=None, compare=False, repr=False)
+    """The timeline that this one is a copy of with another baseline or other owners: what follows from the same
+    table alone is asked of it.
+    """
 
     @property
     def precision(self) -> str:
@@ -104,46 +112,39 @@ class Timeline:
         return "exact"
 
     @cached_property
-    def events(self) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:
+    def events(self) -> Events:
         """All changes in order of time: time, change in bytes, row. At one instant allocations come before
         frees, so that no peak is missed.
         """
-        table = self.table
-        sizes = table.size_bytes
-        rows = [row for row, start in enumerate(table.start_micros) if start is not None]
-        ends = [row for row, end in enumerate(table.end_micros) if end is not None]
-        times: list[Any] = [table.start_micros[row] for row in rows] + [table.end_micros[row] for row in ends]
-        changes = [sizes[row] for row in rows] + [-sizes[row] for row in ends]
-        rows += ends
-        order = sorted(range(len(times)), key=times.__getitem__)  # stable: allocations stay before frees
-        return [times[at] for at in order], [changes[at] for at in order], [rows[at] for at in order]
-
-    def standing_on(self, baseline_bytes: int, confidence: float | None, source: BaselineSource) -> Timeline:
-        """The same allocations on another baseline; their order is not worked out again."""
-        found = replace(
-            self, baseline_bytes=baseline_bytes, baseline_confidence=confidence, baseline_source=source
-        )
-        if "events" in self.__dict__:
-            found.__dict__["events"] = self.events
-        if "curve" in self.__dict__:
-            shift = baseline_bytes - self.baseline_bytes
-            found.__dict__["curve"] = [size + shift for size in self.curve]
-        return found
-
-    def owned(self, owners: Mapping[str, Owner]) -> Timeline:
-        """The same with the owners of nodes that something other than their names tells; what was worked out
-        stays.
-        """
-        found = replace(self, owners={**owners, **self.owners})
-        for name in ("events", "curve", "peak_index", "before_bytes", "freed_preexisting"):
-            if name in self.__dict__:
-                found.__dict__[name] = self.__dict__[name]
-        return found
+        return original.events if (original := self._original()) is not None else _in_order(self.table)
 
     @cached_property
     def curve(self) -> Sequence[int]:
         """Bytes in use after each event, baseline included."""
+        original = self._original()
+        if original is not None and original.baseline_bytes == self.baseline_bytes:
+            return original.curve
         return list(accumulate(self.events[1], initial=self.baseline_bytes))[1:]
+
+    def _original(self) -> Timeline | None:
+        """The original, where the table is still the same."""
+        return self.original if self.original is not None and self.original.table is self.table else None
+
+    def standing_on(self, baseline_bytes: int, confidence: float | None, source: BaselineSource) -> Timeline:
+        """The same allocations on another baseline; their order is not worked out again."""
+        return replace(
+            self,
+            baseline_bytes=baseline_bytes,
+            baseline_confidence=confidence,
+            baseline_source=source,
+            original=self,
+        )
+
+    def owned(self, owners: Mapping[str, Owner]) -> Timeline:
+        """The same with the owners of nodes that something other than their names tells; neither their order
+        nor the curve is worked out again.
+        """
+        return replace(self, owners={**owners, **self.owners}, original=self)
 
     @cached_property
     def before_bytes(self) -> int:
@@ -201,3 +202,14 @@ class Timeline:
     def index_at(self, micros: float) -> int:
         """The last event at or before a time; -1 before the first."""
         return bisect_right(self.events[0], micros) - 1
+
+
+def _in_order(table: AllocationTable) -> Events:
+    sizes = table.size_bytes
+    rows = [row for row, start in enumerate(table.start_micros) if start is not None]
+    ends = [row for row, end in enumerate(table.end_micros) if end is not None]
+    times: list[Any] = [table.start_micros[row] for row in rows] + [table.end_micros[row] for row in ends]
+    changes = [sizes[row] for row in rows] + [-sizes[row] for row in ends]
+    rows += ends
+    order = sorted(range(len(times)), key=times.__getitem__)  # stable: allocations stay before frees
+    return [times[at] for at in order], [changes[at] for at in order], [rows[at] for at in order]

@@ -125,16 +125,10 @@ def _peak(moment: Moment) -> dict[str, Any]:
 
 def _forecast(moment: Moment) -> dict[str, Any]:
     """Nothing for a measurement; for a prediction that it is one, and its error bar."""
-    timeline = moment.timeline
-    if timeline is None or not timeline.predicted:
+    if not moment.predicted:
         return {}
-    middle, half = moment.attribution.table.total_bytes, timeline.error_share
-    bar = (
-        {"low_bytes": round(middle * (1 - half)), "high_bytes": round(middle * (1 + half))}
-        if half is not None
-        else {"low_bytes": None, "high_bytes": None}
-    )
-    return {"predicted": True, **bar}
+    low, high = moment.error_bar or (None, None)
+    return {"predicted": True, "low_bytes": low, "high_bytes": high}
 
 
 def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:

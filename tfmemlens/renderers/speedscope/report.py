@@ -35,7 +35,7 @@ def render(report: Report, view: View = View()) -> str:
                     "name": name,
                     "unit": "bytes",
                     "startValue": 0,
-                    "endValue": sum(weights),
+                    "endValue": moment.attribution.table.total_bytes,
                     "samples": samples,
                     "weights": weights,
                 }

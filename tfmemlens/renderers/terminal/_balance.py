@@ -55,8 +55,7 @@ class _Part(NamedTuple):
 
 def _parts(moment: Moment) -> list[_Part]:
     """Shares are of all that is in use, as the bar draws it, whether listed or not."""
-    outside, unlisted = moment.balance.outside_report, moment.unlisted_buffer_bytes
-    whole = moment.attribution.table.total_bytes + (outside.bytes if outside else 0) + unlisted
+    whole = moment.accounted_bytes
     parts = [
         _Part(
             LETTERS[Kind(group.name)],

@@ -5,7 +5,7 @@ pass.
 from __future__ import annotations
 
 from tfmemlens.model.case import Case
-from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.layers import LayerSummary, LayerTotals
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers.terminal._blocks import columns, paragraph, shorten
@@ -16,15 +16,13 @@ from tfmemlens.units import human
 def bar(report: Report) -> str:
     """What a prediction may be off by, in a sentence; empty for a measurement."""
     moment = report.case.moments[0] if report.case.moments else None
-    if moment is None or not moment.predicted or moment.timeline is None:
+    if moment is None or not moment.predicted:
         return ""
-    middle, half = moment.attribution.table.total_bytes, moment.timeline.error_share
-    if half is None:
-        return f"Predicted: {human(middle)}; too many layers are unknown to say how exact that is."
-    return (
-        f"Predicted: {human(middle)}, most likely between {human(middle * (1 - half))} and"
-        f" {human(middle * (1 + half))}."
-    )
+    predicted = human(moment.attribution.table.total_bytes)
+    if moment.error_bar is None:
+        return f"Predicted: {predicted}; too many layers are unknown to say how exact that is."
+    low, high = moment.error_bar
+    return f"Predicted: {predicted}, most likely between {human(low)} and {human(high)}."
 
 
 def table(case: Case, view: View) -> list[str]:
@@ -78,17 +76,11 @@ def _detail(layer: LayerSummary) -> str:
 
 
 def _totals(layers: list[LayerSummary], view: View) -> list[str]:
-    told = [layer.prediction for layer in layers if layer.prediction]
-    whole, trainable = (
-        sum(layer.parameters for layer in layers),
-        sum(each.trainable_parameters for each in told),
-    )
-    weights, slots = sum(layer.parameter_bytes for layer in layers), sum(layer.slot_bytes for layer in layers)
-    kept = sum(each.kept_bytes_per_sample for each in told)
+    totals = LayerTotals.of(layers)
     text = (
-        f"in all {whole:,} parameters, {trainable:,} of them trainable: weights {human(weights)}, gradients"
-        f" {human(sum(each.gradient_bytes for each in told))}, slots {human(slots)}; layers make"
-        f" {human(sum(each.activation_bytes_per_sample for each in told))} a sample, {human(kept)} of it"
-        " stays for the backward pass"
+        f"in all {totals.parameters:,} parameters, {totals.trainable_parameters:,} of them trainable: weights"
+        f" {human(totals.parameter_bytes)}, gradients {human(totals.gradient_bytes)}, slots"
+        f" {human(totals.slot_bytes)}; layers make {human(totals.activation_bytes_per_sample)} a sample,"
+        f" {human(totals.kept_bytes_per_sample)} of it stays for the backward pass"
     )
     return ["", *paragraph(text, view.width, "  ")]

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from itertools import pairwise
 
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.layers import LayerSummary, LayerTotals
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.renderers.terminal._blocks import columns, display_width, narrowed
 from tfmemlens.renderers.view import View
@@ -143,7 +143,7 @@ def _largest_output(layer: LayerSummary) -> int:
 
 def _rest(case: Case, shown: list[LayerSummary]) -> list[str]:
     rest = len(case.layers) - len(shown)
-    parameters = sum(layer.parameters for layer in case.layers)
+    parameters = LayerTotals.of(case.layers).parameters
     told = [f"… {rest} more layer{'s' if rest > 1 else ''}"] if rest else []
     told += [f"{parameters:,} parameters in all"] if parameters else []
     return [f"  {'; '.join(told)}"] if told else []
