@@ -116,13 +116,9 @@ def rough(count: int) -> str:
     """An order of magnitude for people, two digits at most: `590 MiB`, `1.2 GiB`."""
     power = min(int(math.log(count, 1024)), len(_LETTERS)) if count >= KIB else 0
     value = count / 1024**power
-    digits = (
-        f"{value:.1f}"
-        if value < 9.95 and power
-        else f"{round(value, -1):.0f}"
-        if value >= 100
-        else f"{value:.0f}"
-    )
+    digits = f"{round(value, -1):.0f}" if value >= 100 else f"{value:.0f}"
+    if value < 9.95 and power:
+        digits = f"{value:.1f}"
     return f"{digits} {_LETTERS[power - 1] + 'iB' if power else 'B'}"
 
 

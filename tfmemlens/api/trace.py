@@ -73,8 +73,7 @@ class Trace:
         """Who is alive at a moment: microseconds after the first allocation, a text such as "12.5ms", or a
         node's name. Columns as in `Report.to_frame()`.
         """
-        text = when if isinstance(when, str) else f"{when:f}us"
-        return pipeline.report(self.capture, at=text).to_frame()
+        return pipeline.report(self.capture, at=_moment(when)).to_frame()
 
     def by(self, key: str, when: float | str | None = None) -> pandas.DataFrame:
         """What lives at the peak (or `when`) by `layer`, `kind`, `scope`, `op`, `node`, `phase` or `device`:
@@ -82,8 +81,11 @@ class Trace:
         """
         import pandas
 
-        at = None if when is None else when if isinstance(when, str) else f"{when:f}us"
-        groups = pipeline.report(self.capture, at=at).case.moments[0].attribution.by(key)
+        groups = (
+            pipeline.report(self.capture, at=None if when is None else _moment(when))
+            .case.moments[0]
+            .attribution.by(key)
+        )
         return pandas.DataFrame(
             {key: [group.name for group in groups], "bytes": [group.total_bytes for group in groups]}
         ).astype({"bytes": "int64"})
@@ -110,6 +112,11 @@ class Trace:
 
         text = renderers.render(self.peak, "report")
         return f"<pre style='white-space:pre-wrap'>{escape(text)}</pre>"
+
+
+def _moment(when: float | str) -> str:
+    """Microseconds as the text that a user would type."""
+    return when if isinstance(when, str) else f"{when:f}us"
 
 
 def read(

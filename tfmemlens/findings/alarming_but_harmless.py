@@ -20,9 +20,10 @@ from tfmemlens.units import human_size
 def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         for what, count, line in case.capture.surroundings.harmless:
+            lines = f" ({count} lines)" if count > 1 else ""
             yield Finding(
                 severity=Severity.NOTE,
-                headline=f"not the cause: {what}{f' ({count} lines)' if count > 1 else ''}",
+                headline=f"not the cause: {what}{lines}",
                 evidence=(Evidence("the line", line),),
             )
         return

@@ -33,13 +33,9 @@ def check(case: Case) -> Iterator[Finding]:
         if meaning is None:
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
-        size = (
-            f" ({tensor_text(moment)})"
-            if failed.shape is not None
-            else f" ({human_size(failed.size)} asked)"
-            if failed.size
-            else ""
-        )
+        size = f" ({human_size(failed.size)} asked)" if failed.size else ""
+        if failed.shape is not None:
+            size = f" ({tensor_text(moment)})"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}",

@@ -53,6 +53,10 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         else _forcing(case, moment, copies)
     )
     shown = ", ".join(layers[:4]) + (f" and {len(layers) - 4} more" if len(layers) > 4 else "")
+    forced = f", most likely forced by {forcing}" if forcing else ""
+    more = f"{layout_names.ranked(copies)} {_CAUTION}"
+    if proven:
+        forced, more = f", {forcing}", layout_graph.at_the_peak(case, moment.timeline is not None)
     return Finding(
         severity=Severity.CAUSE if (share if relief is None else relief) >= 0.2 else Severity.FACTOR,
         headline=(
@@ -64,12 +68,9 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         because=(
             f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's"
             " LayoutOptimizer"
-            f" made{f', {forcing}' if proven else f', most likely forced by {forcing}' if forcing else ''}"
+            f" made{forced}"
         ),
-        detail=(
-            f"Layers: {shown}. {reason}"
-            f" {layout_graph.at_the_peak(case, moment.timeline is not None) if proven else f'{layout_names.ranked(copies)} {_CAUTION}'}"
-        ),
+        detail=(f"Layers: {shown}. {reason} {more}"),
         evidence=tuple(quote(row) for row in copies[:3])
         + (layout_graph.proof(proven[0].copies) if proven else _consumers(case, copies)),
         remedies=(

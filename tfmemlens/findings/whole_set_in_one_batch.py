@@ -55,9 +55,10 @@ def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
 def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:
     samples, where = failed.shape[0] if failed.shape else None, place(moment)
     many = f"{samples:,} samples" if samples else "a whole array"
+    at = f" at {where}" if where else ""
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{many} at once{f' at {where}' if where else ''}: {tensor_text(moment)}",
+        headline=f"{many} at once{at}: {tensor_text(moment)}",
         because=(
             f"{many} went through the network at once"
             if samples

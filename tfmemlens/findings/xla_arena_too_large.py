@@ -51,10 +51,9 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
             f" {human_size(compiler.capacity).removeprefix('about ')}: {_over(compiler)} too much"
         )
     if space := _on_chip(moment):
-        return (
-            f"a kernel{f' ({moment.request.failed.executable})' if moment.request.failed.executable else ''}"
-            f" does not fit {space}, memory on the chip"
-        )
+        name = moment.request.failed.executable
+        kernel = f"a kernel ({name})" if name else "a kernel"
+        return f"{kernel} does not fit {space}, memory on the chip"
     if compiler.free and size:
         what = (
             f"loading {moment.request.failed.executable}" if moment.request.failed.executable else "a buffer"

@@ -64,7 +64,9 @@ def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float,
         for reader, _, _ in graph.consumers.get(name, ()):
             if reader in spans:
                 start, end = spans[reader]
-                distance = -end if freed is None else abs(freed - end) if start <= freed else float("inf")
+                distance = -end
+                if freed is not None:
+                    distance = abs(freed - end) if start <= freed else float("inf")
                 if distance < best[0]:
                     best = distance, reader
             node = graph.nodes.get(reader)

@@ -11,10 +11,10 @@ from typing import Any
 
 from tfmemlens.attribution.moments.consumers import MANY, graph_of, last_reader
 from tfmemlens.attribution.moments.timelines import owners_of
-from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.allocation import AllocationTable, Shape
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Hints
-from tfmemlens.model.case import Moment
+from tfmemlens.model.case import Moment, Naming
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.lazy_column import LazyColumn
@@ -47,10 +47,16 @@ def _held(moment: Moment) -> Rows:
     table = moment.attribution.table
     namings = moment.namings or [None] * len(table)
     tensors = [
-        TensorType(shape, dtype) if shape is not None else naming.best.tensor if naming else None
+        _tensor(shape, dtype, naming)
         for shape, dtype, naming in zip(table.shape, table.dtype, namings, strict=True)
     ]
     return table, list(moment.attribution.owners), tensors, [-1] * len(table), [0] * len(table)
+
+
+def _tensor(shape: Shape | None, dtype: str | None, naming: Naming | None) -> TensorType | None:
+    if shape is not None:
+        return TensorType(shape, dtype)
+    return naming.best.tensor if naming else None
 
 
 def _timed(moment: Moment, timeline: Timeline) -> Rows:

@@ -173,8 +173,14 @@ def _unlikeliness(entry: Entry, base: int | None) -> tuple[float, int]:
     if not anchor.whole and anchor.channels and anchor.channels >= 8:
         base = anchor.channels
     steps = abs(math.log2(channels / base) - level) if base else 0.0
-    odd = 0.0 if channels & (channels - 1) == 0 else 0.5 if channels % 16 == 0 else 1.0
-    return (steps + odd, abs(level))
+    return (steps + _oddness(channels), abs(level))
+
+
+def _oddness(channels: int) -> float:
+    """Powers of two are the rule, multiples of 16 common."""
+    if channels & (channels - 1) == 0:
+        return 0.0
+    return 0.5 if channels % 16 == 0 else 1.0
 
 
 def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -> dict[str, Entry]:

@@ -139,7 +139,8 @@ def _layout(reading: _Reading) -> None:
     reading.kind = Kind.LAYOUT_TRANSPOSE if is_copy else Kind.CONSTANT
     reading.op = "Transpose" if is_copy else None
     old_behind = text.startswith("LayoutOptimizer") and str(parts.get("source")) == "NCHW"
-    reading.copy_of = ("output" if behind or old_behind else "input") if is_copy else None
+    if is_copy:
+        reading.copy_of = "output" if behind or old_behind else "input"
 
 
 def _functions(reading: _Reading) -> None:

@@ -329,7 +329,9 @@ class Executor:
         for edge in item.edges:
             target = self.items[edge.target]
             key = (iteration, edge.target)
-            token = None if edge.port is None else outputs[edge.port] if edge.port < len(outputs) else Token()
+            token = None
+            if edge.port is not None:
+                token = outputs[edge.port] if edge.port < len(outputs) else Token()
             died = is_dead if token is None else token.dead
             if target.node.op in roles.MERGES:
                 self._to_merge(edge, target, frame, key, token, died, ready)

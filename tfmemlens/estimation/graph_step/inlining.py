@@ -303,5 +303,5 @@ def _port(reference: str, body: Graph) -> int:
     label, _, index = rest.partition(":")
     node = body.nodes.get(name)
     names = op(node.op).outputs if node else ()
-    number = int(index) if index.isdigit() else int(label) if label.isdigit() else 0
+    number = next((int(text) for text in (index, label) if text.isdigit()), 0)
     return names.index(label) + number if label in names else number

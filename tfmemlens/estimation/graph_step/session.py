@@ -62,13 +62,9 @@ def of_graph(
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)
-    ready = (
-        rewritten(graph, names, feeds, variant)
-        if not optimized
-        else ordered(graph, variant)
-        if variant
-        else graph
-    )
+    ready = ordered(graph, variant) if variant else graph
+    if not optimized:
+        ready = rewritten(graph, names, feeds, variant)
     executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
     _complete(executor, memory)
     if held_inputs:

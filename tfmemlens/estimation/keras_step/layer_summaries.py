@@ -132,13 +132,9 @@ def _why(
             reason = f"{activation} keeps what it reads as well as what it makes"
         elif activation in ("relu", "tanh", "sigmoid") or layer.class_name == "ReLU":
             reason = f"{activation or 'relu'} writes over its input, and its output serves the gradient"
-    stays = (
-        "all stays"
-        if kept.get(path, 0) >= made.get(path, 0) > 0
-        else "part stays"
-        if kept.get(path, 0)
-        else "nothing stays"
-    )
+    stays = "part stays" if kept.get(path, 0) else "nothing stays"
+    if kept.get(path, 0) >= made.get(path, 0) > 0:
+        stays = "all stays"
     if not made.get(path, 0) and path in reused:
         stays = "written over its input"
     return f"{stays}: {reason}" if reason else stays

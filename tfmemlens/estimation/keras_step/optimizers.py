@@ -183,9 +183,8 @@ def _generic(
     if kind.name == "lion":
         return _lion(tape, weight, grad, slots, ready)
     value, left = weight, ready[len(slots) :]
-    for at, slot in enumerate(
-        slots[-1:] if kind.factored else slots[:1] if kind.name == "adadelta" else slots
-    ):
+    averaged = slots[:1] if kind.name == "adadelta" else slots
+    for at, slot in enumerate(slots[-1:] if kind.factored else averaged):
         square = _dense(tape, weight, tape.op("Square", [grad]))
         decayed = ready[at] if at < len(ready) else slot
         value = tape.op(

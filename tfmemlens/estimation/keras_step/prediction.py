@@ -207,7 +207,9 @@ def _standing_row(buffer: TapeBuffer, chunk_bytes: int, device: str, allocator: 
 
 def _row(buffers: Sequence[TapeBuffer], life: Life, device: str, allocator: str) -> Allocation:
     buffer = buffers[life.buffer] if life.buffer is not None else None
-    name, op = (life.op.name, life.op.op) if life.op else (buffer.node, buffer.op) if buffer else (None, None)
+    name, op = (buffer.node, buffer.op) if buffer else (None, None)
+    if life.op:
+        name, op = life.op.name, life.op.op
     return Allocation(
         name, life.chunk_bytes, op, device, allocator, life.requested_bytes, life.start_micros, life.end_micros,
         buffer.shape if buffer else None, buffer.dtype if buffer else None, purpose=OUTPUT if buffer else TEMPORARY,

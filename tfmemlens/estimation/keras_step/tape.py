@@ -130,13 +130,9 @@ class Tape:
 
     def _node(self, op: str) -> str:
         layer = self.layer
-        plain = (
-            f"gradient_tape/{layer}/{op}"
-            if self.phase is Phase.GRADIENT
-            else f"{layer}/{op}"
-            if layer
-            else op
-        )
+        plain = f"{layer}/{op}" if layer else op
+        if self.phase is Phase.GRADIENT:
+            plain = f"gradient_tape/{layer}/{op}"
         count = self._names[plain] = self._names.get(plain, -1) + 1
         return plain if not count else f"{plain}_{count}"
 
@@ -161,7 +157,8 @@ class Tape:
         `repeated`: one of many executions of the same node, as in a loop.
         """
         like = reads[0] if reads else None
-        shape = shape if shape is not None else like.shape if like else ()
+        if shape is None:
+            shape = like.shape if like else ()
         dtype = dtype or (like.dtype if like else "float32")
         owner = Owner(self.layer or None, kind or self._kind(), self.phase, op)
         node = f"{self.layer}/while/{op}" if repeated else self._node(op)
@@ -187,13 +184,9 @@ class Tape:
         return made
 
     def _kind(self) -> Kind:
-        return (
-            Kind.GRADIENT
-            if self.phase is Phase.GRADIENT
-            else Kind.WORKSPACE
-            if self.phase is Phase.OPTIMIZER
-            else Kind.ACTIVATION
-        )
+        if self.phase is Phase.GRADIENT:
+            return Kind.GRADIENT
+        return Kind.WORKSPACE if self.phase is Phase.OPTIMIZER else Kind.ACTIVATION
 
     def consume(
         self,

@@ -23,8 +23,9 @@ def of_graph(case: Case, study: LayoutStudy) -> Iterator[Finding]:
     for cause in study.causes:
         share = cause.bytes / study.bytes if study.bytes else len(cause.copies) / len(study.copies)
         minor = cause.slug in _ENDS
+        major = Severity.CAUSE if share >= 0.2 else Severity.FACTOR
         yield Finding(
-            severity=Severity.NOTE if minor else Severity.CAUSE if share >= 0.2 else Severity.FACTOR,
+            severity=Severity.NOTE if minor else major,
             headline=f"{amount(cause)}, because {cause.because}",
             bytes=cause.bytes,
             weight=share,
@@ -137,13 +138,9 @@ def at_the_peak(case: Case, traced: bool) -> str:
     peak = case.layout.peak if case.layout else None
     if peak is None:
         return ""
-    where = (
-        ""
-        if traced
-        else " of the traced step"
-        if case.capture.timelines
-        else " of a step played through on paper"
-    )
+    where = " of the traced step" if case.capture.timelines else " of a step played through on paper"
+    if traced:
+        where = ""
     return (
         f"Without all copies the peak{where} would be {human(min(peak.without_bytes, peak.bytes))} instead of"
         f" {human(peak.bytes)} ({peak.certainty.value}: {peak.how})."

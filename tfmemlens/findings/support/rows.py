@@ -56,13 +56,9 @@ def row_name(row: Row) -> str:
     if allocation.node:
         return allocation.node
     shape = f" {format_shape(allocation.shape)} {allocation.dtype}" if allocation.shape is not None else ""
-    what = (
-        "an argument of the program"
-        if allocation.purpose == "parameter"
-        else f"an unnamed {allocation.op}"
-        if allocation.op
-        else "a buffer without a name"
-    )
+    what = f"an unnamed {allocation.op}" if allocation.op else "a buffer without a name"
+    if allocation.purpose == "parameter":
+        what = "an argument of the program"
     return what + shape
 
 

@@ -61,23 +61,19 @@ def _layout(study: LayoutStudy) -> str:
     whole = len(study.copies) == len(main.copies)
     many = "1 copy of a tensor" if len(study.copies) == 1 else f"{len(study.copies)} copies of tensors"
     count = f"the layout pass put {many}{size} into this graph"
-    return f"{count}{',' if whole else f': {len(main.copies)} of them'} because {main.because}"
+    part = "," if whole else f": {len(main.copies)} of them"
+    return f"{count}{part} because {main.because}"
 
 
 def _what(moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
         limit, need = moment.balance.limit, moment.attribution.table.total_bytes
-        fits = (
-            ""
-            if limit is None
-            else (
-                f", which does not fit {human(limit.bytes)}"
-                if need > limit.bytes
-                else f" of {human(limit.bytes)}"
-            )
-        )
-        return f"A step is predicted to need {human(need)}{fits}"
+        text = f"A step is predicted to need {human(need)}"
+        if limit is None:
+            return text
+        fits = f" of {human(limit.bytes)}"
+        return f"{text}, which does not fit {human(limit.bytes)}" if need > limit.bytes else f"{text}{fits}"
     if request is None:
         timeline = moment.timeline
         bound = (
@@ -103,10 +99,8 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.XLA:
         return f"An XLA program could not get {tensor_text(moment)} for its buffers"
     if failed.kind is RequestKind.PROGRAM:
-        return (
-            f"The compiled program{f' {failed.executable}' if failed.executable else ''} needs"
-            f" {tensor_text(moment)}"
-        )
+        name = f" {failed.executable}" if failed.executable else ""
+        return f"The compiled program{name} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
         if (
             moment.incident

@@ -61,34 +61,20 @@ def _volume_oddity(side: int, channels: int) -> tuple[int, int]:
     under a 2x2x2 kernel.
     """
     usual = _usual(channels)
-    return (
-        (
-            0
-            if side == 3 and usual
-            else 1
-            if side in (5, 7) and usual
-            else 2
-            if usual and side > 1
-            else 3
-            if usual
-            else 4
-        ),
-        side,
-    )
+    ranks = (usual and side == 3, usual and side in (5, 7), usual and side > 1, usual, True)
+    return ranks.index(True), side
 
 
 def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
     usual = _usual(channels)
-    return (
-        (
-            0
-            if height == 3 and usual
-            else (
-                1 if height in (5, 7, 11) and usual else 2 if usual and height > 1 else 3 if height > 1 else 4
-            )
-        ),
-        height,
+    ranks = (
+        usual and height == 3,
+        usual and height in (5, 7, 11),
+        usual and height > 1,
+        height > 1,
+        True,
     )
+    return ranks.index(True), height
 
 
 def _usual(channels: int) -> bool:

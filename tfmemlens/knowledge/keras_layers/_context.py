@@ -177,7 +177,8 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
         sizes = {size for size in column if size not in (1, None)}
         if len(sizes) > 1:
             raise UnsupportedLayer(f"shapes {[list(shape) for shape in shapes]} do not fit together")
-        found.append(sizes.pop() if sizes else None if None in column else 1)
+        unknown = None if None in column else 1
+        found.append(sizes.pop() if sizes else unknown)
     return tuple(found)
 
 

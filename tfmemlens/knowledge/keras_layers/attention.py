@@ -47,13 +47,9 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
     heads, deep = int(asked.config["num_heads"]), int(asked.config["key_dim"])
     wide = int(asked.get("value_dim", default=deep))
     target = asked.config.get("output_shape")
-    made = (
-        [query[-1]]
-        if not target
-        else [int(target)]
-        if isinstance(target, int)
-        else [int(size) for size in target]
-    )
+    made = [query[-1]]
+    if target:
+        made = [int(size) for size in ([target] if isinstance(target, int) else target)]
     if any(size is None for size in made):
         raise UnsupportedLayer("the width of its query is not known")
     sizes = [size for size in made if size is not None]

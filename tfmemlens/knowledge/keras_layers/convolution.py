@@ -107,15 +107,10 @@ def _widened(
         return None
     reach = (kernel - 1) * dilation + 1
     if extra is None:
-        return (
-            size * stride
-            if padding == "same"
-            else (
-                size * stride + max(reach - stride, 0)
-                if padding == "valid"
-                else size * stride - (stride + reach - 2)
-            )
-        )
+        if padding == "same":
+            return size * stride
+        beyond = max(reach - stride, 0) if padding == "valid" else 2 - stride - reach
+        return size * stride + beyond
     pad = {"same": reach // 2, "valid": 0}.get(padding, reach - 1)
     return (size - 1) * stride + reach - 2 * pad + extra
 

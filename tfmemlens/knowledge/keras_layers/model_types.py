@@ -160,13 +160,9 @@ def _believed(told: LayerSpecs, declared: Mapping[int, TensorType]) -> Sequence[
 def _unbatched(declared: TensorType, types: Sequence[TensorType]) -> tuple[int | None, ...] | None:
     """A stated shape at another batch: right unless the layer mixes the batch with another dimension."""
     batch = next((each.shape[0] for each in types if each.shape), None)
-    return (
-        None
-        if declared.shape is None
-        else (batch, *declared.shape[1:])
-        if declared.shape and declared.shape[0] is None
-        else declared.shape
-    )
+    if declared.shape and declared.shape[0] is None:
+        return (batch, *declared.shape[1:])
+    return declared.shape
 
 
 def _resolved(value: object, made: Types) -> object:

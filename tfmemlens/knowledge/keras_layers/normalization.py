@@ -15,7 +15,9 @@ def _axes(asked: LayerCall, default: int = -1) -> list[int]:
 
 
 def _formula(count: int, sizes: Sequence[int]) -> str:
-    return f"{count}*{times(*sizes)}" if count > 1 else times(*sizes) if count else ""
+    if not count:
+        return ""
+    return f"{count}*{times(*sizes)}" if count > 1 else times(*sizes)
 
 
 def _batch(asked: LayerCall) -> LayerSpecs:

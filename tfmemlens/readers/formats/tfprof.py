@@ -218,13 +218,9 @@ def _times(executed: Any) -> Iterator[tuple[int, int]]:
 
 def _op(node: Any) -> str | None:
     """The op's type; tfprof writes a node's own name where it has none (feeds, fetches, folded constants)."""
-    return (
-        "Const"
-        if node.name.startswith("ConstantFolding/")
-        else None
-        if node.op == node.name
-        else node.op or None
-    )
+    if node.name.startswith("ConstantFolding/"):
+        return "Const"
+    return None if node.op == node.name else node.op or None
 
 
 def _reference(name: str, port: int) -> str:

@@ -116,9 +116,8 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
     nodes: dict[str, Node] = {}
     functions: dict[str, Graph] = {}
     for graph in graphs:
-        lines = _source_lines(
-            debug if debug is not None else graph.debug_info if _has(graph, "debug_info") else None
-        )
+        own = graph.debug_info if _has(graph, "debug_info") else None
+        lines = _source_lines(debug if debug is not None else own)
         for raw in graph.node:
             nodes.setdefault(raw.name, _node(raw, lines.get(f"{raw.name}@") or lines.get(raw.name)))
         for function in graph.library.function:

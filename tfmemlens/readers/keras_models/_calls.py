@@ -78,7 +78,9 @@ def _keras_2(node: Any, names: Names, nested: frozenset[str]) -> NetworkCall:
     """
     inbound: list[TensorRef] = []
     flat = isinstance(node, list) and node and isinstance(node[0], str)
-    entries = [node] if flat else list(node.values()) if isinstance(node, Mapping) else node
+    entries = list(node.values()) if isinstance(node, Mapping) else node
+    if flat:
+        entries = [node]
     main: list[object] = []
     keywords: dict[str, Any] = {}
     for entry in entries:

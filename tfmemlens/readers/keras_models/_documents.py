@@ -82,23 +82,15 @@ def _plain(value: Any) -> Any:
 
 def _dialect(document: Mapping[str, Any], version: str | None) -> str:
     if version and version[0].isdigit():
-        return (
-            "keras-1"
-            if version.startswith("1")
-            else "keras-3"
-            if int(version.split(".")[0]) >= 3
-            else "keras-2"
-        )
+        if version.startswith("1"):
+            return "keras-1"
+        return "keras-3" if int(version.split(".")[0]) >= 3 else "keras-2"
     if "module" in document or "registered_name" in document:
         return "keras-3"
     config = document["config"]
-    layers = (
-        config
-        if isinstance(config, list)
-        else config.get("layers", [])
-        if isinstance(config, Mapping)
-        else []
-    )
+    layers = config if isinstance(config, list) else []
+    if isinstance(config, Mapping):
+        layers = config.get("layers", [])
     old = ("nb_filter", "output_dim", "border_mode", "dim_ordering")
     told = (
         [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)]

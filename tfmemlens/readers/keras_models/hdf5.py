@@ -124,13 +124,9 @@ def optimizer_of(file: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    return (
-        value.decode("utf-8", "replace")
-        if isinstance(value, bytes)
-        else value
-        if isinstance(value, str)
-        else None
-    )
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else None
 
 
 def _weights_alone(file: Any, path: str) -> Network:

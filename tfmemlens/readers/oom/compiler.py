@@ -176,13 +176,9 @@ class XlaBuffer:
     def allocation(self) -> Allocation:
         """The buffer as a row of the table."""
         instruction = re.match(r"%?([A-Za-z_][\w-]*)(?:\.\d+)?", self.label or "")
-        node = (
-            _PRINTED_PARAMETERS.sub("", self.name)
-            if self.name
-            else instruction[0]
-            if instruction and instruction[0].startswith("%")
-            else None
-        )
+        node = instruction[0] if instruction and instruction[0].startswith("%") else None
+        if self.name:
+            node = _PRINTED_PARAMETERS.sub("", self.name)
         purpose = "parameter" if self.parameter else self.kind
         op = self.op_type or (instruction[1] if instruction else None)
         return Allocation(
@@ -410,13 +406,9 @@ class CompilerCollector:
         program.name = loading[1] if loading else None
 
     def _reduced(self, found: dict[str, str | None], line: Line) -> None:
-        down = (
-            Size.exactly(int(found["down_bytes"]))
-            if found["down_bytes"]
-            else parse_size(found["down"])
-            if found["down"]
-            else None
-        )
+        down = parse_size(found["down"]) if found["down"] else None
+        if found["down_bytes"]:
+            down = Size.exactly(int(found["down_bytes"]))
         self._remat = (
             Size.exactly(int(found["goal_bytes"] or 0)),
             Size.exactly(int(found["reached_bytes"] or 0)),

@@ -251,4 +251,6 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 def _binary(text: str) -> str:
     """The driver's `1.51G` is a gibibyte's worth: in TensorFlow's spelling `1.51GiB`."""
-    return text if text.endswith("B") else f"{text}iB" if text[-1] in "KMGT" else f"{text}B"
+    if text.endswith("B"):
+        return text
+    return f"{text}iB" if text[-1] in "KMGT" else f"{text}B"

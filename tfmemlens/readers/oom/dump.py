@@ -264,7 +264,8 @@ class DumpCollector:
         if state == "Free" and (dump.largest_free_line is None or int(size) >= self._largest):
             dump.largest_free_line, self._largest = line, int(size)
         if len(dump.sizes) == 1:
-            self._seen(((1, 14), (2, 0)) if old_next else ((2, 1), LAST) if after else (FIRST, (1, 13)))
+            newer = ((2, 1), LAST) if after else (FIRST, (1, 13))
+            self._seen(((1, 14), (2, 0)) if old_next else newer)
         return True
 
     _largest = 0

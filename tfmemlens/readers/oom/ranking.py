@@ -17,7 +17,8 @@ def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
         return []
     reached = [index for index, (_, draft) in enumerate(incidents) if draft.in_python]
     roots = [index for index in reached if incidents[index][1].root == 0]
-    fatal = roots[-1] if roots else reached[-1] if reached else _last_story(incidents)
+    last = (roots or reached)[-1:]
+    fatal = last[0] if last else _last_story(incidents)
     first = replace(incidents[fatal][0], fatal=True)
     rest = [
         replace(found, fatal=bool(draft.root) or index > fatal)

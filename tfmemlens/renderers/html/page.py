@@ -163,7 +163,8 @@ def _label(moment: Any, number: int) -> str:
         return f"peak of {moment.timeline.allocator} on {moment.timeline.device}"
     failed = moment.request.failed
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
-    return f"failure {number + 1}{f', line {failed.line.number}' if failed.line else ''}: {at}"
+    line = f", line {failed.line.number}" if failed.line else ""
+    return f"failure {number + 1}{line}: {at}"
 
 
 def _origin(report: Any) -> str:

@@ -184,7 +184,7 @@ def _allocations(moment: Moment) -> list[dict[str, Any]]:
         moment.attribution.table, moment.attribution.owners, namings, last_reader, strict=True
     ):
         tensor = naming.best.tensor if naming else None
-        shape = row.shape if row.shape is not None else tensor.shape if tensor else None
+        shape = tensor.shape if row.shape is None and tensor else row.shape
         rows.append(
             {
                 "node": row.node,

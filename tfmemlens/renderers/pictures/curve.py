@@ -49,7 +49,8 @@ def figure(curve: LiveCurve) -> Figure:
 
 
 def _unit(largest: int) -> tuple[int, str]:
-    return (GIB, "GiB") if largest >= GIB else (MIB, "MiB") if largest >= MIB else (KIB, "KiB")
+    units = ((GIB, "GiB"), (MIB, "MiB"))
+    return next((unit for unit in units if largest >= unit[0]), (KIB, "KiB"))
 
 
 def _axis(timeline: Timeline) -> tuple[float, str]:

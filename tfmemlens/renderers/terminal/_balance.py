@@ -107,10 +107,8 @@ def _peak(moment: Moment) -> str:
     peak = moment.balance.peak
     if peak is None or not (moment.balance.limit or not moment.predicted):
         return ""
-    return (
-        f", {'needed' if moment.predicted else 'peak' if moment.timeline else 'peak so far'}"
-        f" {human_size(peak)}"
-    )
+    measured = "peak" if moment.timeline else "peak so far"
+    return f", {'needed' if moment.predicted else measured} {human_size(peak)}"
 
 
 def _figures(moment: Moment, view: View) -> list[str]:

@@ -58,10 +58,13 @@ def display_width(text: str) -> int:
     """Columns that a text takes: East Asian letters take two."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def shorten(text: str, width: int) -> str:

@@ -78,18 +78,12 @@ def _tensors(moment: Moment, view: View) -> list[str]:
     explained: set[int] = set()
     for row, owner, index in [entry for entry in moment.attribution.ranked if entry[0].node][: view.top]:
         size = ("about " if row.error_bytes else "") + human(row.size_bytes)
-        lines.append(
-            f"  {size:>16}"
-            f" {f'×{row.count} ' if row.count > 1 else ''}{shorten(row.node or '', view.width - 20)}"
-        )
+        times = f"×{row.count} " if row.count > 1 else ""
+        lines.append(f"  {size:>16} {times}{shorten(row.node or '', view.width - 20)}")
         naming = moment.namings[index] if moment.namings else None
-        tensor = (
-            _named(naming, row.size_bytes in explained)
-            if naming
-            else f"{TensorType(row.shape, row.dtype)}, "
-            if row.shape is not None
-            else ""
-        )
+        tensor = f"{TensorType(row.shape, row.dtype)}, " if row.shape is not None else ""
+        if naming:
+            tensor = _named(naming, row.size_bytes in explained)
         if naming:
             explained.add(row.size_bytes)
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
@@ -104,7 +98,8 @@ def _named(naming: Naming, explained: bool) -> str:
     best = naming.best
     slack = f" + {human(best.slack_bytes)} in the same chunk" if best.slack_bytes else ""
     others = ", ".join(str(candidate.tensor) for candidate in naming.candidates[1:])
-    return f"= {best.tensor}{slack}{f' (or {others})' if others and not explained else ''}, "
+    choice = f" (or {others})" if others and not explained else ""
+    return f"= {best.tensor}{slack}{choice}, "
 
 
 def _lived(moment: Moment, row: Allocation, index: int) -> str:

@@ -88,7 +88,5 @@ def _told(moment: Moment) -> str:
         if line.source in incident.ranks
         else f", by {len(incident.ranks)} processes ({names})"
     )
-    return (
-        f"in {f'{line.source}, ' if line.source else ''}line"
-        f" {line.number}{times}{who if incident.ranks else ''}"
-    )
+    source = f"{line.source}, " if line.source else ""
+    return f"in {source}line {line.number}{times}{who if incident.ranks else ''}"

@@ -87,7 +87,8 @@ def lifetime(start: float | None, end: float | None, origin: float, ordinal: boo
     if start is None:
         return ""
     if ordinal:
-        return f", from line {start:,.0f} to {f'line {end:,.0f}' if end is not None else 'the end'}"
+        last = f"line {end:,.0f}" if end is not None else "the end"
+        return f", from line {start:,.0f} to {last}"
     return f", from {millis(start - origin)} to {millis(end - origin) if end is not None else 'the end'}"
 
 

@@ -172,11 +172,11 @@ def _in_short(moment: Moment) -> str:
         return f"{human(moment.attribution.table.total_bytes)}{where}"
     failed = moment.request.failed
     place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
-    source = f"{failed.line.source}, " if failed.line and failed.line.source else ""
-    return (
-        f"{f'{source}line {failed.line.number}: ' if failed.line else ''}{_request.tensor(failed) or failed.kind.value}"
-        f" at {place}"
-    )
+    text = f"{_request.tensor(failed) or failed.kind.value} at {place}"
+    if failed.line is None:
+        return text
+    source = f"{failed.line.source}, " if failed.line.source else ""
+    return f"{source}line {failed.line.number}: {text}"
 
 
 def _notes(report: Report, view: View) -> list[str]:

@@ -88,7 +88,9 @@ class KernelCall:
     def dtype(self) -> str:
         """The node's main type."""
         stated = self.attribute("T") or self.attribute("dtype")
-        return stated if isinstance(stated, str) else (self.inputs[0].dtype if self.inputs else "float32")
+        if isinstance(stated, str):
+            return stated
+        return self.inputs[0].dtype if self.inputs else "float32"
 
     def output(
         self, shape: Sequence[int], dtype: str | None = None, values: tuple[int, ...] | None = None

@@ -67,15 +67,10 @@ def activation_of(config: Mapping[str, Any], key: str = "activation", default: s
     value = config.get(key, default)
     if isinstance(value, Mapping):
         inner = value.get("config")
-        value = (
-            inner
-            if isinstance(inner, str)
-            else (
-                inner.get("activation")
-                if isinstance(inner, Mapping) and "activation" in inner
-                else value.get("class_name")
-            )
-        )
+        if isinstance(inner, Mapping) and "activation" in inner:
+            value = inner.get("activation")
+        else:
+            value = inner if isinstance(inner, str) else value.get("class_name")
     return str(value or "linear").lower().replace("_", "").rpartition(">")[2]
 
 
@@ -86,7 +81,7 @@ def unary(tape: Tape, x: TapeValue, op: str, needs: str, steps: int = 0, tempora
     made = tape.op(op, [x], over=[x], temporary=temporary)
 
     def back(grad: TapeValue) -> list[TapeValue]:
-        read = [grad, made] if needs == "output" else [grad, x] if needs == "input" else [grad]
+        read = [grad, *{"output": [made], "input": [x]}.get(needs, [])]
         for _ in range(steps):
             read = [
                 grad,

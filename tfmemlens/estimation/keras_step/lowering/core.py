@@ -187,7 +187,9 @@ def _activation(job: LoweringContext) -> list[TapeValue]:
     tape, x, name = job.tape, job.inputs[0], job.spec.class_name
     if name == "ReLU":
         highest, slope = job.config.get("max_value"), job.config.get("negative_slope")
-        kind = "LeakyRelu" if slope else "Relu6" if highest == 6 else "Relu"
+        kind = "Relu6" if highest == 6 else "Relu"
+        if slope:
+            kind = "LeakyRelu"
         made = unary(tape, x, kind, "input" if slope else "output")
         return [unary(tape, made, "ClipByValue", "input") if highest not in (None, 6, 6.0) else made]
     if name == "LeakyReLU":

@@ -336,7 +336,9 @@ def _parallel(job: LoweringContext, weights: list[TapeValue], steps: int) -> int
     """
     if job.workers == 1:
         return min(steps, _PARALLEL)
-    return min(steps, 6 if sum(weight.bytes for weight in weights) >= 1 << 20 else 16 if job.keras_3 else 22)
+    if sum(weight.bytes for weight in weights) >= 1 << 20:
+        return min(steps, 6)
+    return min(steps, 16 if job.keras_3 else 22)
 
 
 def _several(

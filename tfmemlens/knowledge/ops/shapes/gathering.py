@@ -81,7 +81,9 @@ def batch_blocks(site: ShapeContext) -> list[Shape]:
     forward = site.node.op.startswith("Space")
     times, batch = math.prod(size or 1 for size in block), shape[0]
     sides: list[int | None] = list(shape)
-    sides[0] = None if batch is None else batch * times if forward else batch // times
+    sides[0] = None
+    if batch is not None:
+        sides[0] = batch * times if forward else batch // times
     for index, size in enumerate(block):
         side, around = shape[index + 1], sum(edge or 0 for edge in edges[2 * index : 2 * index + 2])
         if side is not None:
