@@ -41,6 +41,7 @@ def main() -> None:
         tab.wait_for_selector("html[data-ready]")
         tab.add_style_tag(content=LEFT_OUT)
         box = tab.locator("canvas.cursor").bounding_box()
+        assert box, "the curve is not shown"
         tab.mouse.click(box["x"] + 0.46 * box["width"], box["y"] + 90)
         tab.mouse.move(1079, 5)
         tab.screenshot(path=str(TARGET))

@@ -12,12 +12,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.capture import error_share
 from tfmemlens.estimation.keras_step.prediction import predict
 from tfmemlens.knowledge.keras_layers.model_types import complete
+from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
 
@@ -30,7 +32,7 @@ BATCHES = {
 }  # fmt: skip
 
 
-def cases():
+def cases() -> Iterator[tuple[str, int, str, str]]:
     for name, batches in BATCHES.items():
         for optimizer in ("adam", "momentum"):
             yield name, batches[1], optimizer, "training-1"
@@ -42,7 +44,7 @@ def cases():
         yield "perceptron", BATCHES["perceptron"][1], optimizer, "training-1"
 
 
-def measure(python, out, wanted):
+def measure(python: str, out: str, wanted: list[str]) -> None:
     chosen = [
         case for case in cases() if not wanted or "/".join(map(str, case)) in wanted or case[0] in wanted
     ]
@@ -54,7 +56,7 @@ def measure(python, out, wanted):
         Path(out).write_bytes(gzip.compress((Path(work) / "out.json").read_bytes(), mtime=0))
 
 
-def summary_formula(network, batch, optimizer):
+def summary_formula(network: Network, batch: int, optimizer: str) -> int:
     slots = optimizers.optimizer(optimizer).slots
     outputs = sum(
         kind.bytes or 0 for layer in complete(network, batch) for call in layer.calls for kind in call.outputs
@@ -62,9 +64,11 @@ def summary_formula(network, batch, optimizer):
     return 4 * (network.frozen_parameters + network.trainable_parameters * (2 + slots)) + outputs
 
 
-def compare(path):
-    told = json.loads(gzip.decompress(Path(path).read_bytes()))
-    errors, covered, formula = {}, {}, []
+def compare(path: Path) -> None:
+    told = json.loads(gzip.decompress(path.read_bytes()))
+    errors: dict[str, list[float]] = {}
+    covered: dict[str, list[bool]] = {}
+    formula: list[float] = []
     print(
         f"TensorFlow {told['tensorflow']}: measured median [range] MiB, predicted MiB, error; the summary"
         " formula's error"
@@ -90,10 +94,10 @@ def compare(path):
             f"{key:36} {middle / 2**20:9.2f} [{low / 2**20:8.2f} {high / 2**20:8.2f}]"
             f" {predicted / 2**20:9.2f} {error:+7.1%}" + (f" {beside:+8.1%}" if beside is not None else "")
         )
-    for mode, found in errors.items():
+    for mode, shares in errors.items():
         print(
-            f"{mode:12} {len(found):3} runs: median {statistics.median(found):.1%}, 90th percentile"
-            f" {percentile(found, 0.9):.1%}; {statistics.mean(covered[mode]):.0%} within their error bars"
+            f"{mode:12} {len(shares):3} runs: median {statistics.median(shares):.1%}, 90th percentile"
+            f" {percentile(shares, 0.9):.1%}; {statistics.mean(covered[mode]):.0%} within their error bars"
         )
     print(
         f"summary formula: median {statistics.median(formula):.1%}, 90th percentile"
@@ -101,7 +105,7 @@ def compare(path):
     )
 
 
-def percentile(values, share):
+def percentile(values: list[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
@@ -110,5 +114,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
         measure(sys.argv[2], sys.argv[3], sys.argv[4:])
     else:
-        for each in sys.argv[1:] or sorted((HERE / ".." / ".." / "sample_models").glob("peaks-*.json.gz")):
+        runs = sorted((HERE / ".." / ".." / "sample_models").glob("peaks-*.json.gz"))
+        for each in [Path(name) for name in sys.argv[1:]] or runs:
             compare(each)

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -111,7 +112,7 @@ def main() -> None:
             make_log(log, int(args.gib * (1 << 30)), where)
             grep = ["grep", "-c", "OOM when allocating", str(log)]
             ratio, took, memory = compared(
-                lambda: seconds([*EXPLAIN, str(log)]), lambda command=grep: seconds(command), args.runs
+                lambda: seconds([*EXPLAIN, str(log)]), partial(seconds, grep), args.runs
             )
             print(
                 f"{f'{args.gib:g} GiB, OOM: {where}':28} {ratio:6.2f} x grep -c              (limit {limit}) "

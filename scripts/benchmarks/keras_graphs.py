@@ -122,8 +122,6 @@ def main(environments: list[str]) -> None:
     left = [each for each in wanted(environments) if each not in done]
     with ThreadPoolExecutor(int(os.environ.get("TFMEMLENS_JOBS", "3"))) as pool:
         for result in pool.map(lambda each: measure(*each), left):
-            if result is None:
-                continue
             known.append(result)
             print(row(result), flush=True)
             RESULTS.write_text(json.dumps(known, indent=1) + "\n")

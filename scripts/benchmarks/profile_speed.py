@@ -83,7 +83,7 @@ def main() -> None:
     args = parser.parse_args()
     small = str(Path(__file__).parents[2] / "sample_traces/run_metadata/2.21-lenet.pb")
     old, older = ENVS / "tf2.11/bin/python", ENVS / "tf1.15/bin/python"
-    ours = [
+    ours: list[tuple[str, str | Path, tuple[str, str]]] = [
         ("upb parse", sys.executable, UPB),
         ("our peak", sys.executable, PEAK),
         ("our page", sys.executable, PAGE),

@@ -119,7 +119,7 @@ def _formula(graph: Graph, facts: dict[str, object]) -> int:
 def main(environments: list[str]) -> None:
     known = [predicted(each) for each in json.loads(RESULTS.read_text())] if RESULTS.exists() else []
     done = {
-        (each["tf"], each["model"], each["batch"], each["optimizer"], int(each["inference"]))
+        (each["tf"], each["model"], each["batch"], each["optimizer"], int(str(each["inference"])))
         for each in known
     }
     left = [each for each in wanted(environments) if each not in done]

@@ -48,15 +48,19 @@ class Tab:
         self.requests: list[str] = []
         self.page.on(
             "console",
-            lambda message: "willReadFrequently" in message.text or self.complaints.append(message.text),
+            lambda message: self.complaints.extend(
+                [] if "willReadFrequently" in message.text else [message.text]
+            ),
         )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on(
-            "dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss())
-        )
+        self.page.on("dialog", self._dismiss)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
         self.page.wait_for_selector("html[data-ready]", timeout=30_000)
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     def quiet(self) -> None:
         """Nothing went wrong, and nothing but the file itself was asked for."""

@@ -56,8 +56,9 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
             found.request.kind,
             found.request.allocator,
         )
-        times[(draft.rank, *request)] += 1
-        key = (times[(draft.rank, *request)], *request)
+        of_rank = (draft.rank, *request)
+        times[of_rank] += 1
+        key = (times[of_rank], *request)
         index = merged.get(key)
         if index is None or not draft.rank:
             merged.setdefault(key, len(result))
