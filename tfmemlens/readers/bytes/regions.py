@@ -28,8 +28,12 @@ TAIL_LITERALS = (
     b"Current usage from",
     b"bfc_allocator",
 )
-_PIECE = 64 << 10
-"""Bytes that a region begins with on each side of a hit, and grows by."""
+_HEAD = 64 << 10
+"""Bytes at the start, where devices, versions and settings stand."""
+_PIECE = 32 << 10
+"""Bytes that a region begins with on each side of a hit, and grows by: of what is parsed, a failure's own lines
+are few, and each line of its neighbourhood costs as much as one of them.
+"""
 _WINDOW = 32 << 20
 _MAX_REGIONS = 64
 _WORTH_A_PROCESS = 256 << 20
@@ -39,7 +43,7 @@ def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
     """The lines of the head, of every region with a failure, and of the tail; their numbers are byte
     positions.
     """
-    for start, end in _merge([(0, _PIECE), *_found(opened), (max(opened.size - 4 * _PIECE, 0), opened.size)]):
+    for start, end in _merge([(0, _HEAD), *_loud(opened), (max(opened.size - 4 * _PIECE, 0), opened.size)]):
         opened.file.seek(start)
         piece = opened.file.read(end - start)
         position = start
@@ -50,7 +54,7 @@ def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
             position += len(line) + 1
 
 
-def _found(opened: Opened) -> list[tuple[int, int]]:
+def _loud(opened: Opened) -> list[tuple[int, int]]:
     """The ranges around failures, in order; of very many hits an even choice."""
     tail_start = max(opened.size - TAIL, 0)
     opened.file.seek(tail_start)
@@ -68,12 +72,12 @@ def _found(opened: Opened) -> list[tuple[int, int]]:
 
 def _all(piece: bytes, literal: bytes, limit: int = 200) -> list[int]:
     """Where a literal stands, once in each stretch that one region covers."""
-    found: list[int] = []
+    places: list[int] = []
     at = piece.find(literal)
-    while at >= 0 and len(found) < limit:
-        found.append(at)
+    while at >= 0 and len(places) < limit:
+        places.append(at)
         at = piece.find(literal, at + _PIECE)
-    return found
+    return places
 
 
 def _search(opened: Opened, end: int) -> list[int]:
