@@ -7,6 +7,7 @@ failure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -16,8 +17,10 @@ from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers.bytes import regions, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.oom import frameworks
 from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerCollector
+from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import DumpCollector
 from tfmemlens.readers.oom.eras import era_of
@@ -94,6 +97,8 @@ class _Stream:
         self.surroundings = SurroundingsCollector()
         self.notes: list[ReadNote] = []
         self.unread = 0
+        self.mentions: Counter[str] = Counter()
+        """How often lines outside the dump name a framework other than TensorFlow."""
         self.origins: set[str] = set()
         self.bare: IndirectFailure | None = None
         """The first line that names the exception, for pastes without its message."""
@@ -109,24 +114,36 @@ class _Stream:
     def take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
         line = cleaned.line
-        if not line.text:
+        if not line.text.strip():
+            self.sentences.blank()
             return
         self.sentences.origin = cleaned.origin
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
             self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))
+        if framework := frameworks.mention(line.text):
+            self.mentions[framework] += 1
         code = self.sentences.quotes_code
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
-                if family is self.disguises and not (told := self.disguises.finished[-1]).alone:
-                    self.sentences.begin(told)
-                    self.sentences.tags(line.text)
-                if family is self.sentences and self.report.block and "OOM when allocating" in line.text:
-                    self.report.finish()
+                self._place(family, line)
                 return
         if "bfc_allocator" in cleaned.origin or any(word in line.text for word in _SUSPECT):
             self._note(line)
+
+    def _place(self, family: object, line: Line) -> None:
+        """Let a message that another family recognised have what stands around it."""
+        told: Context | None = None
+        if family is self.disguises and not self.disguises.finished[-1].alone:
+            told = self.disguises.finished[-1]
+        elif family is self.compiler and (program := self.compiler.finished[-1:]):
+            told = program[0].context if program[0].tellings[-1:] == [line] else None
+        elif family is self.sentences and self.report.block and "OOM when allocating" in line.text:
+            self.report.finish()
+        if told:
+            self.sentences.begin(told)
+            self.sentences.tags(line.text)
 
     def _note(self, line: Line) -> None:
         self.unread += 1
@@ -185,7 +202,9 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
     framework = _framework(incidents, streams)
     return Capture(
-        source=Source(path, _formats(streams), framework, None if framework in ("jax", "xla") else version),
+        source=Source(
+            path, _formats(streams), framework, None if framework in ("jax", "xla", "torch_xla") else version
+        ),
         incidents=incidents,
         surroundings=replace(
             surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)
@@ -211,32 +230,25 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
 
 
 def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
-    if any(
-        found.request.kind is RequestKind.TENSOR or found.state.limit
-        for found in incidents
-        if found.compiler is None
-    ):
-        return "tensorflow"
     programs = [program for stream in streams for program in stream.compiler.finished]
-    if any(
-        "ResourceExhaustedError" in line.text or "[Op:" in line.text
-        for program in programs
-        for line in program.tellings
-    ):
-        return "tensorflow"
-    if any(
-        "jaxlib" in line.text or "JaxRuntimeError" in line.text
-        for program in programs
-        for line in program.tellings
-    ):
-        return "jax"
-    texts = " ".join(buffer.name or "" for program in programs for buffer in program.buffers)
-    jax = any((program.name or "").startswith("jit_") for program in programs)
-    if jax or "jit(" in texts or "pjit(" in texts:
-        return "jax"
-    if incidents:
-        return "xla" if incidents[0].compiler else "tensorflow"
-    return None
+    mentions: Counter[str] = sum((stream.mentions for stream in streams), Counter())
+    for buffer in (buffer for program in programs for buffer in program.buffers):
+        if framework := frameworks.mention(buffer.name or ""):
+            mentions[framework] += 1
+    mentions.update(
+        framework for program in programs if (framework := frameworks.mention(program.name or ""))
+    )
+    messages = [line.text for incident in incidents for line in incident.tellings]
+    messages += [line.text for program in programs for line in program.tellings]
+    if framework := frameworks.likeliest(mentions, messages):
+        return framework
+    if not incidents:
+        return None
+    first = incidents[0]
+    allocated = any(
+        one.request.kind is RequestKind.TENSOR or one.state.limit for one in incidents if not one.compiler
+    )
+    return "xla" if first.compiler and not allocated else frameworks.TENSORFLOW
 
 
 def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era]) -> tuple[str, str] | None:

@@ -129,6 +129,16 @@ _UNFINISHED = (
         ),
     ),
     (
+        "Failed to allocate",
+        re.compile(r"request for \S+ (?:\([^)]*\) )?on device(?: ordinal)? \d+|allocate (?!request)\w"),
+    ),
+    ("xhausted: Failed", re.compile(r"Failed to \w+ ")),
+    (
+        "EXHAUSTED: Out",
+        re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))|allocating \d+ ?bytes"),
+    ),
+    ("Out of memory allocating", re.compile(r"allocating \d+ ?bytes")),
+    (
         "memory while trying to allocate",
         re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
@@ -145,6 +155,13 @@ _UNFINISHED = (
     ("Sum Total of", re.compile(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("memory_limit_:", re.compile(r"curr_region_allocation_bytes_: \d+")),
 )
+
+
+_CARRIES_ON = re.compile(
+    r"\s*(?:and type \w|type \w+ on /|on /(?:job|device|cpu|gpu)|by allocator \w"
+    r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
+)
+"""The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
 
 
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
@@ -306,13 +323,15 @@ def _continues(following: str) -> bool:
 def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
     """A sentence that stops in the middle takes the next lines, as long as that makes it whole."""
     for trigger, whole in _UNFINISHED:
-        if trigger not in text or whole.search(text):
+        if trigger not in text:
             continue
         later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
+        if whole.search(text) and not (later and _CARRIES_ON.match(later[0])):
+            continue
         for glue in (" ", "") if trigger == "[[node " else ("", " "):
             longer = text
             for used, line in enumerate(later, start=1):
-                if FRESH.match(line) and line.strip():
+                if FRESH.match(line) and line.strip() and not _CARRIES_ON.match(line):
                     break
                 longer = longer.rstrip() + glue + line.strip()
                 if whole.search(longer):

@@ -11,6 +11,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, user_frame
 from tfmemlens.units import Size, parse_size
 
@@ -26,10 +27,20 @@ XLA = LineRule(
     needs="while trying to allocate",
 )
 REQUEST = LineRule(
-    rf"Failed to allocate request for (?P<size>{SIZE}) \((?P<bytes>\d+)B\) on device ordinal (?P<device>\d+)",
+    rf"Failed to allocate request for (?P<size>{SIZE}|\d+ bytes)(?: ?\((?P<bytes>\d+) ?B(?:ytes)?\))?"
+    r"(?: on device(?: ordinal)? (?P<device>\d+))?",
     "Failed to allocate request for 10.58GiB (11364872192B) on device ordinal 0",
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 2.00GiB on device ordinal 0",
     needs="Failed to allocate request",
 )
+ALLOCATING = LineRule(
+    r"Out of memory allocating (?P<bytes>\d+) ?bytes",
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 51367680000 bytes.",
+    "jax.errors.JaxRuntimeError: INTERNAL: Error dispatching computation: Out of memory allocating"
+    " 274877906944 bytes.",
+    needs="Out of memory allocating",
+)
+"""JAX's CPU client: the memory is the machine's own."""
 REMAT = LineRule(
     rf"Can't reduce memory use below (?P<goal>{SIZE}) \((?P<goal_bytes>-?\d+) bytes\) by rematerialization;"
     rf" only reduced to (?P<reached>{SIZE}) \((?P<reached_bytes>\d+) bytes\)"
@@ -77,10 +88,11 @@ SHAPE = LineRule(
 )
 RULE = LineRule(r"\A\W*={10,}\s*\Z", "\t\t==========================")
 TPU = LineRule(
-    r"Ran out of memory in memory space (?P<space>\w+)\. +(?:It should not be possible.*?)?Used"
+    r"Ran out of memory in memory space (?P<space>\w+)\.\s*(?:It should not be possible.*?)?Used"
     rf" (?P<used>{TPU_SIZE}) of (?P<capacity>{TPU_SIZE}) \w+\.(?:\s*Exceeded \w+ capacity by"
     rf" (?P<excess>{TPU_SIZE})\.?)?",
     "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.",
+    "Ran out of memory in memory space hbm.Used 41.74G of 16.00G hbm.Exceeded hbm capacity by 25.74G.",
     needs="Ran out of memory in memory space",
 )
 ON_STACK = LineRule(
@@ -211,8 +223,11 @@ class Executable:
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
     buffers: list[XlaBuffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
+    """The lines whose sentence says that it failed."""
     cut: bool = False
     """Whether the list of buffers begins after its first."""
+    context: Context | None = None
+    """What stands around the message: the user's line, the node, the layer."""
 
     @property
     def source(self) -> str | None:
@@ -274,6 +289,7 @@ class CompilerCollector:
         for rule, take in (
             (XLA, self._xla),
             (REQUEST, self._request),
+            (ALLOCATING, self._allocating),
             (TPU, self._tpu),
             (TPU_RESERVE, self._reserve),
             (ON_CHIP, self._on_chip),
@@ -348,7 +364,7 @@ class CompilerCollector:
         return self.finished[-1]
 
     def _new(self, line: Line, kind: RequestKind) -> Executable:
-        program = Executable(line, kind, remat=self._remat)
+        program = Executable(line, kind, remat=self._remat, context=Context(line))
         program.tellings.append(line)
         self._remat, self._buffer, self._listing = None, None, False
         self.finished.append(program)
@@ -368,10 +384,14 @@ class CompilerCollector:
 
     def _request(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.XLA)
-        program.size, program.device = (
-            Size.exactly(int(found["bytes"] or 0)),
-            f"/device:GPU:{found['device']}",
-        )
+        size = (found["size"] or "").removesuffix(" bytes")
+        exact = found["bytes"] or (size if size.isdigit() else None)
+        program.size = Size.exactly(int(exact)) if exact else parse_size(size)
+        program.device = f"/device:GPU:{found['device']}" if found["device"] else None
+
+    def _allocating(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.HOST)
+        program.size, program.device = Size.exactly(int(found["bytes"] or 0)), "/device:CPU:0"
 
     def _tpu(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

@@ -32,6 +32,8 @@ class Context:
 
     line: Line
     node: str | None = None
+    node_above: str | None = None
+    """The node that a header above the message names: the message's own brackets know better."""
     op: str | None = None
     attributes: Attributes = ()
     inputs: tuple[str, ...] = ()

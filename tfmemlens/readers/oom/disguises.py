@@ -95,9 +95,12 @@ CUDA_ERROR = LineRule(
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
 OUTPUT = LineRule(
-    r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A)failed to allocate memory\b",
+    r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\} ?)?"
+    r"failed to allocate memory\b",
     "InternalError: failed to allocate memory [Op:AddV2]",
     "RESOURCE_EXHAUSTED: failed to allocate memory",
+    "{{function_node __wrapped__Sub_device_/job:localhost/replica:0/task:0/device:GPU:0}} failed to allocate"
+    " memory [Op:Sub] name: ",
     needs="failed to allocate memory",
 )
 BUFFER = LineRule(

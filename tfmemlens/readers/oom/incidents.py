@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -104,23 +104,49 @@ def _request(draft: IncidentDraft, dump: Dump | None, program: Executable | None
     if draft.tellings:
         return _tensor_request(draft, dump)
     if program and not (dump and dump.start and not program.listed):
-        return FailedRequest(
-            program.kind,
-            device=program.device,
-            allocator=program.allocator or (dump.allocator if dump else None),
-            size=program.size or (dump.size if dump else None),
-            source=program.source,
-            line=(program.tellings or [dump.start if dump and dump.start else program.line])[0],
-            executable=program.name,
-        )
+        return _program_request(draft, dump, program)
     if draft.disguises:
         return _disguised_request(draft, dump)
     if dump:
-        return FailedRequest(
-            RequestKind.DUMP, node=dump.op, allocator=dump.allocator, size=dump.size, line=dump.start
-        )
+        return _dumped_request(draft, dump)
     block = draft.blocks[0]
     return FailedRequest(RequestKind.TENSOR, device=block.device, allocator=block.allocator)
+
+
+def _dumped_request(draft: IncidentDraft, dump: Dump) -> FailedRequest:
+    """A request that only the dump describes; a compiled program's one sentence adds where it was called."""
+    known = [part.context for part in draft.executables if part.context]
+    around = _around(known) if known else {}
+    return FailedRequest(
+        RequestKind.DUMP,
+        node=dump.op,
+        allocator=dump.allocator,
+        size=dump.size,
+        executable=next((part.name for part in draft.executables if part.name), None),
+        **{**around, "line": dump.start},
+    )
+
+
+_RUNTIME = ("XRTExecute", "XRTCompile", "TPUReplicateMetadata", "LoopCond", "_SOURCE")
+"""Nodes of TensorFlow's runtime, which belong to no layer."""
+
+
+def _program_request(draft: IncidentDraft, dump: Dump | None, program: Executable) -> FailedRequest:
+    """The request of a compiled program; the compiler's own source line is closer than the traceback's."""
+    known = [part.context for part in draft.executables if part.context]
+    around = _around(known) if known else {}
+    if program.source:
+        around |= {"source": program.source, "source_text": None}
+    around["line"] = (program.tellings or [dump.start if dump and dump.start else program.line])[0]
+    return FailedRequest(
+        program.kind,
+        node=next((node for node in _nodes(known) if node not in _RUNTIME), None),
+        device=program.device,
+        allocator=program.allocator or (dump.allocator if dump else None),
+        size=program.size or (dump.size if dump else None),
+        executable=program.name,
+        **around,
+    )
 
 
 def _first(known: Sequence[Context], name: str) -> Any:
@@ -133,6 +159,14 @@ def _first(known: Sequence[Context], name: str) -> Any:
         ),
         None,
     )
+
+
+def _nodes(known: Sequence[Context], dump: Dump | None = None) -> Iterator[str]:
+    """The nodes that the messages' own brackets name, then the dump's, then those of headers above."""
+    yield from (telling.node for telling in known if telling.node)
+    if dump and dump.op:
+        yield dump.op
+    yield from (telling.node_above for telling in known if telling.node_above)
 
 
 def _around(known: Sequence[Context]) -> dict[str, Any]:
@@ -159,7 +193,7 @@ def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     around = _around(known)
     return FailedRequest(
         RequestKind.TENSOR,
-        node=_first(known, "node") or (dump.op if dump else None),
+        node=next(_nodes(known, dump), None),
         shape=_first(known, "shape"),
         dtype=_first(known, "dtype")
         or output_dtype(around["op"], around["attributes"])
@@ -196,7 +230,7 @@ def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest
     shape, dtype = constant or (_first(known, "shape"), _first(known, "dtype"))
     return FailedRequest(
         kind,
-        node=_first(known, "node") or (dump.op if dump and kind is RequestKind.TENSOR else None),
+        node=next(_nodes(known, dump if kind is RequestKind.TENSOR else None), None),
         shape=shape,
         dtype=dtype,
         device=_first(known, "device") or _placed(around["attributes"]),

@@ -162,7 +162,7 @@ class Joiner:
             [
                 dump
                 for dump in self.waiting
-                if dump.size and program.size and _overlap(dump.size, program.size)
+                if dump.size and program.size and _is_request_of(dump.size, program.size)
             ],
         )
 
@@ -253,6 +253,11 @@ def _same_program(one: Executable, other: Executable) -> bool:
     if one.kind is not other.kind or not _agree(one.name, other.name):
         return False
     return one.size is None or other.size is None or _overlap(one.size, other.size)
+
+
+def _is_request_of(asked: Size, needed: Size) -> bool:
+    """Whether an allocator was asked for a program's arena: the same, or rounded up to its alignment."""
+    return _overlap(asked, needed) or asked.may_be(round_up(needed.bytes))
 
 
 def _overlap(one: Size, other: Size) -> bool:

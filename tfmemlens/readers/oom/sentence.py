@@ -63,8 +63,11 @@ DETECTED = LineRule(
     " last):",
     "Detected at node functional_1/conv_1/Relu defined at (most recent call last):",
     needs="Detected at node",
+    era=((2, 4), LAST),
 )
-NODE_LINE = LineRule(r"(?:\A|\s)Node: '(?P<node>[^']+)'", "Node: 'model/conv/Relu'", needs="Node: '")
+NODE_LINE = LineRule(
+    r"(?:\A|\s)Node: '(?P<node>[^']+)'", "Node: 'model/conv/Relu'", needs="Node: '", era=((2, 4), LAST)
+)
 CAUSED_BY = LineRule(
     r"Caused by op u?'(?P<node>[^']+)', defined at",
     "Caused by op 'conv/Conv2D', defined at:",
@@ -99,11 +102,13 @@ KERAS_LAYER = LineRule(
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
     'Exception encountered when calling layer "dense" (type Dense).',
     needs="Exception encountered when calling",
+    era=((2, 7), LAST),
 )
 KERAS3_LAYER = LineRule(
     r"Exception encountered when calling (?P<type>\w+)\.call\(\)",
     "Exception encountered when calling Conv2D.call().",
     needs="Exception encountered when calling",
+    era=((2, 16), LAST),
 )
 ROOT = LineRule(
     r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not"
@@ -166,6 +171,8 @@ class SentenceCollector:
         self._told: Context | None = None
         self._node_before: str | None = None
         self._layer_before: tuple[str, str] | None = None
+        self._era_before: Era = (FIRST, LAST)
+        """What a header above the sentence says of the version: more than a sentence that was cut."""
         self._frames: list[tuple[str, str]] | None = None
         self._frame_owner = "before"
         self._placed = False
@@ -192,6 +199,10 @@ class SentenceCollector:
     def quotes_code(self) -> bool:
         """Whether the next line is the code that a traceback's frame quotes."""
         return self._at_frame
+
+    def blank(self) -> None:
+        """An empty line: what follows is no code that a frame quotes."""
+        self._at_frame = False
 
     def offer(self, line: Line) -> bool:
         """Take the line if it is a sentence or belongs to one."""
@@ -233,7 +244,6 @@ class SentenceCollector:
         follows belong to it.
         """
         text = told.line.text
-        told.node, told.keras_layer = told.node or self._node_before, self._layer_before
         if root := ROOT.search(text):
             told.root = int(root["index"])
             told.era = narrow(told.era, ROOT.era)
@@ -243,6 +253,14 @@ class SentenceCollector:
             told.op = eager[1] if eager else told.op
             if eager:
                 told.era = narrow(told.era, ((2, 9), LAST))
+        if not self.origin:
+            self._take_what_stands_above(told)
+        self._told, self._age = told, 0
+
+    def _take_what_stands_above(self, told: Context) -> None:
+        """Headers and frames belong to Python's message; a line that C++ logged in between has none."""
+        told.node_above, told.keras_layer = self._node_before, self._layer_before
+        told.era = narrow(self._era_before, told.era)
         if self._frames and self._frame_owner == "before":
             place = _deepest_user_frame(self._frames)
             if self._running:
@@ -251,12 +269,13 @@ class SentenceCollector:
                 told.source, told.source_text = place
             told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         self._node_before = self._layer_before = None
+        self._era_before = (FIRST, LAST)
         self._frames, self._frame_owner = None, "after"
-        self._told, self._age = told, 0
 
     def _context(self, text: str, line: Line) -> bool:
         if found := DETECTED.search(text):
             self._node_before, self._frames, self._frame_owner = found["node"], [], "before"
+            self._era_before = narrow(self._era_before, DETECTED.era)
             self._running = False
             return True
         if TRACEBACK.search(text):
@@ -264,10 +283,13 @@ class SentenceCollector:
             return True
         if found := NODE_LINE.search(text):
             self._node_before = found["node"]
+            self._era_before = narrow(self._era_before, NODE_LINE.era)
             return True
         if found := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
             parts = found.groupdict()
             self._layer_before = (parts.get("name") or "", parts["type"])
+            rule = KERAS_LAYER if "name" in parts else KERAS3_LAYER
+            self._era_before = narrow(self._era_before, rule.era)
             return True
         if "[[" in text or "[Op:" in text:
             self.tags(text)
@@ -299,6 +321,8 @@ class SentenceCollector:
         if found := FRAME.search(text):
             self._at_frame = True
             self._ran_through(found["file"])
+            if self._frames is None and self._told is None:  # the traceback's head was not pasted
+                self._frames, self._frame_owner, self._running = [], "before", True
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
                 self._keep_frame(self.current)

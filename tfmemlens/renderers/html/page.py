@@ -180,7 +180,9 @@ def _origin(report: Any) -> str:
 
 def _writer(report: Any) -> str:
     framework = report.case.capture.source.framework
-    return {"jax": "JAX", "xla": "an XLA compiler"}.get(framework or "") or str(report.case.api)
+    return {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}.get(framework or "") or str(
+        report.case.api
+    )
 
 
 def _saving(remedy: Any) -> str:

@@ -62,7 +62,9 @@ def _files(path: str, width: int) -> str:
 
 def _writer(report: Report) -> str:
     framework = report.case.capture.source.framework
-    return {"jax": "JAX", "xla": "an XLA compiler"}.get(framework or "") or str(report.case.api)
+    return {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}.get(framework or "") or str(
+        report.case.api
+    )
 
 
 def _layout_pass(report: Report, view: View) -> list[str]:
