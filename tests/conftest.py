@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +10,14 @@ import hypothesis
 import pytest
 
 from tests import goldens, groups, tiers
+from tfmemlens.cli.main import DEBUG_VARIABLE
 
 # No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random` does not.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("repeatable")
+
+os.environ.setdefault(DEBUG_VARIABLE, "1")  # a defect fails a test with its traceback, not with an apology
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"

@@ -1,4 +1,7 @@
-"""`tfmemlens`: pick the command, run it, turn our own errors into a sentence and an exit status."""
+"""`tfmemlens`: pick the command, run it, turn our own errors into a sentence and an exit status.
+
+The library lets its own defects raise; here alone they become an apology, unless TFMEMLENS_DEBUG=1 is set.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ import tfmemlens
 from tfmemlens import cli, discovery, progress
 from tfmemlens.errors import TfmemlensError, UsageError
 
+DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
+"""Set to 1, a defect ends in its traceback instead of an apology."""
 EXAMPLES = """to begin with:
   tfmemlens explain train.log                            a run that died: a log, a notebook, pasted text
   tfmemlens profile logdir                               a traced step: who holds what, and when
@@ -42,6 +47,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough: `tfmemlens explain log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as defect:
+        if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
+            raise
+        print(f"tfmemlens: {_apology(defect)}", file=sys.stderr)
+        return 2
+
+
+def _apology(defect: Exception) -> TfmemlensError:
+    """What a user reads of a defect of ours, instead of a traceback."""
+    place, frame = "", defect.__traceback__
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        if f"{os.sep}tfmemlens{os.sep}" in code.co_filename:
+            module = code.co_filename.rpartition(f"{os.sep}tfmemlens{os.sep}")[2]
+            place = f" in {module.replace(os.sep, '/')}, line {frame.tb_lineno}"
+        frame = frame.tb_next
+    return TfmemlensError(
+        f"sorry, this is a defect of tfmemlens: {type(defect).__name__}{place}: {defect}",
+        f"please report this line, with the input if you can; {DEBUG_VARIABLE}=1 prints the whole traceback",
+    )
 
 
 class _Parser(argparse.ArgumentParser):

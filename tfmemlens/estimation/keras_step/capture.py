@@ -14,6 +14,7 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
+from tfmemlens.units import human
 
 DEFAULT_OPTIMIZER = "adam"
 _MEASURED_ERROR = 0.10
@@ -51,18 +52,9 @@ def _predicted(
         if asked.optimizer or chosen.optimizer == DEFAULT_OPTIMIZER:
             raise
         return _predicted(network, asked, replace(chosen, optimizer=DEFAULT_OPTIMIZER))
-    except (
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-        RecursionError,
-    ) as problem:
+    except RecursionError:
         raise UnreadableInput(
-            f"{network.path or network.name} describes layers that do not fit together"
-            f" ({type(problem).__name__}: {problem})",
+            f"{network.path or network.name} nests its models too deeply",
             "load it with Keras once and write it again: open(path, 'w').write(model.to_json())",
         ) from None
 
@@ -74,7 +66,11 @@ def error_share(found: PredictedStep, settings: StepSettings) -> float | None:
     if len(blind) > len(layers) / 4:
         return None
     share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + found.spread / 2
-    return min(share + 0.5 * (len(found.step.unknown) + len(blind)) / max(len(layers), 1), 0.9)
+    return min(
+        share
+        + 0.5 * (len({*found.step.unknown, *found.step.not_understood}) + len(blind)) / max(len(layers), 1),
+        0.9,
+    )
 
 
 def _notes(
@@ -123,6 +119,9 @@ def _notes(
             yield f"{path} ({layer.class_name}): {layer.problem}" + (
                 "" if layer.weights else "; its weights or shapes are left out"
             )
+    for reason, size in found.step.not_understood.values():
+        counted = f" (outputs {human(size)})" if size else ""
+        yield f"{reason}; its inputs and outputs are counted{counted}, what it needs inside is left out"
     if rest := [
         path
         for path in found.step.unknown

@@ -36,7 +36,9 @@ class TrainingStep:
     calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """For each layer's path the ranges of ops of its calls."""
     unknown: list[str] = field(default_factory=list)
-    """Layers whose ops are not known."""
+    """Layers of a kind whose ops are not known."""
+    not_understood: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Layers of a known kind whose description lacks something: what, and the bytes of their outputs."""
 
 
 def build(
@@ -182,9 +184,19 @@ class _Builder:
             layer.class_name == "TimeDistributed"
             and layer.inner
             and len(job.inputs[0].shape if job.inputs else ()) > 1
+            and job.outputs
+            and len(job.shape) > 1
         ):
             return self._distributed(path, layer, job)
-        return lower(job)
+        made = lower(job)
+        self._note_what_was_not_understood(path, job)
+        return made
+
+    def _note_what_was_not_understood(self, path: str, job: LoweringContext) -> None:
+        if job.not_understood is not None and not job.spec.problem:  # a problem has a note of its own
+            weight = sum(kind.bytes or 0 for kind in job.outputs)
+            reason = f"{path} ({job.spec.class_name}): {job.not_understood}"
+            self.step.not_understood[path] = (reason, weight)
 
     def _distributed(self, path: str, layer: LayerSpec, job: LoweringContext) -> list[TapeValue]:
         """The inner layer on [batch * time, …]."""
@@ -198,14 +210,10 @@ class _Builder:
             self.holder = None
         else:
             shape = job.shape
-            made = lower(
-                replace(
-                    job,
-                    spec=inner,
-                    inputs=[flat],
-                    outputs=(TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),),
-                )
-            )
+            outputs = (TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)
+            inner_job = replace(job, spec=inner, inputs=[flat], outputs=outputs)
+            made = lower(inner_job)
+            self._note_what_was_not_understood(path, inner_job)
         return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
 
     def _weights(self, path: str, layer: LayerSpec) -> dict[str, TapeValue]:
@@ -228,7 +236,7 @@ class _Builder:
 
 def _lookup(made: Made, ref: TensorRef) -> TapeValue | None:
     values = made.get((ref.layer, ref.call), [])
-    return values[ref.port] if ref.port < len(values) else None
+    return values[ref.port] if 0 <= ref.port < len(values) else None
 
 
 def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:

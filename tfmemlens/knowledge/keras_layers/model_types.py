@@ -175,7 +175,7 @@ def _resolved(value: object, made: Types) -> object:
 
 def _lookup(made: Types, ref: TensorRef) -> TensorType:
     outputs = made.get((ref.layer, ref.call), ())
-    return outputs[ref.port] if ref.port < len(outputs) else _NOTHING
+    return outputs[ref.port] if 0 <= ref.port < len(outputs) else _NOTHING
 
 
 def _declared(network: Network) -> dict[tuple[str, int], dict[int, TensorType]]:

@@ -5,7 +5,7 @@ of TensorFlow 2.11 and 2.21 after Grappler.
 from __future__ import annotations
 
 from tfmemlens.estimation.keras_step.lowering import convolution, core, sequence
-from tfmemlens.estimation.keras_step.lowering._context import LoweringContext
+from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, NotLowered
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.knowledge.keras_layers import operations
 from tfmemlens.knowledge.keras_layers._context import LayerCall
@@ -21,14 +21,30 @@ def known(job: LoweringContext) -> bool:
 
 
 def lower(job: LoweringContext) -> list[TapeValue]:
-    """Write the ops of one call to the tape; returns its outputs."""
+    """Write the ops of one call to the tape; returns its outputs. Where the description leaves out what the ops
+    depend on, inputs and outputs stand for the layer, and `job.not_understood` says why.
+    """
     rule = _rule(job)
     if rule is None or not job.inputs:
         return core.unknown(job)
     try:
+        _check(job)
         return rule(job)
-    except (AssertionError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+    except NotLowered as problem:
+        job.not_understood = str(problem)
         return core.unknown(job)
+
+
+def _check(job: LoweringContext) -> None:
+    """Raises NotLowered for what no rule can work on."""
+    if job.spec.problem:
+        raise NotLowered("its configuration is not understood")
+    if not job.outputs or any(kind.shape is None for kind in job.outputs):
+        raise NotLowered("the shape of its output is not known")
+    if any(0 in weight.shape for weight in job.weights.values()):
+        raise NotLowered("one of its weights has a size of 0")
+    if not operations.is_operation(LayerCall(job.spec, ())) and not all(each.shape for each in job.inputs):
+        raise NotLowered("the shape of its input is not known")
 
 
 def _rule(job: LoweringContext) -> core.Rule | None:

@@ -21,6 +21,10 @@ In those of Keras 3's dense layers the gradient of the kernel is mostly the last
 """
 
 
+class NotLowered(Exception):
+    """The model's description leaves out, or contradicts, what a layer's ops depend on: the reason."""
+
+
 @dataclass
 class LoweringContext:
     """One call of a layer, to be written to the tape."""
@@ -36,6 +40,8 @@ class LoweringContext:
     threads: int = 4
     workers: int = 4
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    not_understood: str | None = None
+    """Why the ops of this layer could not be told, though its kind is known."""
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -55,6 +61,13 @@ class LoweringContext:
         made = self.tape.op("Cast", [value], dtype=self.dtype)
         self.tape.gradient(made, [value], lambda grad: [self.tape.op("Cast", [grad], dtype=value.dtype)])
         return made
+
+    def needed(self, name: str) -> TapeValue:
+        """A weight without which the layer is none. Raises NotLowered where the model lacks it."""
+        value = self.weight(name)
+        if value is None:
+            raise NotLowered(f"it has no weight {name!r}")
+        return value
 
 
 def sizes_of(kind: TensorType) -> Sizes:

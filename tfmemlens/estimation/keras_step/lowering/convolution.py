@@ -26,8 +26,7 @@ def _space(job: LoweringContext, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _conv(job: LoweringContext) -> list[TapeValue]:
-    x, kernel = job.inputs[0], job.weight("kernel")
-    assert kernel is not None
+    x, kernel = job.inputs[0], job.needed("kernel")
     tape, shape = job.tape, job.shape
     if job.config.get("padding") == "causal":
         reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
@@ -44,8 +43,7 @@ def _first(value: object) -> int:
 
 def _transposed(job: LoweringContext) -> list[TapeValue]:
     """The forward pass is the gradient of a convolution, and unrolls patches of its small input grid."""
-    x, kernel = job.inputs[0], job.weight("kernel")
-    assert kernel is not None
+    x, kernel = job.inputs[0], job.needed("kernel")
     tape, shape = job.tape, job.shape
     positions, patch, channels = (
         math.prod(_space(job, x.shape)),
@@ -116,16 +114,14 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
 
 
 def _depthwise(job: LoweringContext) -> list[TapeValue]:
-    kernel = job.weight("kernel")
-    assert kernel is not None
+    kernel = job.needed("kernel")
     return [
         activated(job, biased(job.tape, depthwise(job, job.inputs[0], kernel, job.shape), job.weight("bias")))
     ]
 
 
 def _separable(job: LoweringContext) -> list[TapeValue]:
-    deep, point = job.weight("depthwise_kernel"), job.weight("pointwise_kernel")
-    assert deep is not None and point is not None
+    deep, point = job.needed("depthwise_kernel"), job.needed("pointwise_kernel")
     space, first = _space(job, job.shape), job.config.get("data_format") == "channels_first"
     made = (job.shape[0], point.shape[-2], *space) if first else (job.shape[0], *space, point.shape[-2])
     middle = depthwise(job, job.inputs[0], deep, made)

@@ -26,16 +26,14 @@ Rule = Callable[[LoweringContext], list[TapeValue]]
 
 
 def _dense(job: LoweringContext) -> list[TapeValue]:
-    kernel = job.weight("kernel")
-    assert kernel is not None
+    kernel = job.needed("kernel")
     made = matmul(job.tape, job.inputs[0], kernel, job.shape)
     return [activated(job, biased(job.tape, made, job.weight("bias")))]
 
 
 def _embedding(job: LoweringContext) -> list[TapeValue]:
     tape, x = job.tape, job.inputs[0]
-    table = job.weight("embeddings")
-    assert table is not None
+    table = job.needed("embeddings")
     made = tape.op("ResourceGather", [table, x], job.shape, table.dtype, work=2.0 * math.prod(job.shape))
 
     tape.gradient(made, [table, x], lambda grad: [grad, None])

@@ -82,8 +82,7 @@ def _einsum(
 
 
 def _projected(job: LoweringContext, x: TapeValue, name: str, shape: tuple[int, ...]) -> TapeValue:
-    kernel = job.weight(f"{name}/kernel")
-    assert kernel is not None
+    kernel = job.needed(f"{name}/kernel")
     flat = (
         job.tape.alias(kernel, (kernel.shape[0], math.prod(kernel.shape[1:])))
         if name != "attention_output"
