@@ -18,12 +18,12 @@ def plugins(package: ModuleType, *functions: str, only: str | None = None) -> di
     """
     modules = _modules(package)
     wanted = [name for name in modules if slug(name) == only]
-    found = {}
+    chosen = {}
     for name in wanted or modules:
         module = importlib.import_module(f"{package.__name__}.{name}")
         if all(callable(getattr(module, function, None)) for function in functions):
-            found[slug(name)] = module
-    return dict(sorted(found.items()))
+            chosen[slug(name)] = module
+    return dict(sorted(chosen.items()))
 
 
 def names(package: ModuleType) -> list[str]:
@@ -35,12 +35,12 @@ def names(package: ModuleType) -> list[str]:
 
 def folders(package: ModuleType, member_name: str) -> dict[str, ModuleType]:
     """The folders of a package that have a module of this name, by slug."""
-    found = {}
+    rooms = {}
     for info in pkgutil.iter_modules(package.__path__):
         inside = [str(Path(folder, info.name)) for folder in package.__path__]
         if info.ispkg and member_name in {each.name for each in pkgutil.iter_modules(inside)}:
-            found[slug(info.name)] = importlib.import_module(f"{package.__name__}.{info.name}")
-    return dict(sorted(found.items()))
+            rooms[slug(info.name)] = importlib.import_module(f"{package.__name__}.{info.name}")
+    return dict(sorted(rooms.items()))
 
 
 def member(folder: ModuleType, name: str) -> ModuleType:

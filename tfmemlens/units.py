@@ -56,13 +56,13 @@ def parse_size(text: str, multiple_of: int = 1) -> Size:
     listings (`32.00G`) are the same binary units without `iB`; CUDA's driver prints `10.91G`. Raises
     ValueError.
     """
-    found = _FIGURE.match(text.strip())
-    if not found:
+    match = _FIGURE.match(text.strip())
+    if not match:
         raise ValueError(f"not a size: {text!r}")
-    figure, decimals, letter = float(found[1]), len(found[2] or ""), found[3]
+    figure, decimals, letter = float(match[1]), len(match[2] or ""), match[3]
     power = _LETTERS.find(letter) + 1 if letter else 0
     if power == 0 and decimals == 0:
-        return Size.exactly(int(found[1]))
+        return Size.exactly(int(match[1]))
     return _interval(figure, decimals, power, multiple_of)
 
 
@@ -92,12 +92,12 @@ def parse_limit(text: str) -> int:
     """What a user types for a limit: `8GiB`, `11G`, `8192MB` or plain bytes, all units binary; a lone `11`
     means no bytes. Raises ValueError.
     """
-    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
-    if not found:
+    match = re.match(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B?)\s*\Z", text, re.IGNORECASE)
+    if not match:
         raise ValueError(f"not a size: {text!r} (write 8GiB, 512MiB or a number of bytes)")
-    if not found[2] and "b" not in text.lower() and 0 < float(found[1]) < KIB:
+    if not match[2] and "b" not in text.lower() and 0 < float(match[1]) < KIB:
         raise ValueError(f"{text.strip()} of what? write {text.strip()}GiB or {text.strip()}MiB")
-    return int(float(found[1]) * 1024 ** ("KMGT".find(found[2].upper()) + 1 if found[2] else 0))
+    return int(float(match[1]) * 1024 ** ("KMGT".find(match[2].upper()) + 1 if match[2] else 0))
 
 
 def human(count: int | float) -> str:

@@ -114,7 +114,7 @@ def test_weights_and_slots_are_those_of_the_model(trace: Path) -> None:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name.split(".pb")[0])
 def test_a_long_trace_shows_the_same_weights(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pipeline.capture(trace).timelines[0].standing
-    monkeypatch.setattr(step_stats, "_MANY", 0)
+    monkeypatch.setattr(step_stats, "_MAX_NODES", 0)
     searched = pipeline.capture(trace).timelines[0].standing
     assert searched.total_bytes >= 0.97 * whole.total_bytes
     assert set(searched.size_bytes) >= {size for size in whole.size_bytes if size >= 0.01 * whole.total_bytes}

@@ -37,7 +37,7 @@ def convolution(args: argparse.Namespace) -> Convolution:
     kind = _kind(args.kind, len(shape))
     rank = len(shape) - 2
     kernel, filters = _kernel(args.kernel, kind, shape)
-    found = Convolution(
+    conv = Convolution(
         kind,
         shape,
         kernel,
@@ -47,13 +47,13 @@ def convolution(args: argparse.Namespace) -> Convolution:
         _choice(args.padding, "--padding", ("same", "valid")),
         _dtype(args.dtype),
     )
-    if found.padding == "valid" and kind is not ConvolutionKind.TRANSPOSED and not fits(found):
+    if conv.padding == "valid" and kind is not ConvolutionKind.TRANSPOSED and not fits(conv):
         raise UsageError(
             f"a kernel of {'x'.join(map(str, kernel))} does not fit into {format_shape(shape)} without"
             " padding",
             "--padding same, or a smaller kernel",
         )
-    return found
+    return conv
 
 
 def setting(args: argparse.Namespace) -> ConvolutionSetting:
@@ -151,10 +151,10 @@ def _dtype(text: str) -> str:
 
 
 def _version(text: str) -> tuple[int, int]:
-    found = re.match(r"(\d+)\.(\d+)(?:\.|\Z|rc|-)", text.strip())
-    if not found or int(found[1]) not in (0, 1, 2):
+    match = re.match(r"(\d+)\.(\d+)(?:\.|\Z|rc|-)", text.strip())
+    if not match or int(match[1]) not in (0, 1, 2):
         raise UsageError(f"--tf {text!r} is no version of TensorFlow", "write 1.10 or 2.21")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _threads(text: str | None) -> int:

@@ -42,11 +42,11 @@ def run(args: argparse.Namespace) -> int:
     allowed = _allowed(args.fail_above)
     from tfmemlens.use_cases.difference import difference
 
-    found = difference(args.before, args.after, _options.hints(args), args.device)
-    _output.write(_options.render(found, args, "difference"), args.output)
-    if not _exceeds(found, allowed):
+    changes = difference(args.before, args.after, _options.hints(args), args.device)
+    _output.write(_options.render(changes, args, "difference"), args.output)
+    if not _exceeds(changes, allowed):
         return 0
-    grew = human(found.change_bytes)
+    grew = human(changes.change_bytes)
     print(f"tfmemlens: {grew} more than before, which is above {args.fail_above}", file=sys.stderr)
     return 1
 
@@ -55,8 +55,8 @@ def _allowed(text: str | None) -> float | int | None:
     """A share (float) or bytes (int). Raises UsageError."""
     if text is None:
         return None
-    if found := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
-        return float(found[1]) / 100
+    if match := re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", text):
+        return float(match[1]) / 100
     try:
         return parse_limit(text) if text.strip() != "0" else 0
     except ValueError:
@@ -65,7 +65,9 @@ def _allowed(text: str | None) -> float | int | None:
         ) from None
 
 
-def _exceeds(found: Difference, allowed: float | int | None) -> bool:
-    if allowed is None or found.change_bytes <= 0:
+def _exceeds(changes: Difference, allowed: float | int | None) -> bool:
+    if allowed is None or changes.change_bytes <= 0:
         return False
-    return found.change_bytes > (allowed if isinstance(allowed, int) else allowed * found.before.total_bytes)
+    return changes.change_bytes > (
+        allowed if isinstance(allowed, int) else allowed * changes.before.total_bytes
+    )

@@ -101,15 +101,15 @@ def _report(args: argparse.Namespace) -> Report:
 
     hints = _options.hints(args)
     grappler.capability(args.gpu)
-    found = layout.layout_report(layout.graph_capture(args.graph, hints))
-    study = found.case.layout
+    report = layout.layout_report(layout.graph_capture(args.graph, hints))
+    study = report.case.layout
     if study and (study.copies or study.helpers):
         if args.tries:
             raise UsageError(
                 "--try edits a graph before the pass, and this one has been through it",
                 "give the graph as your script builds it: --print-exporter",
             )
-        return found
+        return report
     options = grappler.LayoutPassOptions(
         args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes
     )

@@ -73,9 +73,9 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in a sentence, as our own failures do, instead of listing every option first."""
 
     def error(self, message: str) -> NoReturn:
-        found = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
-        choices = re.findall(r"[\w-]+", found[3]) if found else []
-        near = _near(found[2], choices) if found else []
+        match = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
+        choices = re.findall(r"[\w-]+", match[3]) if match else []
+        near = _near(match[2], choices) if match else []
         raise UsageError(
             message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options"
         )

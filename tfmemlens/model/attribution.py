@@ -102,10 +102,10 @@ class Attribution:
     @cached_property
     def ranked_by_kind(self) -> Mapping[Kind, Sequence[tuple[Allocation, Owner, int]]]:
         """The same for each kind."""
-        found: dict[Kind, list[tuple[Allocation, Owner, int]]] = {}
+        by_kind: dict[Kind, list[tuple[Allocation, Owner, int]]] = {}
         for row in self.ranked:
-            found.setdefault(row[1].kind, []).append(row)
-        return found
+            by_kind.setdefault(row[1].kind, []).append(row)
+        return by_kind
 
     def by(self, key: str) -> tuple[Group, ...]:
         """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or

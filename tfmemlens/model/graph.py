@@ -57,23 +57,23 @@ class Graph:
         """For each node the (consumer, its input index, our output port) that read it; control edges left
         out.
         """
-        found: dict[str, list[tuple[str, int, int]]] = {}
+        reads: dict[str, list[tuple[str, int, int]]] = {}
         for node in self.nodes.values():
             for index, reference in enumerate(node.inputs):
                 if not reference.startswith("^"):
                     producer, port = split_reference(reference)
-                    found.setdefault(producer, []).append((node.name, index, port))
-        return {name: tuple(readers) for name, readers in found.items()}
+                    reads.setdefault(producer, []).append((node.name, index, port))
+        return {name: tuple(readers) for name, readers in reads.items()}
 
     @cached_property
     def waiters(self) -> Mapping[str, tuple[str, ...]]:
         """For each node those that only wait for it."""
-        found: dict[str, list[str]] = {}
+        waiting: dict[str, list[str]] = {}
         for node in self.nodes.values():
             for reference in node.inputs:
                 if reference.startswith("^"):
-                    found.setdefault(reference[1:], []).append(node.name)
-        return {name: tuple(readers) for name, readers in found.items()}
+                    waiting.setdefault(reference[1:], []).append(node.name)
+        return {name: tuple(readers) for name, readers in waiting.items()}
 
 
 _SOURCES = frozenset(("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst"))

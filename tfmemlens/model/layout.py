@@ -183,10 +183,10 @@ class LayoutStudy(_Copies):
         groups: dict[str, list[LayoutCopy]] = {}
         for copy in self.copies:
             groups.setdefault(copy.cause, []).append(copy)
-        found = [
+        causes = [
             LayoutCause(slug, self._because(slug, copies), tuple(copies)) for slug, copies in groups.items()
         ]
-        return tuple(sorted(found, key=lambda cause: (-cause.bytes, -len(cause.copies), cause.slug)))
+        return tuple(sorted(causes, key=lambda cause: (-cause.bytes, -len(cause.copies), cause.slug)))
 
     def _because(self, slug: str, copies: Sequence[LayoutCopy]) -> str:
         """The cause in words, with the op types where they tell more."""

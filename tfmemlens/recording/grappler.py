@@ -61,8 +61,8 @@ class LayoutPassOptions:
 def capability(text: str) -> str:
     """`sm_61`, `6.1`, `P100` or `h100` as `6.1`. Raises UsageError."""
     plain = text.strip().upper().replace(" ", "").replace("-", "")
-    if found := re.fullmatch(r"SM_?(\d{1,2})(\d)A?", plain) or re.fullmatch(r"(\d{1,2})\.(\d)", plain):
-        return f"{found[1]}.{found[2]}"
+    if match := re.fullmatch(r"SM_?(\d{1,2})(\d)A?", plain) or re.fullmatch(r"(\d{1,2})\.(\d)", plain):
+        return f"{match[1]}.{match[2]}"
     if plain in GPUS:
         return GPUS[plain]
     raise UsageError(
@@ -136,7 +136,7 @@ def _trial(slug: str, before: Capture, hints: Hints) -> dict[str, Any] | None:
 
 def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
     """Resizes to a whole multiple, and their gradients, with what a convolution in their place needs."""
-    found = {}
+    resizes = {}
     for node in graph:
         if (
             not re.fullmatch(r"Resize(?:Bilinear|NearestNeighbor|Bicubic)(?:Grad)?", node.op)
@@ -149,12 +149,12 @@ def _resizes(graph: Graph, types: Types) -> dict[str, dict[str, Any]]:
             continue
         ratio = [(big[at] or 0) / (small[at] or 1) for at in (1, 2)]
         if all(each == int(each) >= 1 for each in ratio):
-            found[node.name] = {
+            resizes[node.name] = {
                 "channels": big[3],
                 "strides": [int(each) for each in ratio],
                 "sizes": [big[0] or 1, *big[1:]],
             }
-    return found
+    return resizes
 
 
 def _request(

@@ -115,12 +115,12 @@ def prepare(meta, fetches, feed):
             ):  # the pass forgets shapes, and a captured variable has no other
                 node.attr["_tfmemlens_shapes"].CopyFrom(node.attr["_output_shapes"])
             node.attr.pop("_output_shapes", None)
-            found = re.search(r"(?:device:)?(gpu|cpu):(\d+)", node.device, re.IGNORECASE)
-            if found and found.group(1).lower() == "gpu":
-                node.device = GPU % int(found.group(2))
-                gpus = max(gpus, int(found.group(2)) + 1)
+            match = re.search(r"(?:device:)?(gpu|cpu):(\d+)", node.device, re.IGNORECASE)
+            if match and match.group(1).lower() == "gpu":
+                node.device = GPU % int(match.group(2))
+                gpus = max(gpus, int(match.group(2)) + 1)
             else:
-                node.device = CPU if found or HOST.match(node.op) else GPU % 0
+                node.device = CPU if match or HOST.match(node.op) else GPU % 0
             if feed and node.op.startswith("Placeholder") and "shape" in node.attr:
                 fill(node.attr["shape"].shape, feed)
     meta.collection_def["train_op"].node_list.value[:] = fetches

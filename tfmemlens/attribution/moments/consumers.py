@@ -20,14 +20,14 @@ _FORWARDS = frozenset(
     " Dropout".split()
 )
 """Ops that may hand their input's buffer on as their output."""
-MANY = 20_000
+MAX_ROWS = 20_000
 """Node executions beyond which labels are not read for a graph."""
 
 
 def graph_of(timeline: Timeline) -> Graph | None:
     """Op types and inputs as the trace's labels state them; None when they do not, or there are too many."""
     ran = timeline.executions
-    if not ran.label or len(ran.label) > MANY:
+    if not ran.label or len(ran.label) > MAX_ROWS:
         return None
     nodes = {
         found[1]: Node(found[1], found[2], tuple(filter(None, found[3].split(", "))))

@@ -15,7 +15,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.tensor import TensorType, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 
-_MANY = 5_000
+_MAX_ROWS = 5_000
 
 
 Standing = Sequence[Sequence[tuple[Allocation, Owner]]]
@@ -111,7 +111,7 @@ def _representatives(timeline: Timeline) -> Iterable[int]:
     """Rows that stand for all: in a long trace, of nodes that only a last number tells apart (`cell/mul_17`)
     the first of each size are enough.
     """
-    if len(timeline.table) <= _MANY:
+    if len(timeline.table) <= _MAX_ROWS:
         yield from range(len(timeline.table))
         return
     seen: dict[tuple[str, int], int] = defaultdict(int)

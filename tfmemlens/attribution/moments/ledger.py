@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tfmemlens.attribution.moments.consumers import MANY, graph_of, last_reader
+from tfmemlens.attribution.moments.consumers import MAX_ROWS, graph_of, last_reader
 from tfmemlens.attribution.moments.timelines import owners_of
 from tfmemlens.model.allocation import AllocationTable, Shape
 from tfmemlens.model.attribution import Kind, Owner
@@ -37,7 +37,7 @@ def ledger_of(moment: Moment, hints: Hints = Hints(), graph: Graph | None = None
 def _readers(table: AllocationTable, timeline: Timeline, graph: Graph | None) -> list[str | None]:
     """Who kept each row, unless there are so many rows that asking takes longer than all the rest."""
     graph = graph or graph_of(timeline)
-    return list(last_reader(table, graph, timeline)) if graph is not None and len(table) <= MANY else []
+    return list(last_reader(table, graph, timeline)) if graph is not None and len(table) <= MAX_ROWS else []
 
 
 Rows = tuple[AllocationTable, list[Owner], list["TensorType | None"], list[int], list[int]]

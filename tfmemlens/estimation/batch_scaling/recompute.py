@@ -9,7 +9,7 @@ from itertools import pairwise
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.model.attribution import Kind, Owner, Phase
 
-_WORTH = 0.005
+_MIN_SHARE_KEPT = 0.005
 """Activations below this share of all kept ones are left alone."""
 
 
@@ -34,7 +34,7 @@ def plan(step: ReplayedStep, owners: Sequence[Owner]) -> Plan | None:
         return None
     kept = [row for row in births if births[row] < turn < deaths.get(row, -1) and _is_activation(owners[row])]
     sizes = step.requests(step.batch)
-    least = _WORTH * sum(sizes[row] for row in kept)
+    least = _MIN_SHARE_KEPT * sum(sizes[row] for row in kept)
     kept = [row for row in sorted(kept, key=births.__getitem__) if sizes[row] >= least]
     if len(kept) < 3:
         return None

@@ -15,7 +15,7 @@ from tfmemlens.model.convolution import Alternative, Convolution, ConvolutionKin
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import MIB, human
 
-WORTH = 0.05
+MIN_SHARE_SAVED = 0.05
 """A saving below this share is not offered."""
 NEW_NAMES = (1, 13)
 """First version with `tf.signal.rfft2d` and its like; before they were `tf.spectral.rfft2d`."""
@@ -53,7 +53,7 @@ def _option(
     code: str | None = None,
     certainty: Certainty = Certainty.EXACT,
 ) -> Iterator[Alternative]:
-    if now - then >= WORTH * now and now - then > 0:
+    if now - then >= MIN_SHARE_SAVED * now and now - then > 0:
         yield Alternative(applies_to, text, code, then, now - then, certainty)
 
 

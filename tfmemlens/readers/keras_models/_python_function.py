@@ -60,9 +60,9 @@ def is_spec(text: str) -> bool:
 
 def network(text: str, python: str | None = None) -> Network:
     """The model that the function returns. Raises UnreadableInput with the other Python's last words."""
-    found = _SPEC.match(text)
-    assert found
-    arguments = ["-c", _CHILD, found["module"], found["function"], _MARK]
+    match = _SPEC.match(text)
+    assert match
+    arguments = ["-c", _CHILD, match["module"], match["function"], _MARK]
     child = child_python.run(arguments, python, f"to run {text} with")
     answer = child.line(_MARK)
     if answer is None:

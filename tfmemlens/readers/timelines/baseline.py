@@ -18,7 +18,7 @@ from tfmemlens.model.timeline import Timeline
 
 Sample = tuple[float, float, int]
 """(kernel returned, execution ended, bytes in use in between)"""
-_MANY = 4_000
+_MAX_SAMPLES = 4_000
 """Samples beyond which every n-th is asked."""
 _LONGEST = 64
 """Events within one span beyond which a sample tells too little."""
@@ -56,7 +56,7 @@ class Baseline:
 
 def of_samples(timeline: Timeline, samples: Sequence[Sample]) -> Baseline | None:
     """The baseline that the samples give under a timeline whose own baseline is 0; None without samples."""
-    asked = sorted(samples[:: len(samples) // _MANY + 1])
+    asked = sorted(samples[:: len(samples) // _MAX_SAMPLES + 1])
     options = [(sample, found) for sample in asked if (found := _options(timeline, sample))]
     if not options:
         return None

@@ -24,7 +24,7 @@ from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 from tfmemlens.readers.timelines import baseline, graph_liveness
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
-_MANY = 20_000
+_MAX_NODES = 20_000
 """Node executions beyond which only those are searched for standing buffers that can show one first."""
 _DEVICE = re.compile(r"/(?:device:)?[A-Za-z]+:\d+\Z")
 _UPDATED = re.compile(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
@@ -239,7 +239,7 @@ class _Lane:
         """
         own, found = set[int](), dict[int, tuple[Any, Any]]()
         row, rows = 0, len(self.made_by)
-        many = len(self.nodes) > _MANY
+        many = len(self.nodes) > _MAX_NODES
         for node in filter(_may_stand, self.nodes) if many else self.nodes:
             sizes = []
             while row < rows and self.made_by[row] is node:

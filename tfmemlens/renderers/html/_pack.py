@@ -64,7 +64,7 @@ def column(values: Iterable[int], delta: bool = False) -> Any:
 
 def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
     timeline, scaling = moment.timeline, ledger.scaling
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "rows": _rows(ledger, names),
         "balance": _balance(moment),
         "scaling": {
@@ -85,8 +85,8 @@ def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
         "chunks": _chunks(moment, names),
     }
     if timeline and timeline.curve:
-        found |= _time(moment, timeline)
-    return found
+        fields |= _time(moment, timeline)
+    return fields
 
 
 def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:

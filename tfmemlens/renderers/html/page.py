@@ -92,7 +92,7 @@ def script() -> str:
 def _scoped(name: str, code: str) -> str:
     """A module without its comments and indentation, which are for readers of the source."""
     code = _COMMENT.sub("", code)
-    exported = ", ".join(found["name"] for found in _EXPORT.finditer(code))
+    exported = ", ".join(match["name"] for match in _EXPORT.finditer(code))
     body = _EXPORT.sub(r"\g<what> \g<name>", _IMPORT.sub(r"const \1 = \2_js;", code))
     return f"const {name}_js = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
@@ -110,13 +110,13 @@ def _environment() -> Environment:
             del environment
             return asset(template), None, None
 
-    found = Environment(
+    jinja = Environment(
         loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters.update(
+    jinja.filters.update(
         human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said
     )
-    found.globals.update(
+    jinja.globals.update(
         percent=percent,
         facts=_request.facts,
         saving=_saving,
@@ -127,7 +127,7 @@ def _environment() -> Environment:
         label=_label,
         held=_held,
     )
-    return found
+    return jinja
 
 
 def readable(text: object) -> str:

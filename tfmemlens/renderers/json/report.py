@@ -137,11 +137,11 @@ def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:
     """
     groups = {group.name: _group(group, "layer") for group in main.attribution.by("layer")} if main else {}
     described = {layer.layer: layer for layer in report.case.layers if layer.prediction}
-    found = [
+    layers = [
         {**groups.pop(name, {"layer": name, "total_bytes": 0, "kinds": {}}), **_described(layer)}
         for name, layer in described.items()
     ]
-    return found + list(groups.values())
+    return layers + list(groups.values())
 
 
 def _described(layer: LayerSummary) -> dict[str, Any]:

@@ -49,12 +49,12 @@ def largest(study: LayoutStudy, view: View) -> list[str]:
 
 def peak(study: LayoutStudy, view: View) -> list[str]:
     """What the copies cost at the peak."""
-    found = study.peak
-    if found is None:
+    without = study.peak
+    if without is None:
         return []
     text = (
-        f"the peak is {human(found.bytes)}, without all copies {human(found.without_bytes)}"
-        f" ({found.certainty.value}: {found.how})"
+        f"the peak is {human(without.bytes)}, without all copies {human(without.without_bytes)}"
+        f" ({without.certainty.value}: {without.how})"
     )
     return paragraph(text, view.width, "  ")
 

@@ -12,7 +12,7 @@ from tfmemlens.renderers.terminal._blocks import columns, display_width, narrowe
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
-_WORTH = {"exact": "", "lower bound": "at least ", "estimate": "about "}
+_PRECISION_WORDS = {"exact": "", "lower bound": "at least ", "estimate": "about "}
 _SLOTS = 4
 _STEPS = " ▁▂▃▄▅▆▇█"
 
@@ -41,7 +41,7 @@ def curve(moment: Moment, view: View) -> list[str]:
     )
     if timeline.predicted:
         when = "(the order of ops, not their times)"
-    bound = "" if timeline.predicted else _WORTH[timeline.precision]
+    bound = "" if timeline.predicted else _PRECISION_WORDS[timeline.precision]
     legend = (
         f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
     )
