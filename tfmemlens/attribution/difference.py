@@ -201,13 +201,13 @@ class _Held:
 
 def _nodes(side: Attribution, renamed: Mapping[str, str]) -> dict[Key, dict[str, _Held]]:
     """Bytes by (layer, kind), then by what a node does in its layer."""
-    found: dict[Key, dict[str, _Held]] = defaultdict(dict)
+    nodes: dict[Key, dict[str, _Held]] = defaultdict(dict)
     for node, size, count, owner in zip(
         side.table.node, side.table.size_bytes, side.table.count, side.owners, strict=True
     ):
         layer = renamed.get(owner.layer, owner.layer) if owner.layer else None
-        found[layer, owner.kind.value].setdefault(_role(node, owner), _Held(node or "")).bytes += size * count
-    return found
+        nodes[layer, owner.kind.value].setdefault(_role(node, owner), _Held(node or "")).bytes += size * count
+    return nodes
 
 
 def _role(node: str | None, owner: Owner) -> str:

@@ -93,11 +93,11 @@ def _formats(inserted: list[Node]) -> tuple[str, str]:
     """
     votes: dict[tuple[str, str], int] = {}
     for node in inserted:
-        found = _FORMATS.search(node.name)
-        if found is None or "PermConst" in node.name:
+        match = _FORMATS.search(node.name)
+        if match is None or "PermConst" in node.name:
             continue
         behind = bool(_BEHIND.match(node.name)) and not node.name.startswith("LayoutOptimizer")
-        pair = (found["source"], found["target"]) if behind else (found["target"], found["source"])
+        pair = (match["source"], match["target"]) if behind else (match["target"], match["source"])
         if behind or _BEFORE.match(node.name):
             votes[pair] = votes.get(pair, 0) + 1
     return max(votes, key=votes.__getitem__, default=("NCHW", "NHWC"))
@@ -121,8 +121,8 @@ def _is_legacy(inserted: list[Node]) -> bool:
 
 def _direction(node: Node, graph: Graph) -> tuple[str, str]:
     """From and to, by the name, else by the permutation."""
-    if found := _FORMATS.search(node.name):
-        return found["source"], found["target"]
+    if match := _FORMATS.search(node.name):
+        return match["source"], match["target"]
     order = graph.nodes.get(split_reference(node.inputs[1])[0]) if len(node.inputs) > 1 else None
     value = order.attributes.get("value") if order else None
     values = value.values if isinstance(value, Constant) else None

@@ -78,7 +78,7 @@ class Walk:
     def _origins(self, starts: list[Node], visited: set[str], child: str = "") -> list[Forcing]:
         """The ops at which the unconverted part above these nodes begins, each node looked at once."""
         below = {start.name: child for start in starts}
-        waiting, found = deque(starts), list[Forcing]()
+        waiting, forcings = deque(starts), list[Forcing]()
         while waiting:
             node = waiting.popleft()
             if node.name in visited:
@@ -91,29 +91,29 @@ class Walk:
             )  # its rank would change nothing: look at what it passes on
             path = _path(node.name, below)
             if node.op not in ops.AGNOSTIC or (reason is not None and not passes_on) or not sources:
-                found.append(self._ends_at(node, path))
+                forcings.append(self._ends_at(node, path))
             elif any(self.direction.get(source.name, False) for source in sources):
-                found += [
+                forcings += [
                     Forcing(each.node, each.cause, (*path, *each.through))
                     for each in self._refusal(node, visited)
                 ]
             else:
                 below.update({source.name: node.name for source in sources if source.name not in below})
                 waiting.extend(sources)
-        return found
+        return forcings
 
     def _whole_inputs(self, node: Node) -> list[Node]:
         """The inputs that carry a tensor of an image's rank (or of a rank nobody knows)."""
         references = [each for each in node.inputs if not each.startswith("^")]
-        found = []
+        sources = []
         for index in ops.data_inputs(node.op, len(references)):
             if index >= len(references):  # a graph that is cut or damaged
                 break
             shape = type_of(self.types, references[index]).shape
             source = self.graph.nodes.get(split_reference(references[index])[0])
             if source is not None and (shape is None or len(shape) >= 4):
-                found.append(source)
-        return found
+                sources.append(source)
+        return sources
 
     def _refusal(self, node: Node, visited: set[str]) -> list[Forcing]:
         """Why a reader of converted data was not converted itself."""
@@ -124,8 +124,8 @@ class Walk:
                 source for source in self._whole_inputs(node) if not self.direction.get(source.name, False)
             ]
             visited.add(node.name)
-            if found := self._origins(others, visited, node.name):
-                return found
+            if refusals := self._origins(others, visited, node.name):
+                return refusals
         return [self._ends_at(node)]
 
     def _stuck(self, node: Node) -> bool:
@@ -310,16 +310,16 @@ class Walk:
         if not _is_gradient(node.name):
             return None
         forward = owner_of(node.name).forward
-        found = self.graph.nodes.get(forward) if forward else None
-        return found if found is not None and found.name != node.name else None
+        partner = self.graph.nodes.get(forward) if forward else None
+        return partner if partner is not None and partner.name != node.name else None
 
 
 def _path(name: str, below: dict[str, str]) -> tuple[str, ...]:
     """The nodes between a copy and the node where a walk has got to, from the copy on."""
-    found: list[str] = []
-    while (name := below.get(name, "")) and len(found) < 50:
-        found.append(name)
-    return tuple(reversed(found))
+    path: list[str] = []
+    while (name := below.get(name, "")) and len(path) < 50:
+        path.append(name)
+    return tuple(reversed(path))
 
 
 def on_cpu(node: Node) -> bool:
@@ -331,6 +331,6 @@ def _is_gradient(name: str) -> bool:
     return bool(_GRADIENT.search(name))
 
 
-def ranked(found: list[Forcing]) -> list[Forcing]:
+def ranked(forcings: list[Forcing]) -> list[Forcing]:
     """Each once, the gravest cause first."""
-    return sorted(dict.fromkeys(found), key=lambda forcing: _RANK.index(forcing.cause))
+    return sorted(dict.fromkeys(forcings), key=lambda forcing: _RANK.index(forcing.cause))

@@ -21,13 +21,13 @@ SIMULATED = "the graph played through on paper, without weights and workspaces"
 
 def measured(timelines: Sequence[Timeline]) -> dict[str, TensorType]:
     """Types of the nodes' first outputs as a run had them."""
-    found: dict[str, TensorType] = {}
+    types: dict[str, TensorType] = {}
     for timeline in timelines:
         for table in (timeline.table, timeline.standing):
             for node, shape, dtype in zip(table.node, table.shape, table.dtype, strict=True):
                 if node is not None and shape is not None:
-                    found.setdefault(node, TensorType(shape, dtype))
-    return found
+                    types.setdefault(node, TensorType(shape, dtype))
+    return types
 
 
 def peak_without(
@@ -96,13 +96,13 @@ def _kept(
     One whose original is not found is kept whole.
     """
     table = timeline.table
-    found: list[tuple[float, float | None, int]] = []
+    lives: list[tuple[float, float | None, int]] = []
     last: dict[int, tuple[float, float | None, int]] = {}
     for row in skipped:
         start, end, size = table.start_micros[row] or 0.0, table.end_micros[row], table.size_bytes[row]
         source = _original(row, timeline, graph, rows)
         if source is None:
-            found.append((start, end, size))
+            lives.append((start, end, size))
             continue
         begin = table.end_micros[source]
         if begin is not None and (end is None or end > begin):
@@ -113,7 +113,7 @@ def _kept(
                 else before[1]
             )
             last[source] = (begin, longest, max(size, before[2] if before else 0))
-    return found + list(last.values())
+    return lives + list(last.values())
 
 
 def _original(row: int, timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> int | None:

@@ -30,9 +30,9 @@ def graph_of(timeline: Timeline) -> Graph | None:
     if not ran.label or len(ran.label) > MAX_ROWS:
         return None
     nodes = {
-        found[1]: Node(found[1], found[2], tuple(filter(None, found[3].split(", "))))
+        match[1]: Node(match[1], match[2], tuple(filter(None, match[3].split(", "))))
         for label in ran.label
-        if (found := _LABEL.match(label))
+        if (match := _LABEL.match(label))
     }
     return Graph(nodes) if nodes else None
 

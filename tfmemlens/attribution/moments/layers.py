@@ -90,7 +90,7 @@ def formula(shapes: list[tuple[int, ...]]) -> str:
 
 def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]], list[str]]:
     """Distinct outputs of each layer's forward ops, largest first; layers in the order of their first op."""
-    found: dict[str, dict[TensorType, int]] = defaultdict(dict)
+    sizes: dict[str, dict[TensorType, int]] = defaultdict(dict)
     order: dict[str, None] = {}
     for timeline in timelines:
         table = timeline.table
@@ -101,8 +101,8 @@ def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]]
             owner = owner_of(table.node[row] or "", table.op[row])
             if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
                 order.setdefault(owner.layer)
-                found[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
-    return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in found.items()}, list(
+                sizes[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
+    return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in sizes.items()}, list(
         order
     )
 

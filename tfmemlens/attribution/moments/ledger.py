@@ -26,8 +26,8 @@ from tfmemlens.model.timeline import Timeline
 
 def ledger_of(moment: Moment, hints: Hints = Hints(), graph: Graph | None = None) -> Ledger:
     """All rows of a timeline and what stood before it; of a failure the rows that were held then."""
-    found = _timed(moment, moment.timeline) if moment.timeline else _held(moment)
-    table, owners, tensors, birth, death = found
+    columns = _timed(moment, moment.timeline) if moment.timeline else _held(moment)
+    table, owners, tensors, birth, death = columns
     readers = _readers(table, moment.timeline, graph) if moment.timeline else []
     return Ledger(
         table, owners, tensors, birth, death, _scaling(moment, table, owners, tensors, hints), readers

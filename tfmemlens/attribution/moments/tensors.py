@@ -69,11 +69,11 @@ def name_tensors(
     rows = list(zip(attribution.table, attribution.owners, strict=True))
     exact = [_exact(row, anchors) for row, _ in rows]
     base = _widest(exact, anchors)
-    ranked = [sorted(found, key=lambda entry: _unlikeliness(entry, base)) for found in exact]
+    ranked = [sorted(entries, key=lambda entry: _unlikeliness(entry, base)) for entries in exact]
     known = _by_layer(rows, ranked)
     return tuple(
-        _naming(row, owner, found, known, ranked, anchors, base)
-        for (row, owner), found in zip(rows, ranked, strict=True)
+        _naming(row, owner, entries, known, ranked, anchors, base)
+        for (row, owner), entries in zip(rows, ranked, strict=True)
     )
 
 
@@ -83,10 +83,10 @@ Entry = tuple[int, int, _Anchor]
 
 def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor]:
     dtype = request.dtype if request.dtype in _FLOATS else "float32"
-    found = []
+    anchors = []
     if hints.input_shape and len(hints.input_shape) >= 2:
         sizes = [size if size is not None else hints.batch or 1 for size in hints.input_shape]
-        found.append(
+        anchors.append(
             _Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape")
         )
     telling = owner.kind not in _NO_FEATURE_MAP and owner.phase is not Phase.OPTIMIZER
@@ -97,14 +97,14 @@ def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor
         and all(request.shape)
         and request.dtype in (*_FLOATS, None)
     ):
-        found += _from_failing(
+        anchors += _from_failing(
             [size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", "")
         )
     if hints.batch and not hints.input_shape:
-        found = [anchor for anchor in found if anchor.batch == hints.batch] or [
+        anchors = [anchor for anchor in anchors if anchor.batch == hints.batch] or [
             _Anchor(hints.batch, (), None, dtype, "--batch")
         ]
-    return found
+    return anchors
 
 
 def _from_failing(shape: list[int], dtype: str, data_format: str) -> list[_Anchor]:
@@ -120,9 +120,9 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
     """All (level, channels) whose tensor, rounded up to 256, is the figure to the byte or within its print
     error.
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     if row.node is None or row.size_bytes < _SMALL:
-        return found
+        return entries
     for anchor in anchors:
         for level in _levels(anchor):
             plane = anchor.batch * math.prod(anchor.at(level)) * ITEM_BYTES[anchor.dtype]
@@ -132,8 +132,8 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
                 and abs(round_up(channels * plane) - row.size_bytes) <= row.error_bytes
                 and _usual(channels, anchor)
             ):
-                found.append((level, channels, anchor))
-    return found
+                entries.append((level, channels, anchor))
+    return entries
 
 
 def _levels(anchor: _Anchor) -> range:
@@ -157,8 +157,8 @@ def _widest(exact: list[list[Entry]], anchors: list[_Anchor]) -> int | None:
     """The commonest number of channels at full resolution; nets double it where they halve the image."""
     counts = Counter(
         channels
-        for found in exact
-        for level, channels, anchor in found
+        for entries in exact
+        for level, channels, anchor in entries
         if level == 0 and channels >= 8 and anchor.whole
     )
     if not counts:
@@ -186,16 +186,16 @@ def _oddness(channels: int) -> float:
 def _by_layer(rows: list[tuple[Allocation, Owner]], ranked: list[list[Entry]]) -> dict[str, Entry]:
     """For each layer the tensor that its own ops make, where a figure fits it exactly."""
     known: dict[str, Entry] = {}
-    for (_, owner), found in zip(rows, ranked, strict=True):
-        if found and owner.layer and owner.copy_of != "input":
-            known.setdefault(owner.layer, found[0])
+    for (_, owner), entries in zip(rows, ranked, strict=True):
+        if entries and owner.layer and owner.copy_of != "input":
+            known.setdefault(owner.layer, entries[0])
     return known
 
 
 def _naming(
     row: Allocation,
     owner: Owner,
-    found: list[Entry],
+    fitting: list[Entry],
     known: dict[str, Entry],
     ranked: list[list[Entry]],
     anchors: list[_Anchor],
@@ -205,14 +205,14 @@ def _naming(
         return None
     if row.shape is not None and (stated := TensorType(row.shape, row.dtype)).bytes is not None:
         return Naming((Candidate(stated, row.size_bytes - (stated.bytes or 0)),), "the input states it")
-    if found:
+    if fitting:
         likely = [
             entry
-            for entry in found
-            if _unlikeliness(entry, base)[0] <= max(_unlikeliness(found[0], base)[0], 0) + 1
+            for entry in fitting
+            if _unlikeliness(entry, base)[0] <= max(_unlikeliness(fitting[0], base)[0], 0) + 1
         ]
         return Naming(
-            tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], found[0][2].reason
+            tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], fitting[0][2].reason
         )
     if anchors[0].reason == "--batch" and not anchors[0].space:
         return _from_batch(row, anchors[0])
@@ -253,7 +253,7 @@ def _candidate(entry: Entry, row: Allocation) -> Candidate:
 def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
     """With nothing but the batch: images of usual proportions with usual channels; always ambiguous."""
     elements = row.size_bytes // ITEM_BYTES[anchor.dtype]
-    found = []
+    candidates = []
     for channels in (64, 32, 128, 256, 512, 16, 3):
         positions = round(elements / (anchor.batch * channels))
         if abs(anchor.batch * channels * positions * ITEM_BYTES[anchor.dtype] - row.size_bytes) > max(
@@ -264,5 +264,7 @@ def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
         grids = [grid for grid in _STANDARD if math.prod(grid) == positions] + (
             [(side, side)] if side * side == positions else []
         )
-        found += [Candidate(TensorType((anchor.batch, *grid, channels), anchor.dtype), 0) for grid in grids]
-    return Naming(tuple(found[:3]), "--batch and usual image sizes") if found else None
+        candidates += [
+            Candidate(TensorType((anchor.batch, *grid, channels), anchor.dtype), 0) for grid in grids
+        ]
+    return Naming(tuple(candidates[:3]), "--batch and usual image sizes") if candidates else None

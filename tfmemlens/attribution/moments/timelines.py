@@ -74,9 +74,9 @@ def index_of(timeline: Timeline, at: str) -> int:
     """The event that `--at` means: `12.5ms` after the first allocation, or the last allocation of a node.
     Raises UsageError.
     """
-    if found := re.fullmatch(r"\s*([\d.]+)\s*(us|µs|ms|s)\s*", at):
+    if match := re.fullmatch(r"\s*([\d.]+)\s*(us|µs|ms|s)\s*", at):
         try:
-            micros = float(found[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[found[2]]
+            micros = float(match[1]) * {"us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[match[2]]
         except ValueError:
             raise UsageError(f"{at} is no time", "times look like 12.5ms, 800us or 1.2s") from None
         first, last = (timeline.events[0][0], timeline.events[0][-1]) if timeline.curve else (0.0, 0.0)

@@ -25,15 +25,15 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     if graph is None:
         return {}
     updates = [node for node in graph if _APPLY.match(node.op)]
-    found = dict(_under_variables(graph))
-    found.update((name, owner) for node in updates for name, owner in _slots(node, graph))
+    owners = dict(_under_variables(graph))
+    owners.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph:
         if node.op in ASSIGN_OPS and (target := _variable(node, 0, graph)):
-            found[node.name] = replace(
-                found.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER
+            owners[node.name] = replace(
+                owners.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER
             )
-    found.update(_constants({node.name.partition("/update_")[0] for node in updates}, graph))
-    return found
+    owners.update(_constants({node.name.partition("/update_")[0] for node in updates}, graph))
+    return owners
 
 
 def _under_variables(graph: Graph) -> Iterator[tuple[str, Owner]]:
@@ -74,12 +74,12 @@ def _variable(node: Node, at: int, graph: Graph) -> Node | None:
     for _ in range(8):
         if at >= len(node.inputs):
             return None
-        found = graph.nodes.get(split_reference(node.inputs[at])[0])
-        if found is None or found.op in _VARIABLES:
-            return found
-        if found.op not in _PASSED or found.name.endswith("/read"):
+        producer = graph.nodes.get(split_reference(node.inputs[at])[0])
+        if producer is None or producer.op in _VARIABLES:
+            return producer
+        if producer.op not in _PASSED or producer.name.endswith("/read"):
             return None
-        node, at = found, 0
+        node, at = producer, 0
     return None
 
 

@@ -23,7 +23,7 @@ def api_of(capture: Capture) -> Api:
     if newest == (2, 21):
         newest = (2, 99)
     front_end = next(
-        (found for incident in capture.incidents if (found := _front_end(incident)) is not FrontEnd.UNKNOWN),
+        (end for incident in capture.incidents if (end := _front_end(incident)) is not FrontEnd.UNKNOWN),
         FrontEnd.UNKNOWN,
     )
     if capture.surroundings.session:

@@ -39,9 +39,9 @@ def owner_of(name: str, op: str | None) -> Owner:
     for part in parts:
         if _WRAPPER.match(part) or "->" in part:  # an einsum names itself by its equation
             continue
-        while found := _AROUND.match(part):
-            gradient = gradient or found[1] == "transpose"
-            part = found[2]
+        while match := _AROUND.match(part):
+            gradient = gradient or match[1] == "transpose"
+            part = match[2]
         if re.fullmatch(r"branch_\d+_fun", part) or part in _FRAMES:
             loop = loop or part in ("while", "scan")
             continue

@@ -74,8 +74,8 @@ def _bare(name: str) -> str:
 
 def unwrap_op(name: str) -> str | None:
     """The op of an eager call: `__wrapped__MatMul_device_/job:...` ran MatMul."""
-    found = re.match(r"__wrapped__(\w+?)_device_", name)
-    return found[1] if found else None
+    match = re.match(r"__wrapped__(\w+?)_device_", name)
+    return match[1] if match else None
 
 
 def _grappler(reading: _Reading) -> None:
@@ -85,29 +85,29 @@ def _grappler(reading: _Reading) -> None:
     _layout(reading)
     if reading.rest.startswith("_cloop"):
         reading.rest = reading.rest.removeprefix("_cloop")
-    if found := re.match(r"(?:.*/)?ConstantFolding(?:Ctrl)?/(?P<x>.+)", reading.rest):
+    if match := re.match(r"(?:.*/)?ConstantFolding(?:Ctrl)?/(?P<x>.+)", reading.rest):
         reading.kind, reading.op = reading.kind or Kind.CONSTANT, reading.op or "Const"
-        reading.rest = re.sub(r"/_\d+\Z", "", found["x"])
+        reading.rest = re.sub(r"/_\d+\Z", "", match["x"])
         reading.rest = re.sub(
             r"(-folded|-matshapes|-bcastargs|-broadcastto_shape|-reduction_indices)(-\d+)*\Z|_(recip|enter|const_axis)\Z",
             "",
             reading.rest,
         )
-    if found := re.match(r"(?P<scope>(?:.*/)?)ArithmeticOptimizer/(?P<x>.+)", reading.rest):
-        reading.rest = found["scope"] + _without_rule(found["x"])
-    if found := re.match(r"(?P<x>.+?)-(?:\d+-)*CastTo(?:Fp16|Bf16|Fp32)-AutoMixedPrecision\Z", reading.rest):
-        reading.rest, reading.op = found["x"], "Cast"
-    if found := re.match(r"(?:Recomputed|RecomputeTrigger|RecomputedInput)/(?P<x>.+)", reading.rest):
-        reading.rest = found["x"]
-    if found := re.match(r"swap_(?:in|out)_(?P<x>.+?)(?:_\d+)?\Z", reading.rest):
-        reading.rest, reading.kind = found["x"], Kind.TRANSFER
-    if found := re.match(r"scoped_allocator(?:_concat|_split|_identity)?_\d+", reading.rest):
+    if match := re.match(r"(?P<scope>(?:.*/)?)ArithmeticOptimizer/(?P<x>.+)", reading.rest):
+        reading.rest = match["scope"] + _without_rule(match["x"])
+    if match := re.match(r"(?P<x>.+?)-(?:\d+-)*CastTo(?:Fp16|Bf16|Fp32)-AutoMixedPrecision\Z", reading.rest):
+        reading.rest, reading.op = match["x"], "Cast"
+    if match := re.match(r"(?:Recomputed|RecomputeTrigger|RecomputedInput)/(?P<x>.+)", reading.rest):
+        reading.rest = match["x"]
+    if match := re.match(r"swap_(?:in|out)_(?P<x>.+?)(?:_\d+)?\Z", reading.rest):
+        reading.rest, reading.kind = match["x"], Kind.TRANSFER
+    if match := re.match(r"scoped_allocator(?:_concat|_split|_identity)?_\d+", reading.rest):
         reading.rest, reading.kind, reading.phase = "", Kind.GRADIENT, Phase.GRADIENT
-    if found := re.match(
+    if match := re.match(
         r"(?:AutoParallel-Replica-(?P<replica>\d+)|LoopOptimizer|loop_optimizer)[/-](?P<x>.+)", reading.rest
     ):
-        reading.rest = found["x"]
-        reading.replica = int(found["replica"]) if found["replica"] else reading.replica
+        reading.rest = match["x"]
+        reading.replica = int(match["replica"]) if match["replica"] else reading.replica
 
 
 def _without_rule(text: str) -> str:
@@ -125,15 +125,15 @@ def _layout(reading: _Reading) -> None:
         return
     text = re.sub(r"(?:_\d+)?(?:/_\d+)?\Z", "", reading.rest)
     behind = re.fullmatch(LAYOUT_BEHIND, text)
-    found = (
+    match = (
         behind
         or re.fullmatch(LAYOUT_BEFORE, text)
         or re.fullmatch(LAYOUT_OLD, text)
         or re.fullmatch(_LAYOUT_OTHER, text)
     )
-    if not found:
+    if not match:
         return
-    parts = found.groupdict()
+    parts = match.groupdict()
     reading.rest = parts.get("x") or ""
     is_copy = parts.get("what") == "Transpose"
     reading.kind = Kind.LAYOUT_TRANSPOSE if is_copy else Kind.CONSTANT
@@ -148,17 +148,17 @@ def _functions(reading: _Reading) -> None:
     `replica_1/R`.
     """
     reading.rest = re.sub(r"\A(?:(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?/)+(?=.)", "", reading.rest)
-    if found := re.match(
+    if match := re.match(
         r"Func/(?P<x>.+?)/(?:input|output|input_control_node|output_control_node)/_\d+\Z", reading.rest
     ):
         reading.rest, reading.kind, reading.phase = "", Kind.INPUT, Phase.INPUT
-    if found := re.match(r"(?:(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?)\Z", reading.rest):
-        reading.rest, reading.drop_last = found[0], False
-    if found := re.match(r"replica_(\d+)/(?P<x>.+)", reading.rest):
-        reading.replica, reading.rest = int(found[1]), found["x"]
+    if match := re.match(r"(?:(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?)\Z", reading.rest):
+        reading.rest, reading.drop_last = match[0], False
+    if match := re.match(r"replica_(\d+)/(?P<x>.+)", reading.rest):
+        reading.replica, reading.rest = int(match[1]), match["x"]
     reading.rest = re.sub(r"\A(?:cluster_\d+_\d+|xla_run)/(?=.)", "", reading.rest)
-    if found := re.match(r"(?:.*/)?__(?:inference|forward|backward)_(\w+?)(?:_\d+)*\Z", reading.rest):
-        reading.rest = found[1]
+    if match := re.match(r"(?:.*/)?__(?:inference|forward|backward)_(\w+?)(?:_\d+)*\Z", reading.rest):
+        reading.rest = match[1]
     if op := unwrap_op(reading.rest):
         reading.rest, reading.op = op, reading.op or op
 
@@ -167,21 +167,21 @@ def _transfers(reading: _Reading) -> None:
     """Feeds, fetches and tensors that come from another device: `_arg_frames_0_0`, `_retval_loss_0_0`,
     `x/_123`, `edge_45_x`.
     """
-    if found := re.match(r"_arg_(?P<x>.+?)_\d+_\d+\Z", reading.rest):
+    if match := re.match(r"_arg_(?P<x>.+?)_\d+_\d+\Z", reading.rest):
         reading.rest, reading.kind, reading.phase, reading.drop_last = (
-            found["x"],
+            match["x"],
             Kind.INPUT,
             Phase.INPUT,
             False,
         )
-    elif found := re.match(r"_(?:retval|recv|send)_(?P<x>.+?)(?:_\d+)*\Z", reading.rest):
-        reading.rest, reading.kind, reading.drop_last = found["x"], Kind.TRANSFER, True
-    elif found := re.match(r"edge_\d+_(?:\.\.\.)?(?P<x>.+)\Z", reading.rest):
-        reading.rest, reading.kind = found["x"], Kind.TRANSFER
+    elif match := re.match(r"_(?:retval|recv|send)_(?P<x>.+?)(?:_\d+)*\Z", reading.rest):
+        reading.rest, reading.kind, reading.drop_last = match["x"], Kind.TRANSFER, True
+    elif match := re.match(r"edge_\d+_(?:\.\.\.)?(?P<x>.+)\Z", reading.rest):
+        reading.rest, reading.kind = match["x"], Kind.TRANSFER
     elif re.match(r"_[SG]\d+\Z|/_\d+\Z", reading.rest):
         reading.rest, reading.kind = "", Kind.TRANSFER
-    elif found := re.match(r"(?P<x>.+)/_\d+\Z", reading.rest):
-        reading.rest = found["x"]
+    elif match := re.match(r"(?P<x>.+)/_\d+\Z", reading.rest):
+        reading.rest = match["x"]
         if reading.op in words.TRANSFER_OPS or not re.search(
             r"(?:\A|/)(?:body|cond|then|else)\Z", reading.rest
         ):
@@ -192,11 +192,11 @@ def _transfers(reading: _Reading) -> None:
 
 def _loops(reading: _Reading) -> None:
     """Lowered while and cond functions repeat the whole path after `body/_12/`; only the last part counts."""
-    if found := re.match(r"(?P<outer>.*?)/?(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest):
+    if match := re.match(r"(?P<outer>.*?)/?(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest):
         last = (
-            re.match(r"(?P<outer>.*)/(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest) or found
+            re.match(r"(?P<outer>.*)/(?P<frame>body|cond|then|else)/_\d+/(?P<x>.+)\Z", reading.rest) or match
         )
-        if "body" in (found["frame"], last["frame"]):
+        if "body" in (match["frame"], last["frame"]):
             reading.in_loop = True
         outer_gradient = re.match(r".*?(gradient_tape/|gradients/)", last["outer"])
         inner = last["x"]
@@ -227,9 +227,9 @@ def _gradients(reading: _Reading) -> None:
     """`gradients/R_grad/…` of tf.gradients, `gradient_tape/R/GradOp` of GradientTape; loops and towers put
     scopes before them.
     """
-    if found := re.match(r"(?P<before>.*?(?:\A|/))gradients(?:_\d+)?/(?P<x>.+)\Z", reading.rest):
+    if match := re.match(r"(?P<before>.*?(?:\A|/))gradients(?:_\d+)?/(?P<x>.+)\Z", reading.rest):
         reading.phase = Phase.GRADIENT
-        inner = re.sub(r"\A.*(?:\A|/)gradients(?:_\d+)?/", "", found["x"])
+        inner = re.sub(r"\A.*(?:\A|/)gradients(?:_\d+)?/", "", match["x"])
         if re.search(r"/[fb]_acc(?:_\d+)?\Z|/[fb]_count|/Stack(?:Push|Pop)?(?:V2)?(?:_\d+)?\Z", inner):
             reading.kind = reading.kind or Kind.LOOP_STACK
         forward = _cut_grad(inner)
@@ -238,19 +238,19 @@ def _gradients(reading: _Reading) -> None:
         else:
             reading.rest = re.sub(r"/(?:Enter|Exit|Switch|Merge|NextIteration)(?:_\d+)?\Z", "", forward)
             reading.op = reading.op or _op_of(inner)
-            _towers(reading, found["before"])
-    elif found := re.match(r"(?:.*/)?gradient_tape/(?P<x>.+)\Z", reading.rest):
+            _towers(reading, match["before"])
+    elif match := re.match(r"(?:.*/)?gradient_tape/(?P<x>.+)\Z", reading.rest):
         reading.phase = Phase.GRADIENT
-        forward, _, op = found["x"].rpartition("/")
+        forward, _, op = match["x"].rpartition("/")
         reading.op = reading.op or (_op_of(op) if op else None)
         reading.rest, reading.drop_last, reading.inside = (
-            _cut_grad(found["x"]) or forward or found["x"],
+            _cut_grad(match["x"]) or forward or match["x"],
             False,
             op,
         )
         reading.rest = re.sub(r"\Areplica_\d+/(?=.)", "", reading.rest)
-        if found := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{found['x']}")):
-            reading.replica = int(found[1])
+        if match := re.match(r".*gradient_tape/replica_(\d+)/", _bare(f"gradient_tape/{match['x']}")):
+            reading.replica = int(match[1])
     elif "global_norm" in reading.rest and _CLIPPING.match(reading.rest):
         reading.phase = Phase.GRADIENT
         _gradient_helper(reading, reading.rest)
@@ -274,10 +274,10 @@ def _cut_grad(path: str) -> str | None:
     """The forward op of `R_grad/…`: everything before the last part that ends in `_grad`, again for second
     derivatives.
     """
-    found = None
-    while cut := re.match(r"(?P<x>.+)_grad(?:_\d+)?(?:/.*)?\Z", found or path):
-        found = cut["x"]
-    return found
+    shorter = None
+    while cut := re.match(r"(?P<x>.+)_grad(?:_\d+)?(?:/.*)?\Z", shorter or path):
+        shorter = cut["x"]
+    return shorter
 
 
 def _optimizer(reading: _Reading) -> None:

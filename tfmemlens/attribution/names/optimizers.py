@@ -33,11 +33,11 @@ def slot_of(name: str) -> str | None:
     """
     if "update_" in name:
         return None
-    if found := _TF1.match(name):
-        return found["x"]
+    if match := _TF1.match(name):
+        return match["x"]
     for pattern in (_KERAS_NEW, _KERAS, _KERAS3):
-        if found := pattern.match(name):
-            return _variable_path(found["x"]) if pattern is _KERAS3 else found["x"]
+        if match := pattern.match(name):
+            return _variable_path(match["x"]) if pattern is _KERAS3 else match["x"]
     if _COUNTERS.fullmatch(name):
         return name.split("/")[0] if "/" in name else name
     return None
@@ -45,10 +45,10 @@ def slot_of(name: str) -> str | None:
 
 def _variable_path(flat: str) -> str:
     """Keras 3 flattens `enc_conv/kernel` to `enc_conv_kernel`; the last word is the variable."""
-    found = re.match(
+    match = re.match(
         rf"(?P<layer>.+)_(?P<variable>{'|'.join(sorted(words.VARIABLES, key=len, reverse=True))})\Z", flat
     )
-    return f"{found['layer']}/{found['variable']}" if found else flat
+    return f"{match['layer']}/{match['variable']}" if match else flat
 
 
 def _without_ops(path: str) -> str:
@@ -63,8 +63,8 @@ def update_of(name: str) -> str | None:
     """What an update op works on (`Adam/update_conv/kernel/ApplyAdam`: `conv/kernel`), "" if on no single
     layer, None if it is no update op.
     """
-    if found := _UPDATE.match(name):
-        return "" if found["x"].isdigit() else _without_ops(found["x"])
+    if match := _UPDATE.match(name):
+        return "" if match["x"].isdigit() else _without_ops(match["x"])
     if _UNDER_OPTIMIZER.match(name) or (_IS_TRAINING.match(name) and "/" in name):
         return ""
     return None
