@@ -307,3 +307,10 @@ def test_the_limit_is_told_with_the_answer(tmp_path: Path, monkeypatch: pytest.M
     found = pipeline.capture(tmp_path / "log.gz")
     assert found.incidents
     assert any("only the first" in note.text for note in found.notes)
+
+
+def test_zeros_alone_are_no_text_of_two_bytes_a_character(tmp_path: Path) -> None:
+    """A disk that was full, or a bomb: read as UTF-16 it took 90 s and 2.3 GiB for 512 MiB."""
+    (tmp_path / "log.gz").write_bytes(gzip.compress(bytes(40 << 20)))
+    with pytest.raises(UnreadableInput, match="is binary"):
+        pipeline.explain(tmp_path / "log.gz")

@@ -9,12 +9,13 @@ from tfmemlens.readers.gathering.inputs import SMALL, Opened
 
 
 def encoding_of(head: bytes) -> str:
-    """UTF-16 by its mark or its zeros, else UTF-8 with stray bytes kept."""
+    """UTF-16 by its mark or by zeros in every other place, else UTF-8 with stray bytes kept."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
-    if len(head) > 8 and head[1:200:2].count(0) > 0.6 * len(head[1:200:2]):
+    even, odd = head[0:200:2], head[1:200:2]
+    if len(head) > 8 and odd.count(0) > 0.6 * len(odd) > even.count(0):
         return "utf-16-le"
-    if len(head) > 8 and head[0:200:2].count(0) > 0.6 * len(head[0:200:2]):
+    if len(head) > 8 and even.count(0) > 0.6 * len(even) > odd.count(0):
         return "utf-16-be"
     return "utf-8-sig"
 

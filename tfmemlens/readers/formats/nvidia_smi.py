@@ -1,7 +1,6 @@
-"""`nvidia-smi`: its table, and `--query-gpu` or `--query-compute-apps` with `--format=csv`, alone or in a log.
+"""`nvidia-smi`: its table, and `--query-gpu` or `--query-compute-apps` as CSV, alone or in a log.
 
-Who holds the device, and how much of it, at one moment. Where a log has several tables (`nvidia-smi -l`), each
-device is taken from the one that shows most of it in use. The processes of other containers are not listed.
+Who holds the device, and how much of it, at one moment. Of several tables (`nvidia-smi -l`) each device is taken from the one that shows most of it in use. The processes of other containers are not listed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models as Keras saved them, read without TensorFlow: the contract of `readers/formats`, for what never ran."""
+"""Models as Keras saved them, read without TensorFlow: formats of what never ran."""
 
 from __future__ import annotations
 
