@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO
 
 from tfmemlens.errors import MissingExtra, UnreadableInput, UsageError
+from tfmemlens.values import dataclass
 
 MAX_SECONDS = 600
 MAX_ANSWER_BYTES = 1 << 28

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+
+from tfmemlens.values import dataclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 ALIGNMENT = 256

@@ -7,10 +7,10 @@ table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.line import Line
+from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
     import pandas

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
 from tfmemlens.errors import BooksDoNotBalance
 from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.values import dataclass
 
 
 class Kind(str, Enum):

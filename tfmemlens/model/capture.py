@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
+from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
     from tfmemlens.model.network import Network

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from tfmemlens.model.attribution import Attribution, Owner
@@ -14,6 +14,7 @@ from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
+from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import ITEM_BYTES
+from tfmemlens.values import dataclass
 
 
 class ConvolutionKind(str, Enum):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tfmemlens.model.line import Line
+from tfmemlens.values import dataclass
 
 
 class Severity(str, Enum):

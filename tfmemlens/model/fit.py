@@ -4,10 +4,10 @@ others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tfmemlens.model.finding import Certainty
+from tfmemlens.values import dataclass
 
 
 class Scale(str, Enum):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

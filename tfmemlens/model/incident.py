@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.units import Size
+from tfmemlens.values import dataclass
 
 NOTHING = Size.exactly(0)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

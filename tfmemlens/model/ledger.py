@@ -5,12 +5,12 @@ asking again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.scaling import Scaling
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

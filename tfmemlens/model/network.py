@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
+from tfmemlens.values import dataclass
 
 
 class TensorRef(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding
 from tfmemlens.model.fit import Fit
+from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
     import pandas

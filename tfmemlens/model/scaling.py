@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.finding import Certainty
+from tfmemlens.values import dataclass
 
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
 _OF_WEIGHTS = re.compile(

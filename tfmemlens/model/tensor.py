@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tfmemlens.values import dataclass
 
 _BY_SIZE = {
     1: "bool int8 uint8 qint8 quint8 float8_e5m2 float8_e4m3fn int4 uint4",

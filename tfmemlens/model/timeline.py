@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
@@ -12,6 +12,7 @@ from typing import Any
 
 from tfmemlens.model.allocation import BEFORE, AllocationTable
 from tfmemlens.model.attribution import Owner
+from tfmemlens.values import dataclass
 
 
 class BaselineSource(str, Enum):

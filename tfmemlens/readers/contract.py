@@ -4,13 +4,13 @@ contract.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.gathering.inputs import SMALL, Opened
+from tfmemlens.values import dataclass
 
 
 class Confidence(IntEnum):

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.formats import graph_file
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.recording import layout_pass
+from tfmemlens.values import dataclass
 
 GPUS = {
     "K80": "3.7", "M60": "5.2", "P100": "6.0", "GTX1080": "6.1", "P4": "6.1", "P40": "6.1", "V100": "7.0", "T4": "7.5", "RTX2080": "7.5", "A100": "8.0",

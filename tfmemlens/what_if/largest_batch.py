@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.batch_scaling.axes import Axis
@@ -13,6 +12,7 @@ from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit, Scale
 from tfmemlens.model.graph import Graph
+from tfmemlens.values import dataclass
 
 _MOST = 1 << 24
 """No batch is looked for beyond this."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from tfmemlens.attribution.layout_pass import ops
@@ -20,6 +19,7 @@ from tfmemlens.knowledge.ops.type_inference import Types, has_rule, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import CAUSES
+from tfmemlens.values import dataclass
 
 _RANK = list(CAUSES)
 _GRADIENT = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")

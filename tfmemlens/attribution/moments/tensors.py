@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
@@ -19,6 +18,7 @@ from tfmemlens.model.case import Candidate, Naming
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 from tfmemlens.units import MIB, round_up
+from tfmemlens.values import dataclass
 
 _NO_FEATURE_MAP = (Kind.WORKSPACE, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 """Requests whose shape says nothing of the activations."""

@@ -8,12 +8,12 @@ it meant.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tfmemlens.attribution.names import jax_names, optimizers
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.values import dataclass
 
 _LAYOUT = r"(?P<what>Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape|PermConst|ReshapeConst)"
 _FORMATS = r"(?P<source>N[DHWC]+)To(?P<target>N[DHWC]+)"

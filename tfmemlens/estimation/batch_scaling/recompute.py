@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.values import dataclass
 
 _MIN_SHARE_KEPT = 0.005
 """Activations below this share of all kept ones are left alone."""

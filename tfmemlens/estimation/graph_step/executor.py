@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
@@ -22,6 +22,7 @@ from tfmemlens.estimation.graph_step.tokens import DEAD, Memory, Token, Variable
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.values import dataclass
 
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}

@@ -4,10 +4,11 @@ outermost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.values import dataclass
 
 
 @dataclass(slots=True)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, Signature, split_reference
+from tfmemlens.values import dataclass
 
 ARGUMENTS, RESULTS = "_FunctionArguments", "_FunctionResults"
 """Our own ops at the ends of a call that is not inlined."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tfmemlens.estimation.graph_step.kernels import KernelCall
 from tfmemlens.estimation.graph_step.tokens import Memory, Token, TokenBuffer, Variable
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Node
+from tfmemlens.values import dataclass
 
 
 @dataclass(slots=True)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tfmemlens.knowledge.bfc import Chunk, Pool
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation
 from tfmemlens.model.tensor import ITEM_BYTES
+from tfmemlens.values import dataclass
 
 Shape = tuple[int, ...]
 

@@ -5,10 +5,10 @@ one fused kernel).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
+from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
 from tfmemlens.errors import UsageError
@@ -18,6 +17,7 @@ from tfmemlens.model.attribution import Owner
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.values import dataclass
 
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.tensor import ITEM_BYTES
+from tfmemlens.values import dataclass
 
 Sizes = tuple[int, ...]
 

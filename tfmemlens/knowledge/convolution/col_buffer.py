@@ -8,11 +8,11 @@ After conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h} and conv_grad_ops_3d.c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfmemlens.knowledge.convolution.sizes import patch, positions
 from tfmemlens.model.convolution import Convolution
 from tfmemlens.units import KIB, MIB, rough
+from tfmemlens.values import dataclass
 
 TARGET_BYTES = 30 * MIB
 """What the work on the images unrolled together should fill (`target_working_set_size`: the L3 cache of an

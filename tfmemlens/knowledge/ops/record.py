@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tfmemlens.knowledge.ops.shapes import ShapeRule, ValueRule
+from tfmemlens.values import dataclass
 
 
 class Output(Enum):

@@ -6,7 +6,7 @@ Who holds the device, and how much of it, at one moment. Of several tables (`nvi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tfmemlens.model.capture import Capture, DeviceProcess, DeviceUse, Hints, Holds, Source, Surroundings
 from tfmemlens.model.line import Line
@@ -15,6 +15,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.units import MIB, Size
+from tfmemlens.values import dataclass
 
 HOLDS = Holds.SURROUNDINGS
 SHARED = True

@@ -11,7 +11,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +28,7 @@ from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines.columns import Columns
+from tfmemlens.values import dataclass
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".xplane.pb",)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.units import Size, parse_size
+from tfmemlens.values import dataclass
 
 _STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak"}
 _Figure = tuple[Size, "Line | None"]

@@ -7,7 +7,7 @@ retelling, and a new dump after a Python exception begins a new failure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -18,6 +18,7 @@ from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.sentence import OomMessage
 from tfmemlens.units import Size, round_up
+from tfmemlens.values import dataclass
 
 Part = OomMessage | Dump | Block | Executable | IndirectFailure
 

@@ -5,13 +5,13 @@ hints.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
+from tfmemlens.values import dataclass
 
 SENTENCE = LineRule(
     r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d,"

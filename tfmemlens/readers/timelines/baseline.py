@@ -12,9 +12,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import dataclass
 
 Sample = tuple[float, float, int]
 """(kernel returned, execution ended, bytes in use in between)"""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.values import dataclass
 
 
 @dataclass

@@ -12,12 +12,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Executions, Timeline
 from tfmemlens.readers.timelines import baseline
 from tfmemlens.readers.timelines.columns import Columns
+from tfmemlens.values import dataclass
 
 _STANDING = frozenset(("VariableV2", "Variable", "Const", "HostConst", "ReadVariableOp", "VarHandleOp"))
 """Ops whose output was there before the step began."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tfmemlens.estimation.graph_step.tokens import Memory, Shape, Token, TokenBuffer
@@ -14,6 +13,7 @@ from tfmemlens.knowledge.ops.table import Op, op
 from tfmemlens.knowledge.ops.type_inference import shapes_of
 from tfmemlens.knowledge.ops.values import values_of
 from tfmemlens.model.graph import Node
+from tfmemlens.values import dataclass
 
 _WHOLE = frozenset(("int32", "int64", "bool", "uint32", "uint64", "int16", "int8", "uint8"))
 ALIGNED = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tfmemlens.estimation.keras_step import op_costs
@@ -12,6 +12,7 @@ from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
+from tfmemlens.values import dataclass
 
 FIRST, LAST = -1, 1
 """Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a
