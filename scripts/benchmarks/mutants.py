@@ -36,6 +36,8 @@ STAGES = (
 )
 MIRROR = {"model": "model", "what_if": "what_if estimation"}
 """Test folders of a package where they are not called as it is."""
+_CHECKS = ("strict", "frozen", "slots")
+"""Arguments that only refuse errors of our own: without them nothing changes."""
 _COPIED = (
     "tfmemlens",
     "tests",
@@ -133,6 +135,8 @@ def _expressions(tree: ast.Module) -> Iterator[ast.expr]:
             continue
         if isinstance(node, ast.expr):
             yield node
+        if isinstance(node, ast.keyword) and node.arg in _CHECKS:
+            continue
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns"):
                 continue
