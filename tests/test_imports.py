@@ -158,4 +158,5 @@ def test_explaining_a_paste_stays_light() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"pandas", "numpy", "matplotlib", "plotly", "tensorflow", "google.protobuf", "rich", "jinja2"}
     assert not heavy & set(run.stderr.split())
+    assert "tfmemlens.knowledge.ops.table" not in run.stderr.split(), "the table of ops is for graphs"
     assert "LayoutOptimizer" in run.stdout

@@ -77,34 +77,6 @@ class Graph:
         return {name: tuple(readers) for name, readers in waiting.items()}
 
 
-_SOURCES = frozenset(("VarHandleOp", "VariableV2", "Variable", "Placeholder", "Const", "HostConst"))
-_PASSING = frozenset(
-    (
-        "Identity",
-        "ReadVariableOp",
-        "Enter",
-        "RefEnter",
-        "Cast",
-        "IdentityN",
-        "Switch",
-        "RefSwitch",
-        "Merge",
-        "OptionalGetValue",
-        "OptionalFromValue",
-    )
-)
-
-
-def source_of(name: str, graph: Graph | None) -> str:
-    """Where a value comes from, through the ops that only pass it on."""
-    for _ in range(16):
-        node = graph.nodes.get(name) if graph else None
-        if node is None or node.op in _SOURCES or node.op not in _PASSING or not node.inputs:
-            return name
-        name = split_reference(node.inputs[0])[0]
-    return name
-
-
 def variables_on(graph: Graph, devices: str) -> Iterator[Node]:
     """The resource variables of these devices (`, ` between their names), slots among them: they are no op's
     output, but the graph has their shapes.

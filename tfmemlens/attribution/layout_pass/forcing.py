@@ -15,6 +15,7 @@ from functools import cached_property
 
 from tfmemlens.attribution.layout_pass import ops
 from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.type_inference import Types, has_rule, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -22,6 +23,7 @@ from tfmemlens.model.layout import CAUSES
 from tfmemlens.values import dataclass
 
 _RANK = list(CAUSES)
+_STATED_AXES = roles.CONSTANTS | {"DataFormatDimMap"}
 _GRADIENT = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")
 _ON_CPU = re.compile(r"(?:\A|/)(?:device:)?(?:CPU|cpu):(?:\d+|\*)")
 _WRITTEN_OUT_NORM = re.compile(
@@ -117,9 +119,7 @@ class Walk:
 
     def _refusal(self, node: Node, visited: set[str]) -> list[Forcing]:
         """Why a reader of converted data was not converted itself."""
-        if node.op in ("Merge", "RefMerge") and not self._stuck(
-            node
-        ):  # converted only if all that it joins are
+        if node.op in roles.MERGES and not self._stuck(node):  # converted only if all that it joins are
             others = [
                 source for source in self._whole_inputs(node) if not self.direction.get(source.name, False)
             ]
@@ -166,11 +166,9 @@ class Walk:
         """
         shape = self.types[node.name][0].shape if node.name in self.types else None
         axes = self.graph.nodes.get(split_reference(node.inputs[1])[0]) if len(node.inputs) > 1 else None
-        if (
-            axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap")
-        ) and self._forward_rank_unknown(node):
+        if (axes is None or axes.op not in _STATED_AXES) and self._forward_rank_unknown(node):
             return "unknown-rank"
-        if axes is None or axes.op not in ("Const", "HostConst", "DataFormatDimMap"):
+        if axes is None or axes.op not in _STATED_AXES:
             return (
                 "batch-norm-unfused"
                 if _WRITTEN_OUT_NORM.search(owner_of(node.name).forward or "")

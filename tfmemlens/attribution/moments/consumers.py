@@ -14,12 +14,6 @@ from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.timeline import Timeline
 
 _LABEL = re.compile(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
-_FORWARDS = frozenset(
-    "Identity IdentityN Reshape Squeeze ExpandDims Relu Relu6 LeakyRelu Elu Selu Sigmoid Tanh BiasAdd Add"
-    " AddV2 AddN Sub Mul Cast Enter Exit Switch Merge NextIteration StopGradient ReluGrad Log Exp Neg Softmax"
-    " Dropout".split()
-)
-"""Ops that may hand their input's buffer on as their output."""
 MAX_ROWS = 20_000
 """Node executions beyond which labels are not read for a graph."""
 
@@ -57,6 +51,8 @@ def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float,
     """The reader, also of ops that hand the buffer on in place, that ended next to the free: its stamp may be
     some microseconds later.
     """
+    from tfmemlens.knowledge.ops.table import may_hand_on
+
     freed = row.end_micros
     holders = [row.node or ""]
     best: tuple[float, str | None] = (float("inf"), None)
@@ -70,6 +66,6 @@ def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float,
                 if distance < best[0]:
                     best = distance, reader
             node = graph.nodes.get(reader)
-            if node and node.op in _FORWARDS and reader not in holders and len(holders) < 32:
+            if node and may_hand_on(node.op) and reader not in holders and len(holders) < 32:
                 holders.append(reader)
     return best[1]

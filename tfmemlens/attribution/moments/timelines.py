@@ -14,11 +14,13 @@ from tfmemlens.attribution.moments.phases import phases
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.errors import UsageError
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.origin import source_of
 from tfmemlens.model.allocation import BEFORE, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Balance, Moment
-from tfmemlens.model.graph import Graph, source_of, variables_on
+from tfmemlens.model.graph import Graph, variables_on
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import Size, round_up
 
@@ -193,7 +195,7 @@ def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) ->
     source = source_of(row.node or "", graph)
     op = graph.nodes[source].op if graph and source in graph.nodes else row.op
     owner = owners.get(source) or owner_of(source, op)
-    if op in ("Const", "HostConst"):
+    if op in roles.CONSTANTS:
         owner = replace(owner, kind=Kind.CONSTANT)
     elif owner.kind is Kind.ACTIVATION and _ELEMENT.search(f"{op or ''} {source}"):
         owner = replace(owner, kind=Kind.LOOP_STACK)  # a slice that the array cut without a record of it

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tfmemlens.attribution.names.node_names import owner_of
-from tfmemlens.attribution.names.vocabulary import ASSIGN_OPS, CONSTANT_OPS
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
 
 _APPLY = re.compile(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
-_VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
-_PASSED = ("Switch", "RefSwitch", "Enter", "RefEnter", "Identity", "_Arg")
+_PASSED = roles.SWITCHES | roles.ENTERS | {"Identity", "_Arg"}
 
 
 def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
@@ -28,7 +27,7 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     owners = dict(_under_variables(graph))
     owners.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph:
-        if node.op in ASSIGN_OPS and (target := _variable(node, 0, graph)):
+        if node.op in roles.ASSIGNS and (target := _variable(node, 0, graph)):
             owners[node.name] = replace(
                 owners.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER
             )
@@ -40,7 +39,7 @@ def _under_variables(graph: Graph) -> Iterator[tuple[str, Owner]]:
     """tf.train's optimizers name a slot after its variable, whatever they are called themselves:
     `w/AdamWeightDecay_1` serves `w`.
     """
-    names = {node.name for node in graph if node.op in _VARIABLES}
+    names = {node.name for node in graph if node.op in roles.VARIABLES}
     for name in names:
         if (variable := name.rpartition("/")[0]) in names and owner_of(
             name, "VarHandleOp"
@@ -75,7 +74,7 @@ def _variable(node: Node, at: int, graph: Graph) -> Node | None:
         if at >= len(node.inputs):
             return None
         producer = graph.nodes.get(split_reference(node.inputs[at])[0])
-        if producer is None or producer.op in _VARIABLES:
+        if producer is None or producer.op in roles.VARIABLES:
             return producer
         if producer.op not in _PASSED or producer.name.endswith("/read"):
             return None
@@ -86,5 +85,5 @@ def _variable(node: Node, at: int, graph: Graph) -> Node | None:
 def _constants(scopes: set[str], graph: Graph) -> Iterator[tuple[str, Owner]]:
     """What stands in the scope of an optimizer, whatever its name: `AdamWeightDecay/beta1`."""
     for node in graph:
-        if node.op in CONSTANT_OPS and "/" in node.name and node.name.rpartition("/")[0] in scopes:
+        if node.op in roles.ALL_CONSTANTS and "/" in node.name and node.name.rpartition("/")[0] in scopes:
             yield node.name, Owner(None, Kind.CONSTANT, Phase.OPTIMIZER, node.op)

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from tfmemlens.attribution.names import jax_names, optimizers
 from tfmemlens.attribution.names import vocabulary as words
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.values import dataclass
 
@@ -24,6 +25,7 @@ LAYOUT_OLD = (
 )
 _LAYOUT_OTHER = r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer|(?P<shared>PermConst\w+)-LayoutOptimizer"
 _UNIQUE = re.compile(r"_\d+\Z")
+_OF_VARIABLES = roles.ALL_VARIABLES | roles.READS | roles.ASSIGNS
 _CONTROL = re.compile(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
 """Scopes that TensorFlow opens for loops and branches."""
 _CLIPPING = re.compile(r"(?:.*/)?(?:clip_by_)?global_norm(?:_\d+)?/")
@@ -58,7 +60,7 @@ def owner_of(name: str, op: str | None = None) -> Owner:
     if jax_names.is_jax(name):
         return jax_names.owner_of(name, op)
     reading = _Reading(_bare(name), op=op)
-    wrapped = _WRAPPED.search(reading.rest) or op in words.TRANSFER_OPS
+    wrapped = _WRAPPED.search(reading.rest) or op in roles.TRANSFERS
     for step in _STEPS if wrapped else (_gradients, _optimizer):
         step(reading)
     return _settle(reading)
@@ -182,11 +184,9 @@ def _transfers(reading: _Reading) -> None:
         reading.rest, reading.kind = "", Kind.TRANSFER
     elif match := re.match(r"(?P<x>.+)/_\d+\Z", reading.rest):
         reading.rest = match["x"]
-        if reading.op in words.TRANSFER_OPS or not re.search(
-            r"(?:\A|/)(?:body|cond|then|else)\Z", reading.rest
-        ):
+        if reading.op in roles.TRANSFERS or not re.search(r"(?:\A|/)(?:body|cond|then|else)\Z", reading.rest):
             reading.kind = reading.kind or Kind.TRANSFER
-    if reading.op in words.TRANSFER_OPS:
+    if reading.op in roles.TRANSFERS:
         reading.kind = Kind.TRANSFER
 
 
@@ -338,23 +338,17 @@ def _runtime(name: str) -> bool:
 
 def _kind(reading: _Reading, op: str | None) -> Kind:
     last = _UNIQUE.sub("", reading.rest.rpartition("/")[2])
-    if op in words.TRANSFER_OPS:
+    if op in roles.TRANSFERS:
         return Kind.TRANSFER
-    if op in words.INPUT_OPS or last in words.INPUT_OPS:
+    if op in roles.INPUTS or last in roles.INPUTS:
         return Kind.INPUT
-    if op in words.STACK_OPS or last in words.STACK_OPS or last in ("f_acc", "b_acc", "accumulator"):
+    if op in roles.LOOP_STACKS or last in roles.LOOP_STACKS or last in ("f_acc", "b_acc", "accumulator"):
         return Kind.LOOP_STACK
     if reading.phase is Phase.GRADIENT:
         return Kind.GRADIENT
-    if (
-        op in words.VARIABLE_OPS
-        or op in words.ASSIGN_OPS
-        or last in words.VARIABLES
-        or last == "read"
-        or "/Initializer/" in reading.rest
-    ):
+    if op in _OF_VARIABLES or last in words.VARIABLES or last == "read" or "/Initializer/" in reading.rest:
         return Kind.PARAMETER
-    if op in words.CONSTANT_OPS:
+    if op in roles.ALL_CONSTANTS:
         return Kind.CONSTANT
     if not reading.rest or _runtime(reading.rest):
         return Kind.UNATTRIBUTED

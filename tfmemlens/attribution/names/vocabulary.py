@@ -163,30 +163,6 @@ KERAS3_SLOTS = frozenset(
 )
 """Slots of Keras 3: OPTIMIZER/variable_path_with_underscores_SLOT."""
 
-INPUT_OPS = frozenset(
-    "Placeholder PlaceholderV2 PlaceholderWithDefault IteratorGetNext IteratorGetNextSync MakeIterator"
-    " IteratorV2 OneShotIterator AutoShardDataset _Arg".split()
-)
-TRANSFER_OPS = frozenset(
-    "_Recv _HostRecv _Send _HostSend Send Recv SendV2 RecvV2 CopyFromGpuToHost CopyFromHostToGpu"
-    " _CopyFromGpuToHost _CopyFromHostToGpu".split()
-)
-STACK_OPS = frozenset(
-    """
-        StackV2 StackPushV2 StackPopV2 Stack StackPush StackPop TensorArrayV3 TensorArrayV2 TensorArrayWriteV3
-        TensorArrayGradV3 TensorArrayScatterV3 TensorListPushBack TensorListPopBack EmptyTensorList
-        TensorListReserve TensorListSetItem TensorListStack TensorListFromTensor
-        TensorListScatterIntoExistingList TensorArrayWrite TensorArrayV2Stack TensorListResize
-    """.split()
-)
-CONSTANT_OPS = frozenset("Const HostConst GuaranteeConst ImmutableConst".split())
-VARIABLE_OPS = frozenset(
-    """
-        VariableV2 Variable VarHandleOp ReadVariableOp _ReadVariablesOp TemporaryVariable AutoReloadVariable
-    """.split()
-)
-ASSIGN_OPS = frozenset("Assign AssignVariableOp".split())
-
 INSIDE_CONV2D_TRANSPOSE = frozenset(
     """
         ReadVariableOp output_shape value filter input_sizes Conv2D Conv2DBackpropFilter Conv2DBackpropInput

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import Batch, op, passes_on
 from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
@@ -18,39 +20,6 @@ from tfmemlens.values import dataclass
 
 Marks = tuple[bool, ...]
 Shape = tuple[int, ...]
-INPUTS = frozenset(
-    "Placeholder PlaceholderV2 PlaceholderWithDefault IteratorGetNext IteratorGetNextSync _Arg _DeviceArg"
-    " _Recv _HostRecv QueueDequeueManyV2".split()
-)
-SOURCES = frozenset(
-    """
-        Const HostConst VariableV2 Variable VarHandleOp ReadVariableOp _ReadVariablesOp TemporaryVariable
-        ApplyAdam ResourceApplyAdam ApplyMomentum ApplyGradientDescent ApplyRMSProp ApplyAdagrad
-        ResourceApplyMomentum ResourceApplyKerasMomentum ResourceApplyGradientDescent ResourceApplyRMSProp
-    """.split()
-)
-PER_WEIGHT = frozenset(
-    """
-        Conv2DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropFilter DepthwiseConv2dNativeBackpropFilter
-        BiasAddGrad BatchNormGrad L2Loss Dilation2DBackpropFilter _FusedConv2DBackpropFilter
-        UnsortedSegmentSum Shape ShapeN Size Rank BroadcastGradientArgs ConcatOffset InvertPermutation Range
-    """.split()
-)
-FIRST_ONLY = frozenset(
-    "FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx FusedBatchNormGrad"
-    " FusedBatchNormGradV2 FusedBatchNormGradV3".split()
-)
-SHAPE_FIRST = frozenset(
-    "Fill RandomUniform RandomStandardNormal TruncatedNormal StatelessRandomUniformV2 StatelessRandomUniform"
-    " StatelessRandomNormalV2 Empty".split()
-)
-SHAPE_LAST = frozenset("Tile BroadcastTo".split())
-JOINING = frozenset(
-    "ConcatV2 Concat Pack Tile GatherV2 Gather GatherNd SpaceToBatchND BatchToSpaceND DynamicStitch Split"
-    " SplitV".split()
-)
-REDUCTIONS = frozenset("Sum Mean Max Min Prod All Any ArgMax ArgMin EuclideanNorm Unpack Squeeze".split())
-_BRANCHES = frozenset(("Switch", "RefSwitch"))
 _PASSES = 3
 
 
@@ -130,7 +99,7 @@ def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis
             source = graph.nodes.get(name)
             shape = shape_of(source, port)
             if (
-                shape is None and source is not None and source.op in _BRANCHES
+                shape is None and source is not None and source.op in roles.SWITCHES
             ):  # the branch not taken is as large
                 port = 1 - port
                 shape = shape_of(source, port)
@@ -151,21 +120,22 @@ Input = tuple["Shape | None", Marks]
 
 def _output(node: Node, port: int, shape: Shape, inputs: Sequence[Input], graph: Graph, axis: Axis) -> Marks:
     nothing = (False,) * len(shape)
-    if node.op in INPUTS or node.name.startswith("_arg_"):
+    batch = op(node.op).batch
+    if batch is Batch.SEEDED or node.name.startswith("_arg_"):
         return axis.seed(shape)
-    if node.op in SOURCES or node.op in PER_WEIGHT or (node.op in FIRST_ONLY and port > 0):
+    if batch is Batch.NEVER or (batch is Batch.FIRST_OUTPUT and port > 0):
         return nothing
-    if (node.op in SHAPE_FIRST or node.op in SHAPE_LAST) and not any(any(marks) for _, marks in inputs):
+    if batch in _OF_SHAPES and not any(any(marks) for _, marks in inputs):
         return _by_size(shape, axis.size) if axis.size else axis.seed(shape)
-    rule = _RULES.get(node.op)
+    rule = _RULES.get(batch)
     if rule is not None:
         return rule(node, shape, inputs, graph)
-    if node.op in REDUCTIONS:
+    if batch is Batch.REDUCED:
         return _reduced(shape, inputs[0]) if inputs else nothing
     if "Backprop" in node.op or node.op.endswith("Grad"):
         same = [marks for known, marks in inputs if known == shape]
         return max(same, key=sum) if same else _general(shape, inputs)
-    return _general(shape, inputs, axis.size if node.op in JOINING else 0)
+    return _general(shape, inputs, axis.size if batch in (Batch.JOINED, Batch.REPEATED) else 0)
 
 
 def _input(shape: Shape, batch: int) -> Marks:
@@ -255,7 +225,7 @@ def constant_values(reference: str, graph: Graph) -> tuple[int, ...] | None:
         node = graph.nodes.get(split_reference(reference)[0])
         if node is None:
             return None
-        if node.op in ("Identity", "Enter", "StopGradient") and node.inputs:
+        if passes_on(node.op) and node.inputs:
             reference = node.inputs[0]
             continue
         value = node.attributes.get("value")
@@ -324,18 +294,10 @@ def _data_first(node: Node, shape: Shape, inputs: Sequence[Input], graph: Graph)
     return tuple(marked and index != channels for index, marked in enumerate(marks))
 
 
-_RULES: dict[str, _Rule] = {
-    **dict.fromkeys(
-        "MatMul _FusedMatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklMatMul".split(), _matmul
-    ),
-    **dict.fromkeys("Reshape ExpandDims".split(), _reshape),
-    "Transpose": _transpose,
-    **dict.fromkeys(
-        """
-            Conv2D _FusedConv2D Conv3D _FusedConv3D DepthwiseConv2dNative _FusedDepthwiseConv2dNative
-            Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput MaxPool AvgPool
-            MaxPool3D AvgPool3D ResizeBilinear ResizeNearestNeighbor
-        """.split(),
-        _data_first,
-    ),
+_OF_SHAPES = (Batch.FROM_SHAPE, Batch.TILED, Batch.REPEATED)
+_RULES: dict[Batch, _Rule] = {
+    Batch.ROWS_AND_COLUMNS: _matmul,
+    Batch.RESHAPED: _reshape,
+    Batch.PERMUTED: _transpose,
+    Batch.IMAGE: _data_first,
 }

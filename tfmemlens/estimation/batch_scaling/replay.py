@@ -16,6 +16,7 @@ from typing import Any
 
 from tfmemlens.estimation.batch_scaling.scaling import BatchScaling
 from tfmemlens.knowledge.bfc import Chunk, Pool
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import Timeline
@@ -220,7 +221,7 @@ def _order(rows: Sequence[Allocation], zeros: bool) -> list[int]:
     With `zeros` each shape that starts at zero stands there once more: the constant that a session folds for
     the initializer stays in memory.
     """
-    variables = [row for row in rows if row.op not in ("Const", "HostConst")]
+    variables = [row for row in rows if row.op not in roles.CONSTANTS]
     starts_at_zero = [row for row in variables if _SLOT.search(row.node or "") or len(row.shape or (1,)) < 2]
     chosen = {id(row) for row in starts_at_zero}
     order = []
@@ -231,5 +232,5 @@ def _order(rows: Sequence[Allocation], zeros: bool) -> list[int]:
                 seen.add((row.shape, row.dtype))
                 order.append(row)
     order += [row for row in variables if id(row) not in chosen] + starts_at_zero
-    order += [row for row in rows if row.op in ("Const", "HostConst")]
+    order += [row for row in rows if row.op in roles.CONSTANTS]
     return [row.requested_bytes or row.size_bytes for row in order]

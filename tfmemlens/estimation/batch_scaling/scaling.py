@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from tfmemlens.estimation.batch_scaling import conv3d_cache
 from tfmemlens.estimation.batch_scaling.axes import (
-    INPUTS,
     Axis,
     Marks,
     batch_axis,
@@ -20,6 +19,8 @@ from tfmemlens.estimation.batch_scaling.axes import (
     side_axis,
 )
 from tfmemlens.knowledge.convolution import col_buffer
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import Batch, op, passes_on
 from tfmemlens.model.allocation import TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -37,8 +38,6 @@ _PER_WEIGHT_NAMES = (
     "bias_add_grad",
 )
 
-CONSTANTS = ("Const", "HostConst")
-_PASSING = frozenset("Identity Enter Merge Switch Snapshot StopGradient".split())
 _HOPS = 4
 MOST_FOLDED_BYTES = 10 * MIB
 _FILLED = re.compile(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
@@ -115,7 +114,7 @@ def _input_sizes(graph: Graph) -> dict[int, float]:
     """
     found: dict[int, float] = {}
     for node in graph:
-        if node.op in INPUTS or node.name.startswith("_arg_"):
+        if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
             for port in range(len(node.outputs)):
                 shape = shape_of(node, port) or ()
                 for weight, size in zip((2.0, 1.0), shape[: 1 if len(shape) != 3 else 2], strict=False):
@@ -147,13 +146,17 @@ def standing_laws_of(timeline: Timeline, graph: Graph | None, batch: int) -> lis
     """A law for each row that stood before the step: constants that Grappler folded may be as long as the
     batch, such as a loop's first state.
     """
-    weights = {row.shape for row in timeline.standing if row.op not in CONSTANTS} | (
+    weights = {row.shape for row in timeline.standing if row.op not in roles.CONSTANTS} | (
         _weight_shapes(replace(timeline, standing=AllocationTable()), graph)
     )
     candidates = {
         row.node
         for row in timeline.standing
-        if row.op in CONSTANTS and row.shape and row.shape not in weights and batch > 1 and batch in row.shape
+        if row.op in roles.CONSTANTS
+        and row.shape
+        and row.shape not in weights
+        and batch > 1
+        and batch in row.shape
     }
     marks = marks_of(graph, batch_axis(batch)) if graph and candidates else {}
     return [
@@ -187,7 +190,7 @@ def _standing_law(
             for port, known in enumerate(marks.get(name, ())):
                 if any(known) and shape_of(graph.nodes[name], port) == shape:
                     return _folded(_by_marks(shape, known, row, batch), row.node or "")
-        reached = [name for name in reached if graph.nodes[name].op in _PASSING]
+        reached = [name for name in reached if passes_on(graph.nodes[name].op)]
     return _fixed(row.requested_bytes or row.size_bytes)
 
 
@@ -425,7 +428,7 @@ def input_rank(graph: Graph | None) -> int | None:
     """
     found = []
     for node in graph or ():
-        if node.op in INPUTS or node.name.startswith("_arg_"):
+        if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
             found += [
                 (math.prod(shape), len(shape))
                 for port in range(len(node.outputs))

@@ -13,6 +13,7 @@ from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
 from tfmemlens.estimation.graph_step.session import candidates, of_graph, reached, resolved
 from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
@@ -26,7 +27,7 @@ LEAST_ERROR, MANY_ERROR = 0.05, 0.15
 _ORDERS = 5
 _MANY_NODES = 20_000
 _MOST_REMARKS = 5
-_NO_END = frozenset("NoOp Const Placeholder Assert Assign VarHandleOp VariableV2 AssignVariableOp".split())
+_NO_END = roles.STORED | roles.FEEDS | roles.ASSIGNS | those(lambda op: op.output is Output.NOTHING)
 _CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
 _DATASET_LOOPS = frozenset(("ReduceDataset", "ScanDataset"))
 

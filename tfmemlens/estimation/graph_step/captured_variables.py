@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tfmemlens.errors import UsageError
-from tfmemlens.knowledge.ops.table import Output, op
+from tfmemlens.knowledge.ops.table import passes_on
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 
@@ -77,7 +77,7 @@ def _readers(name: str, graph: Graph, seen: set[str]) -> Iterator[tuple[Node, in
     """Who uses a handle, and as which input, behind whatever hands it on."""
     for reader, index, _ in graph.consumers.get(name, ()):
         node = graph.nodes[reader]
-        if op(node.op).output is not Output.PASSED or node.op in _READS:
+        if not passes_on(node.op) or node.op in _READS:
             yield node, index
         elif reader not in seen:
             seen.add(reader)

@@ -24,8 +24,6 @@ from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
 
 MOST_BYTES = 10 * MIB
-_SHAPES = frozenset("Shape ShapeN Size Rank BroadcastGradientArgs VariableShape ConcatOffset".split())
-"""Ops whose result static shapes decide (`ConstantFolding::MaterializeShapes`)."""
 _ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
 
 
@@ -112,7 +110,7 @@ class _Static:
             all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill"
         )
         static = names <= self.static
-        self._keep(node, outputs, constant or (static and node.op in _SHAPES), static)
+        self._keep(node, outputs, constant or (static and op(node.op).by_shapes), static)
 
     def _call(self, node: Node, inputs: list[Token]) -> KernelCall:
         self.memory.rows.clear()

@@ -71,6 +71,8 @@ class Op:
     """Whether Grappler keeps it where only control edges wait for it."""
     folded: bool = True
     """Whether it may be computed once, if its inputs are constants."""
+    by_shapes: bool = False
+    """Whether the shapes of its inputs decide its result (`ConstantFolding::MaterializeShapes`)."""
     commutative: bool = False
     """Whether ArithmeticOptimizer sorts its inputs."""
     random: bool = False

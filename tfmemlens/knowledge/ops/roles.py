@@ -34,6 +34,7 @@ FEEDS = (
 )
 """Ops whose tensors come from outside the graph."""
 PIPELINES = _named("MakeIterator IteratorV2 OneShotIterator AutoShardDataset FIFOQueueV2")
+INPUTS = FEEDS | PIPELINES
 SENDS = _named("_Send _HostSend")
 RECEIVES = _named("_Recv _HostRecv")
 TRANSFERS = (

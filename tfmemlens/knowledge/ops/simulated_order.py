@@ -9,27 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.table import Output, op, passes_on
 from tfmemlens.knowledge.ops.type_inference import Types
 from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-_ALIASES = frozenset(
-    """
-        Identity IdentityN Reshape Squeeze ExpandDims StopGradient PreventGradient Enter RefEnter Exit
-        NextIteration Switch RefSwitch Merge RefMerge PlaceholderWithDefault CheckNumerics Snapshot
-        EnsureShape _Recv _HostRecv ReadVariableOp Bitcast
-    """.split()
-)
-"""Ops whose output is their input's buffer."""
-_STANDING = frozenset("VariableV2 Variable VarHandleOp Const HostConst Assign AssignVariableOp".split())
-_IN_PLACE = frozenset(
-    """
-        Relu Relu6 Elu Selu Sigmoid Tanh Softplus Neg Abs Exp Log Sqrt Rsqrt Square Add AddV2 Sub Mul RealDiv
-        Maximum Minimum BiasAdd AddN ReluGrad Relu6Grad EluGrad SigmoidGrad TanhGrad Floor Cast Select
-        SelectV2 LeakyRelu LeakyReluGrad _FusedBatchNormEx
-    """.split()
-)
-"""Ops that overwrite an input nobody else holds."""
+_STANDING = roles.STORED | roles.ASSIGNS
 
 
 def peak(graph: Graph, types: Types, left_out: Collection[str] = ()) -> int:
@@ -81,9 +67,9 @@ class _Step:
 
     def _kept(self, node: Node, port: int, inputs: list[int]) -> int | None:
         """The input's buffer that this output lives in; None for a new one, -1 for one that is not known."""
-        if (node.op in _ALIASES or node.name in self.left_out) and inputs:
+        if (passes_on(node.op) or node.name in self.left_out) and inputs:
             return inputs[port] if node.op == "IdentityN" and port < len(inputs) else inputs[0]
-        if node.op in _IN_PLACE and port == 0:
+        if op(node.op).output is Output.OVERWRITTEN and port == 0:
             size = self._bytes(node, 0)
             return next(
                 (

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tfmemlens.knowledge.ops.origin import source_of
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.graph import Graph, Node, source_of, split_reference, variables_on
+from tfmemlens.model.graph import Graph, Node, split_reference, variables_on
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Timeline

@@ -14,15 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Executions, Timeline
 from tfmemlens.readers.timelines import baseline
 from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.values import dataclass
-
-_STANDING = frozenset(("VariableV2", "Variable", "Const", "HostConst", "ReadVariableOp", "VarHandleOp"))
-"""Ops whose output was there before the step began."""
-
 
 _JUST_AFTER = 0.5
 """An output counts from the end of its op, and the allocator's total is looked up after that."""
@@ -71,7 +68,7 @@ class NodeRun:
     @property
     def stands(self) -> bool:
         """Whether its output was there before the step began."""
-        return self.op in _STANDING and not self.makes
+        return self.op in roles.STORED and not self.makes
 
 
 def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun] = ()) -> Iterator[Timeline]:

@@ -13,15 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.timelines import graph_liveness
 from tfmemlens.readers.timelines.step_stats import keeps_memory, op_of, process_of
-
-_HANDLES = {"VarHandleOp", "VariableV2", "Variable"}
-"""A device that allocates nothing in the step, such as a parameter server's, is worth a word for its
-variables.
-"""
 
 
 def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timeline]:
@@ -36,7 +32,11 @@ def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timel
         timeline for runs in processes.values() for timeline in graph_liveness.timelines("", runs, everywhere)
     ]
     yield from sorted(
-        (timeline for timeline in found if timeline.table.node or _HANDLES & set(timeline.standing.op)),
+        (
+            timeline
+            for timeline in found
+            if timeline.table.node or roles.VARIABLES & set(timeline.standing.op)
+        ),
         key=lambda timeline: -timeline.peak_bytes,
     )
 

@@ -41,19 +41,14 @@ def those(is_meant: Callable[[Op], object]) -> frozenset[str]:
     return frozenset(name for name, record in OPS.items() if is_meant(record))
 
 
-def passing_on() -> frozenset[str]:
-    """Ops whose output is their input's buffer."""
-    return those(lambda each: each.output is Output.PASSED)
+def passes_on(name: str) -> bool:
+    """Whether an op's output is its input's buffer."""
+    return op(name).output is Output.PASSED
 
 
-def handing_on() -> frozenset[str]:
-    """Ops whose output may be an input's buffer: passed on, or written over."""
-    return those(lambda each: each.output is not Output.NEW)
-
-
-def random() -> frozenset[str]:
-    """Ops that draw random numbers."""
-    return those(lambda each: each.random)
+def may_hand_on(name: str) -> bool:
+    """Whether an op's output may lie in an input's buffer: passed on, or written over."""
+    return op(name).output in (Output.PASSED, Output.OVERWRITTEN)
 
 
 def in_layout(*behaviours: Layout) -> frozenset[str]:
@@ -68,10 +63,9 @@ __all__ = [
     "Layout",
     "Op",
     "Output",
-    "handing_on",
     "in_layout",
+    "may_hand_on",
     "op",
-    "passing_on",
-    "random",
+    "passes_on",
     "those",
 ]

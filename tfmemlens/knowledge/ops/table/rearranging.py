@@ -67,15 +67,27 @@ OPS = {
     "Unpack": Op(rearranging.unpack, values=values.unpacked, layout=Layout.REARRANGING, batch=Batch.REDUCED),
     "UnsortedSegmentSum": Op(gathering.segments, batch=Batch.NEVER),
     "BroadcastGradientArgs": Op(
-        vectors.axes, values=values.broadcast_axes, batch=Batch.NEVER, quick=True, outputs=("r0", "r1")
+        vectors.axes,
+        values=values.broadcast_axes,
+        batch=Batch.NEVER,
+        quick=True,
+        outputs=("r0", "r1"),
+        by_shapes=True,
     ),
     "ConcatOffset": Op(
-        vectors.offsets, values=values.offsets, dtypes=("int32",), batch=Batch.NEVER, quick=True
+        vectors.offsets,
+        values=values.offsets,
+        dtypes=("int32",),
+        batch=Batch.NEVER,
+        quick=True,
+        by_shapes=True,
     ),
     **each("DataFormatDimMap DataFormatVecPermute", Op(elementwise.same, values=values.permuted)),
     "InvertPermutation": Op(elementwise.same, values=values.inverted, batch=Batch.NEVER, quick=True),
     "Range": Op(vectors.sequence, values=values.ranged, dtypes=("Tidx=int32",), batch=Batch.NEVER),
-    "Rank": Op(products.scalar, values=values.rank, dtypes=("int32",), batch=Batch.NEVER, quick=True),
+    "Rank": Op(
+        products.scalar, values=values.rank, dtypes=("int32",), batch=Batch.NEVER, quick=True, by_shapes=True
+    ),
     "Shape": Op(
         vectors.of_shape,
         values=values.shapes,
@@ -83,6 +95,7 @@ OPS = {
         layout=Layout.FOLLOWING,
         batch=Batch.NEVER,
         quick=True,
+        by_shapes=True,
     ),
     "ShapeN": Op(
         vectors.of_shapes,
@@ -91,8 +104,14 @@ OPS = {
         layout=Layout.FOLLOWING,
         batch=Batch.NEVER,
         quick=True,
+        by_shapes=True,
     ),
     "Size": Op(
-        products.scalar, values=values.size, dtypes=("out_type=int32",), batch=Batch.NEVER, quick=True
+        products.scalar,
+        values=values.size,
+        dtypes=("out_type=int32",),
+        batch=Batch.NEVER,
+        quick=True,
+        by_shapes=True,
     ),
 }

@@ -48,7 +48,8 @@ OPS = {
         "InfeedDequeueTuple IteratorGetNext IteratorGetNextSync",
         Op(sources.dataset, batch=Batch.SEEDED, effect=True),
     ),
-    **each("IsVariableInitialized VariableShape", Op(quick=True)),
+    "IsVariableInitialized": Op(quick=True),
+    "VariableShape": Op(quick=True, by_shapes=True),
     "Multinomial": Op(folded=False, random=True),
     **each(
         """

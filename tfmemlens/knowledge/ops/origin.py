@@ -1,0 +1,27 @@
+"""Where a value comes from, behind the ops that only pass it on."""
+
+from __future__ import annotations
+
+from tfmemlens.knowledge.ops import roles
+from tfmemlens.model.graph import Graph, split_reference
+
+_MOST_STEPS = 16
+_SOURCES = roles.CONSTANTS | roles.VARIABLES | roles.FEEDS
+_CONVERTING = ("Cast", "OptionalGetValue")
+"""Ops that make another tensor of the same value."""
+
+
+def source_of(name: str, graph: Graph | None) -> str:
+    """The node that made a value; the node itself without a graph."""
+    if graph is None:
+        return name
+    from tfmemlens.knowledge.ops.table import passes_on
+
+    for _ in range(_MOST_STEPS):
+        node = graph.nodes.get(name)
+        if node is None or node.op in _SOURCES or not node.inputs:
+            return name
+        if not passes_on(node.op) and node.op not in _CONVERTING:
+            return name
+        name = split_reference(node.inputs[0])[0]
+    return name
