@@ -11,7 +11,7 @@ GIB = 1 << 30
 
 
 def read(text: str) -> Capture:
-    return oom_log.read(list(enumerate(text.split("\n"), 1)))
+    return oom_log.read_lines(list(enumerate(text.split("\n"), 1)))
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,27 @@ def test_a_sentence_wrapped_with_an_indent(gap: str) -> None:
     )
     (incident,) = capture.incidents
     assert (incident.request.dtype, incident.request.allocator) == ("float32", "GPU_0_bfc")
+
+
+def test_a_memory_analysis_is_an_account_and_no_failure() -> None:
+    """argument + output + temp - alias."""
+    capture = read(
+        "CompiledMemoryStats(generated_code_size_in_bytes=10, argument_size_in_bytes=1000,"
+        " output_size_in_bytes=200, alias_size_in_bytes=200, temp_size_in_bytes=5000,"
+        " host_generated_code_size_in_bytes=0, host_temp_size_in_bytes=7)"
+    )
+    assert capture.source.framework == "jax"
+    (incident,) = capture.incidents
+    assert (incident.request.kind.name, incident.fatal) == ("PROGRAM", False)
+    assert incident.request.size is not None and incident.request.size.bytes == 6010
+    assert incident.compiler is not None
+    section = incident.compiler.section("preallocated temp")
+    assert section is not None and section.bytes == 5000
+
+
+def test_a_failure_outranks_the_account_above_it() -> None:
+    capture = read(
+        "CompiledMemoryStats(argument_size_in_bytes=1000, output_size_in_bytes=200, temp_size_in_bytes=5000)\n"
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 51367680000 bytes."
+    )
+    assert [incident.request.kind.name for incident in capture.incidents] == ["HOST", "PROGRAM"]

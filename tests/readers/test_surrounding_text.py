@@ -44,7 +44,7 @@ def text_of(path: Path) -> str:
 
 
 def requests(text: str) -> list[FailedRequest]:
-    capture = oom_log.read(list(enumerate(text.split("\n"), 1)))
+    capture = oom_log.read_lines(list(enumerate(text.split("\n"), 1)))
     return [incident.request for incident in capture.incidents]
 
 

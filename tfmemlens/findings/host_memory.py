@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import shared_remedies
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human_size
@@ -46,6 +47,8 @@ def check(case: Case) -> Iterator[Finding]:
                 "the process was killed from outside, most likely because the machine or its container had no"
                 " host memory (RAM) left"
             )
+        elif moment.incident and moment.incident.compiler and failed.size:
+            because = f"a program asked for {human_size(failed.size)} of host memory (RAM), not of GPU memory"
         elif "for the batch of component" in said:
             because = "the input pipeline found no host memory (RAM) for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
@@ -63,6 +66,16 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, said)),
             moment=index,
         )
+
+
+def _of_jax(moment: Moment, case: Case) -> Iterator[Remedy]:
+    yield Remedy("if you expected a GPU or TPU: check that JAX sees it", "jax.devices()")
+    if _killed(moment):
+        return
+    yield shared_remedies.smaller_batch(moment)
+    if again := shared_remedies.recompute(moment, case.api):
+        yield again
+    yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
 
 
 def _killed(moment: Moment) -> bool:
@@ -86,6 +99,9 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
+    if case.api.front_end is FrontEnd.JAX:
+        yield from _of_jax(moment, case)
+        return
     if failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said):
         yield Remedy(
             "do not hold the whole data set as one array: read it in batches, or map the file",

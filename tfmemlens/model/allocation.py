@@ -19,6 +19,8 @@ Shape = tuple["int | None", ...]
 
 OUTPUT, TEMPORARY, PERSISTENT = "output", "temp", "persist"
 """Values of `purpose`, in the words of TensorFlow's profiler (`region_type`)."""
+HELD = "held when a memory profile was saved"
+"""`purpose` of a row that a device memory profile tells of: its node is the stack that made it."""
 BEFORE = "in use before the step"
 """`purpose` of a row that stood before the step, and of which no more is known than its size, its end or
 whose it was.

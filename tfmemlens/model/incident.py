@@ -27,6 +27,8 @@ class RequestKind(Enum):
     WORKSPACE = "library workspace"
     PROGRAM = "compiled program"
     """An account of what a program needs, and no failure."""
+    PROFILE = "device memory profile"
+    """An account of what is held, and no failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ def omissions(incident: Incident, books: Balance) -> tuple[str, ...]:
 def _omissions(incident: Incident, books: Balance) -> Iterator[str]:
     if incident.compiler:
         yield from _of_compiler(incident)
+    elif incident.request.kind is RequestKind.PROFILE:
+        yield from _of_profile()
     elif incident.holders:
         yield from _of_report(incident, books)
     elif incident.chunks or incident.size_classes:
@@ -70,6 +72,11 @@ def _of_report(incident: Incident, books: Balance) -> Iterator[str]:
         for block in incident.holders
     ):
         yield "Some blocks are of another allocator than the one that failed."
+
+
+def _of_profile() -> Iterator[str]:
+    yield "A profile says what was held when it was saved: temporaries of programs that ran before are gone."
+    yield "It knows no limit of the device: how near it was to full cannot be said."
 
 
 def _of_compiler(incident: Incident) -> Iterator[str]:

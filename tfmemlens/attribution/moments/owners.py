@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
-from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 
@@ -28,6 +28,8 @@ def attribute_table(table: AllocationTable) -> Attribution:
 
 
 def _owner(row: Allocation) -> Owner:
+    if row.purpose == HELD and row.node:
+        return replace(NOBODY, layer=row.node)  # a stack says who made it, not what it is for
     if row.node is None:
         return replace(NOBODY, kind=Kind.PARAMETER) if row.purpose == "parameter" else NOBODY
     if row.node.startswith("%"):

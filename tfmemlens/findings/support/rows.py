@@ -154,7 +154,7 @@ def place(moment: Moment) -> str:
 def on_host(moment: Moment) -> bool:
     """Whether this is the machine's memory rather than an accelerator's."""
     failed = moment.request.failed if moment.request else None
-    if failed is None:
+    if failed is None or failed.kind.name == "PROFILE":
         return False
     return (
         failed.kind.name == "HOST"

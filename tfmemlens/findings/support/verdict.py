@@ -98,6 +98,10 @@ def _what(moment: Moment) -> str:
     at = f" at {where}" if where else ""
     if failed.kind is RequestKind.XLA:
         return f"An XLA program could not get {tensor_text(moment)} for its buffers"
+    if failed.kind is RequestKind.PROFILE:
+        total_bytes, largest = moment.attribution.table.total_bytes, moment.attribution.by("layer")[0]
+        share = percent(largest.total_bytes, total_bytes)
+        return f"Arrays on {failed.device} hold {human(total_bytes)}, {share} of it made in {largest.name}"
     if failed.kind is RequestKind.PROGRAM:
         name = f" {failed.executable}" if failed.executable else ""
         return f"The compiled program{name} needs {tensor_text(moment)}"

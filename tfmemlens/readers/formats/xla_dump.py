@@ -256,6 +256,8 @@ def join(captures: list[Capture]) -> list[Capture]:
 
 
 def _program_of(found: Capture) -> str:
+    if "xla-dump" not in found.source.formats:
+        return ""
     if len(found.incidents) != 1 or found.incidents[0].request.kind is not RequestKind.PROGRAM:
         return ""
     return f"{Path(found.source.path).parent}:{found.incidents[0].request.executable}"

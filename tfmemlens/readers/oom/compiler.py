@@ -50,6 +50,21 @@ REMAT = LineRule(
     " (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
     needs="Can't reduce memory use",
 )
+ANALYSIS = LineRule(
+    r"\bCompiledMemoryStats\((?P<stats>(?:\w+=[^,)]*,? ?)+)",
+    "CompiledMemoryStats(generated_code_size_in_bytes=0, argument_size_in_bytes=102400000,"
+    " output_size_in_bytes=102400000, alias_size_in_bytes=0, temp_size_in_bytes=10000000000,"
+    " host_generated_code_size_in_bytes=0, host_argument_size_in_bytes=0, host_output_size_in_bytes=0,"
+    " host_alias_size_in_bytes=0, host_temp_size_in_bytes=0)",
+    needs="CompiledMemoryStats",
+)
+"""What JAX's `compiled.memory_analysis()` prints: an account, no failure."""
+_SECTION_OF = {
+    "argument": "parameter",
+    "output": "maybe_live_out",
+    "temp": "preallocated temp",
+    "generated_code": "generated code",
+}
 DEBUGGING = LineRule(
     r"BufferAssignment (?:OOM Debugging|stats)", "BufferAssignment OOM Debugging.", needs="BufferAssignment"
 )
@@ -291,6 +306,7 @@ class CompilerCollector:
             (XLA, self._xla),
             (REQUEST, self._request),
             (ALLOCATING, self._allocating),
+            (ANALYSIS, self._analysis),
             (TPU, self._tpu),
             (TPU_RESERVE, self._reserve),
             (ON_CHIP, self._on_chip),
@@ -393,6 +409,17 @@ class CompilerCollector:
     def _allocating(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.HOST)
         program.size, program.device = Size.exactly(int(found["bytes"] or 0)), "/device:CPU:0"
+
+    def _analysis(self, found: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.PROGRAM)
+        sizes = dict(re.findall(r"\b([a-z]\w*?)_size_in_bytes=(\d+)", found["stats"] or ""))
+        program.sections = [
+            (section, Size.exactly(int(sizes[name])), line)
+            for name, section in _SECTION_OF.items()
+            if name in sizes
+        ]
+        taken = sum(size.bytes for _, size, _ in program.sections) - int(sizes.get("alias", 0))
+        program.size = program.needed = Size.exactly(taken)
 
     def _tpu(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

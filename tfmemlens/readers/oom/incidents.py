@@ -48,6 +48,7 @@ def incident(draft: IncidentDraft) -> Incident:
         driver_failures=tuple((part.size, part.line) for part in draft.driver if part.size),
         tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
         era=_era(draft),
+        fatal=request.kind is not RequestKind.PROGRAM,
     )
 
 

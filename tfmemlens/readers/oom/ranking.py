@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tfmemlens.model.incident import Incident
+from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.readers.oom.joining import IncidentDraft
 
 
 def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     """The fatal failure first: the last story that reached Python, in it the first root error; the others in
-    the order of the log.
+    the order of the log; accounts of programs that did not fail last.
     """
+    accounts = [found for found, _ in incidents if found.request.kind is RequestKind.PROGRAM]
+    incidents = [each for each in incidents if each[0].request.kind is not RequestKind.PROGRAM]
+    return [*_ordered(incidents), *accounts]
+
+
+def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     if not incidents:
         return []
     reached = [index for index, (_, draft) in enumerate(incidents) if draft.in_python]

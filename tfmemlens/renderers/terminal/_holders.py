@@ -19,7 +19,8 @@ def page(moment: Moment, view: View) -> list[str]:
     chunk size.
     """
     compiled = moment.incident is not None and moment.incident.compiler is not None
-    if all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners) and not compiled:
+    nameless = all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in moment.attribution.owners)
+    if nameless and not compiled:
         return _sizes(moment, view)
     if not len(moment.attribution.table):
         return []
