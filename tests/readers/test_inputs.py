@@ -114,6 +114,7 @@ def test_pasted_text_needs_no_file() -> None:
     ) == (1, 65536, 576)
 
 
+@pytest.mark.whole
 def test_a_big_log_keeps_its_failure_wherever_it_stands(tmp_path: Path) -> None:
     """Above 16 MiB only the surroundings of failures are parsed."""
     filler = "step 100 loss 0.25 images/sec 312.5 learning_rate 0.001\n" * 400_000
@@ -301,6 +302,7 @@ def test_an_archive_without_end_is_read_to_a_told_limit(tmp_path: Path) -> None:
         assert not opened.notes
 
 
+@pytest.mark.whole
 def test_the_limit_is_told_with_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "LIMIT", 1 << 20)
     (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT.encode() + b"step 1\n" * 1_000_000))
