@@ -41,6 +41,8 @@ WARM = (
 )
 PEAK = (WARM, "trace = tfmemlens.read(sys.argv[1])\nassert trace.peak_bytes")
 PAGE = (WARM, "trace = tfmemlens.read(sys.argv[1])\nrender(trace.peak, 'report')")
+READ = (WARM, "trace = tfmemlens.read(sys.argv[1])")
+CURVE = (WARM + "\ntrace = tfmemlens.read(sys.argv[1])\nimport pandas", "assert len(trace.timeline())")
 _TF = (
     "from tensorflow.core.protobuf import config_pb2\nmetadata ="
     " config_pb2.RunMetadata()\nmetadata.ParseFromString(open(sys.argv[1], 'rb').read())\n"
@@ -85,6 +87,8 @@ def main() -> None:
     old, older = ENVS / "tf2.11/bin/python", ENVS / "tf1.15/bin/python"
     ours: list[tuple[str, str | Path, tuple[str, str]]] = [
         ("upb parse", sys.executable, UPB),
+        ("our read", sys.executable, READ),
+        ("our timeline()", sys.executable, CURVE),
         ("our peak", sys.executable, PEAK),
         ("our page", sys.executable, PAGE),
     ]
@@ -110,6 +114,8 @@ def main() -> None:
             print(
                 f"{Path(trace).name:20}{name:22}{seconds:9.3f}{ratio:9.2f}{memory / 2**20:7.0f}", flush=True
             )
+        curve = statistics.median(each["our timeline()"][0] / each["our read"][0] for each in rounds)
+        print(f"{Path(trace).name:20}timeline() takes {curve:.2f} x read() (limit 2)", flush=True)
 
 
 if __name__ == "__main__":
