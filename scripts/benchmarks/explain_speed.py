@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
