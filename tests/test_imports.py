@@ -33,9 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     "findings": BASE | {"knowledge", "discovery"},
     "renderers": BASE | {"discovery"},
     "estimation": BASE | {"knowledge"},
-    "what_if": BASE | {"knowledge", "estimation"},
+    "what_if": BASE | {"knowledge", "attribution", "estimation"},
     "recording": BASE | {"knowledge", "readers", "child_python"},
-    "pipeline": BASE | {"readers", "attribution", "findings", "estimation"},
+    "pipeline": BASE | {"readers", "attribution", "findings", "estimation", "what_if"},
     "use_cases": BASE | STAGES | {"knowledge", "estimation", "what_if", "recording", "pipeline"},
     "api": BASE | {"pipeline", "use_cases", "renderers", "readers"},
     "cli": BASE

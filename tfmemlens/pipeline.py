@@ -15,6 +15,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.gathering import step_choice
+from tfmemlens.what_if import case as what_if
 
 if TYPE_CHECKING:
     from tfmemlens.model.network import Network
@@ -72,4 +73,4 @@ def report(capture: Capture, at: str | None = None) -> Report:
     """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another
     moment than the peak.
     """
-    return findings.examine(attribution.attribute(capture, at))
+    return findings.examine(what_if.attach(attribution.attribute(capture, at), capture))

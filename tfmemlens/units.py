@@ -113,14 +113,14 @@ def human(count: int | float) -> str:
     return f"{count / 1024**power:.{1 if power == 1 else 2}f} {_LETTERS[power - 1]}iB"
 
 
-def rough(count: int) -> str:
-    """An order of magnitude for people, two digits at most: `590 MiB`, `1.2 GiB`."""
+def rough(count: int, digits: int = 2) -> str:
+    """A figure for people with so many digits at most: `590 MiB`, `1.2 GiB`; with three `83.4 MiB`."""
     power = min(int(math.log(count, 1024)), len(_LETTERS)) if count >= KIB else 0
     value = count / 1024**power
-    digits = f"{round(value, -1):.0f}" if value >= 100 else f"{value:.0f}"
-    if value < 9.95 and power:
-        digits = f"{value:.1f}"
-    return f"{digits} {_LETTERS[power - 1] + 'iB' if power else 'B'}"
+    whole = len(str(int(value)))
+    shown = round(value, digits - whole)
+    decimals = max(digits - len(str(int(shown))), 0) if power else 0
+    return f"{shown:.{decimals}f} {_LETTERS[power - 1] + 'iB' if power else 'B'}"
 
 
 def human_size(size: Size) -> str:

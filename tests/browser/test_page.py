@@ -21,6 +21,7 @@ from tfmemlens.renderers.html import page as html
 from tfmemlens.units import human
 from tfmemlens.use_cases.difference import difference
 from tfmemlens.use_cases.page import build_page
+from tfmemlens.what_if.sliders import with_sliders
 
 pytestmark = pytest.mark.browser
 
@@ -299,24 +300,22 @@ def test_the_icicle_zooms_by_pointer_and_keys(show: Open) -> None:
 
 
 def test_what_if_moves_the_bar(show: Open) -> None:
+    """Each control shows what the engine says of it, and what the findings print."""
     tab = show(LOG)
-    (moment,) = pipeline.explain(LOG).case.moments[:1]
-    ledger = ledger_of(moment)
-    outside = moment.balance.outside_report.bytes if moment.balance.outside_report else 0
-    sizes = [size * count for size, count in zip(ledger.table.size_bytes, ledger.table.count, strict=True)]
-    halved = sum(
-        size * (0.5 if grows else 1) for size, grows in zip(sizes, ledger.scaling.grows, strict=True)
-    )
-    assert ledger.scaling.batch == 2
+    case = pipeline.explain(LOG).case
+    ledger = with_sliders(case, 0, ledger_of(case.moments[0]))
+    outside = case.moments[0].balance.outside_report
+    sizes = zip(ledger.table.size_bytes, ledger.table.count, strict=True)
+    now = sum(size * count for size, count in sizes) + (outside.bytes if outside else 0)
+    half, copies = (case.what_if(0, slug).best_bytes for slug in ("smaller-batch", "no-layout-copies"))
+    assert half and copies and ledger.scaling.batch == 2
     slider = tab.page.locator('[data-lever="batch"]')
     slider.fill("1")
-    assert tab.number(".whatif-said") == round(halved + outside)
+    assert tab.number(".whatif-said") == now - half
     assert "about" in tab.page.locator(".whatif-said").inner_text()
     slider.fill("2")
-    copies = next(lever for lever in ledger.scaling.levers if lever.slug == "layout")
-    tab.page.locator('[data-lever="layout"]').check()
-    kept = sum(size for size, touched in zip(sizes, copies.touches, strict=True) if not touched)
-    assert tab.number(".whatif-said") == kept + outside
+    tab.page.locator('[data-lever="no-layout-copies"]').check()
+    assert tab.number(".whatif-said") == now - copies
     assert "up to" in tab.page.locator(".whatif-said").inner_text()
     tab.quiet()
 

@@ -10,7 +10,7 @@ const { column, Ledger, unpack } = await at("ledger");
 const { Tree, MODES } = await at("tree");
 const { State } = await at("state");
 const { sorted } = await at("table");
-const { scaled, outcome } = await at("whatif");
+const { saved, scaled, outcome } = await at("whatif");
 
 const cases = JSON.parse(readFileSync(process.env.CASES, "utf8"));
 
@@ -103,7 +103,17 @@ for (const [name, text] of Object.entries(cases.pages)) {
     assert.equal(outcome(ledger, {}).bytes, text.peak);
     const size = scaled(ledger, { batch: 0.5 });
     for (let row = 0; row < ledger.rows; row++) assert.equal(size[row], ledger.size[row] * (ledger.grows[row] ? 0.5 : 1));
-    assert.ok(outcome(ledger, { batch: 0.5 }).bytes <= text.peak);
-    assert.ok(outcome(ledger, { batch: 2 }).bytes >= text.peak);
+    for (const [batch, saves] of ledger.scaling.batches) assert.equal(outcome(ledger, { batch }).bytes, text.peak - saves);
+    for (const [bit, lever] of ledger.scaling.levers.entries()) assert.equal(outcome(ledger, { levers: 1 << bit }).bytes, text.peak - lever.saves);
   });
 }
+
+test("between the sizes that the engine was asked about there is a straight line", () => {
+  const points = [[0.5, 100], [2, -200]];
+  assert.equal(saved(points, 0.5), 100);
+  assert.equal(saved(points, 1), 0);
+  assert.equal(saved(points, 0.75), 50);
+  assert.equal(saved(points, 1.5), -100);
+  assert.equal(saved(points, 4), -600);
+  assert.equal(saved([], 0.5), null);
+});

@@ -43,7 +43,7 @@ def explain(
     """
     shape = parse_shape(input_shape) if isinstance(input_shape, str) else input_shape
     report = pipeline.explain(source, Hints(shape, batch, limit_bytes))
-    return Explanation(report.case, report.findings, report.verdict)
+    return Explanation(report.case, report.findings, report.verdict, actions=report.actions)
 
 
 def estimate(
@@ -88,4 +88,4 @@ def estimate(
 
         described = of_text(model.to_json(), getattr(model, "name", "model"))
     report = pipeline.report(predict(described, settings))
-    return Explanation(report.case, report.findings, report.verdict)
+    return Explanation(report.case, report.findings, report.verdict, actions=report.actions)

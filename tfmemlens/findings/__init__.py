@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import ModuleType
 
 from tfmemlens import discovery
-from tfmemlens.findings.support import verdict
+from tfmemlens.findings.support import actions, verdict
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.report import Report
@@ -33,7 +33,7 @@ def examine(case: Case) -> Report:
             ),
         )
     )
-    return Report(case, ranked, verdict.state(case, ranked))
+    return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(ranked))
 
 
 def rules() -> dict[str, ModuleType]:

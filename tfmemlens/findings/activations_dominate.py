@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, is_forward_only, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Finding, Remedy, Severity
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.units import human, percent
 
 
@@ -43,15 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=total(kept),
             weight=0.3 * share,
             evidence=tuple(quote(row) for row in kept[:3]),
-            remedies=tuple(remedy for remedy in _remedies(case, moment, forward_only) if remedy),
+            remedies=remedies.offered(
+                case, moment, "smaller-batch", "mixed-precision", "recompute", "smaller-input"
+            ),
             moment=index,
         )
-
-
-def _remedies(case: Case, moment: Moment, forward_only: bool) -> tuple[Remedy | None, ...]:
-    return (
-        shared_remedies.smaller_batch(moment),
-        shared_remedies.half_precision(moment, case.api),
-        None if forward_only else shared_remedies.recompute(moment, case.api),
-        Remedy("shrink the input: halving height and width quarters every feature map"),
-    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, quote, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -34,14 +34,14 @@ def check(case: Case) -> Iterator[Finding]:
         shares = (
             f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
         )
-        remedies = [shared_remedies.smaller_batch(moment), shared_remedies.recompute(moment, case.api)]
+        advice = remedies.offered(case, moment, "smaller-batch", "recompute")
         if arguments.bytes > temporaries.bytes:
-            remedies = [
+            advice = (
                 Remedy(
                     "most of it are arguments: weights, optimizer slots and the batch; shard them, or use a"
                     " lighter optimizer"
-                )
-            ]
+                ),
+            )
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{shares}; the arena is asked for in one piece",
@@ -64,6 +64,6 @@ def check(case: Case) -> Iterator[Finding]:
                     )[:3]
                 ),
             ),
-            remedies=tuple(remedy for remedy in remedies if remedy),
+            remedies=advice,
             moment=index,
         )

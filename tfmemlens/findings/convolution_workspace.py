@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, shared_remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
@@ -59,7 +59,7 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
     yield Remedy(
         "see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi"
     )
-    yield shared_remedies.smaller_batch(moment)
+    yield from remedies.offered(case, moment, "smaller-batch")
     if not handle:
         yield Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256")
     yield Remedy(

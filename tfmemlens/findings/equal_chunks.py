@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
@@ -81,4 +81,4 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python"
             " loop; add them up as you go"
         )
-    yield shared_remedies.smaller_batch(moment)
+    yield from remedies.offered(case, moment, "smaller-batch")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, shared_remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -89,7 +89,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             " layer smaller, or the other layers"
         )
     elif not of_pool:
-        yield shared_remedies.smaller_batch(moment)
+        yield from remedies.offered(case, moment, "smaller-batch")
     if not of_directml:
         yield Remedy(
             "let TensorFlow grow its pool instead of taking all at start, so that the driver and other"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import cut_list, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -26,7 +26,6 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(found) / max(held(moment), 1)
         if share < 0.4 or cut_list(moment):
             continue
-        half = shared_remedies.half_precision(moment, case.api)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{percent(total(found), held(moment))} of {human(held(moment))} are gradients",
@@ -35,8 +34,7 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.35 * share,
             evidence=tuple(quote(row) for row in found[:3]),
             remedies=(
-                shared_remedies.smaller_batch(moment),
-                *((half,) if half else ()),
+                *remedies.offered(case, moment, "smaller-batch", "mixed-precision"),
                 Remedy(
                     "weight gradients wait for each other under clip_by_global_norm and in tower averaging:"
                     " clip by value or per variable, or average with fewer towers at once"

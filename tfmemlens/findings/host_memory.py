@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -72,9 +72,7 @@ def _of_jax(moment: Moment, case: Case) -> Iterator[Remedy]:
     yield Remedy("if you expected a GPU or TPU: check that JAX sees it", "jax.devices()")
     if _killed(moment):
         return
-    yield shared_remedies.smaller_batch(moment)
-    if again := shared_remedies.recompute(moment, case.api):
-        yield again
+    yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
@@ -36,7 +36,6 @@ def check(case: Case) -> Iterator[Finding]:
         size = total([row for row, _ in waiting])
         if size < 0.2 * held(moment):
             continue
-        remedy = shared_remedies.recompute(moment, case.api)
         yield Finding(
             severity=Severity.FACTOR,
             headline=(
@@ -55,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
                 )
                 for row, reader in waiting[:4]
             ),
-            remedies=(remedy,) if remedy else (),
+            remedies=remedies.offered(case, moment, "recompute"),
             moment=index,
         )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -52,7 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
                     saves_bytes=total(stacks) // 2,
                     certainty=Certainty.ESTIMATE,
                 ),
-                shared_remedies.smaller_batch(moment),
+                *remedies.offered(case, moment, "smaller-batch"),
                 *(() if case.api.is_tf2 else (_swap(total(stacks)),)),
             ),
             moment=index,

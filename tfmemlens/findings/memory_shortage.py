@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, device_limit, failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                     or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
                     else (
                         Remedy("free or shrink what is held; the biggest lever is usually the batch"),
-                        shared_remedies.smaller_batch(moment),
+                        *remedies.offered(case, moment, "smaller-batch"),
                     )
                 )
             ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, held, place, quote, requests, rows, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -47,7 +47,9 @@ def check(case: Case) -> Iterator[Finding]:
                     ),
                 ),
                 remedies=(
-                    () if request.owner.kind is Kind.WORKSPACE else (shared_remedies.smaller_batch(moment),)
+                    ()
+                    if request.owner.kind is Kind.WORKSPACE
+                    else remedies.offered(case, moment, "smaller-batch")
                 ),
                 moment=index,
             )

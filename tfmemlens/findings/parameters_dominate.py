@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import (
     cut_list,
     held,
@@ -25,7 +26,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human, percent
 
 _MAKING = re.compile(
@@ -37,7 +38,6 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
         if model and total(model) >= 0.4 * held(moment) and not cut_list(moment):
-            slots = total(of_kind(moment, Kind.OPTIMIZER_SLOT))
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=(
@@ -52,12 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
                 weight=total(model) / max(held(moment), 1),
                 evidence=tuple(quote(row) for row in model[:3]),
                 remedies=(
-                    Remedy(
-                        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy,"
-                        " Adafactor about 4 %",
-                        saves_bytes=slots or None,
-                        certainty=Certainty.BOUND if slots else None,
-                    ),
+                    *remedies.offered(case, moment, "lighter-optimizer"),
                     Remedy("make the widest layer narrower, or share it; split embeddings over devices"),
                 ),
                 moment=index,

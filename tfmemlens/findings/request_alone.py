@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
@@ -61,9 +61,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             " batch makes it smaller"
         )
     else:
-        yield shared_remedies.smaller_batch(moment)
-    if precision := shared_remedies.half_precision(moment, case.api):
-        yield precision
+        yield from remedies.offered(case, moment, "smaller-batch")
+    yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):
         yield Remedy(
             "explain the process's own log: in Colab under Runtime > View runtime logs, in Jupyter the"

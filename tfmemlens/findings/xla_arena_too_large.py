@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import shared_remedies
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, quote, requests, rows
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -148,9 +148,7 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
             "del x; jax.clear_caches()   # x.delete()",
         )
-    yield shared_remedies.smaller_batch(moment)
-    if again := shared_remedies.recompute(moment, case.api):
-        yield again
+    yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     if case.api.front_end is FrontEnd.JAX:
         yield Remedy("give input buffers back to the program", "jax.jit(step, donate_argnums=(0, 1))")
         if not compiler.reduced_to:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -151,9 +153,7 @@ class Hints:
     step: int | None = None
     """The same by the step's number."""
     types: bool = False
-    """Whether the shape of every node's output is wanted, not only of those that allocate: a fit needs them,
-    a page does not.
-    """
+    """Whether the type of every node's output is wanted however large the step is: a fit needs them."""
     graph: str | None = None
     """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
 
@@ -180,6 +180,8 @@ class Capture:
     """The model's own layers, where its description was read."""
     network: Network | None = None
     """The model itself, where the input is one that never ran."""
+    with_types: Callable[[Graph | None], Graph | None] | None = field(default=None, compare=False, repr=False)
+    """Gives a graph the type of every output that the step made: asked for only where a step is simulated."""
 
     def reasons(self, otherwise: str = "") -> str:
         """Why something that was looked for is not here, as the first notes say, each once; `otherwise` where

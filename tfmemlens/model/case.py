@@ -13,6 +13,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.what_if import WhatIf, nothing_known
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass
 
@@ -229,3 +230,5 @@ class Case:
     """What Grappler's layout pass did to the capture's graph, None without a graph or without the pass."""
     trials: tuple[LayoutTrial, ...] = ()
     """The pass tried again on edited graphs."""
+    what_if: WhatIf = field(default=nothing_known, compare=False, repr=False)
+    """What a change would buy at a moment; worked out when it is asked for."""

@@ -40,12 +40,28 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Something to change. `saves_bytes` is None where nothing honest can be said."""
+    """Something to change. `saves_bytes` is None where nothing honest can be said, negative where more would be
+    needed.
+    """
 
     text: str
     code: str | None = None
     saves_bytes: int | None = None
     certainty: Certainty | None = None
+    change: str | None = None
+    """The slug of a change that the what-if engine knows; None of what only one rule advises."""
+    low_bytes: int | None = None
+    high_bytes: int | None = None
+    digits: int = 2
+    """How many digits of an estimated saving are worth printing."""
+
+    def __post_init__(self) -> None:
+        """The interval of a saving that states none: a point when exact, from nothing up when a bound."""
+        if self.saves_bytes is None or self.low_bytes is not None or self.certainty is Certainty.ESTIMATE:
+            return
+        low = self.saves_bytes if self.certainty is Certainty.EXACT else min(self.saves_bytes, 0)
+        object.__setattr__(self, "low_bytes", low)
+        object.__setattr__(self, "high_bytes", self.saves_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +83,12 @@ class Finding:
     """The rule's slug; filled in by whoever runs the rules."""
     moment: int = 0
     """Index of the moment it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to do, merged across the findings that advise it."""
+
+    remedy: Remedy
+    rules: tuple[str, ...]
+    """The slugs of the rules that advise it, the most important finding's first."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tfmemlens.model.finding import Certainty
+from tfmemlens.model.what_if import Saving
 from tfmemlens.values import dataclass
 
 
@@ -40,17 +41,6 @@ class BatchPrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class FitRemedy:
-    """What a change would buy at the fitted batch: bytes, and the largest batch then."""
-
-    text: str
-    saves_bytes: int
-    largest_batch: int | None
-    certainty: Certainty
-    slug: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
     """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it
     buffers of fixed size may hold more.
@@ -80,7 +70,8 @@ class Fit:
     """Of the peak, what grows with height x width of the input."""
     sequence_bytes: int = 0
     """Of the peak, what grows with the length of the sequence."""
-    remedies: tuple[FitRemedy, ...] = ()
+    savings: tuple[Saving, ...] = ()
+    """What each change would buy at the measured batch, the one that allows the largest batch first."""
     predictions: tuple[BatchPrediction, ...] = ()
     checks: tuple[BatchPrediction, ...] = ()
     """Predictions of other traces' batches, beside what those traces show."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Owner
-from tfmemlens.model.scaling import Scaling
+from tfmemlens.model.scaling import UNSCALED, Scaling
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass
 
@@ -27,7 +27,7 @@ class Ledger:
     """The tensor in each row: as measured, or the likeliest for its size."""
     birth: Sequence[int]
     death: Sequence[int]
-    scaling: Scaling
+    scaling: Scaling = UNSCALED
     last_reader: Sequence[str | None] = ()
     """The op that read each row last before it was freed, empty where nothing tells."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Finding
+from tfmemlens.model.finding import Action, Finding
 from tfmemlens.model.fit import Fit
 from tfmemlens.values import dataclass
 
@@ -22,6 +22,8 @@ class Report:
     verdict: str
     fit: Fit | None = None
     """How memory grows with the batch, where that was asked for."""
+    actions: tuple[Action, ...] = ()
+    """What to do, best first, each once."""
 
     def to_frame(self) -> pandas.DataFrame:
         """The allocations of the moment that matters most, with layer, kind and phase, largest first.

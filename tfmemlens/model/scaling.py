@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tfmemlens.model.attribution import Kind, Owner
-from tfmemlens.model.finding import Certainty
+from tfmemlens.model.what_if import UNKNOWN, Saving
 from tfmemlens.values import dataclass
 
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
@@ -28,13 +28,14 @@ def grows_with_batch(owner: Owner, node: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lever:
-    """A setting that multiplies the rows it touches by `factor`: `layout`, `half`, `slots`, `recompute`."""
+    """A change that leaves of the rows it touches the part `factor`; its slug is the change's."""
 
     slug: str
     text: str
     factor: float
-    certainty: Certainty
     touches: Sequence[bool]
+    saving: Saving = UNKNOWN
+    """What the what-if engine says that it buys, the other controls untouched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,11 @@ class Scaling:
     axis: str | None = None
     axis_size: int | None = None
     exponent: Sequence[int] = ()
+    batch_savings: Sequence[tuple[float, int]] = ()
+    """What other batches save: (the batch as a share of the measured one, bytes), by the what-if engine."""
+    axis_savings: Sequence[tuple[float, int]] = ()
+    """The same of other sizes of the input."""
+
+
+UNSCALED = Scaling(None, ())
+"""Nothing is known of how rows answer."""

@@ -139,6 +139,7 @@ def one_of(captures: list[Capture]) -> Capture:
         incidents=tuple(incident for capture in captures for incident in capture.incidents),
         timelines=tuple(timeline for capture in captures for timeline in capture.timelines),
         graph=next((capture.graph for capture in captures if capture.graph), None),
+        with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=_surroundings(capture.surroundings for capture in captures),
         notes=tuple(note for capture in captures for note in capture.notes),
     )

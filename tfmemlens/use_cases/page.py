@@ -12,6 +12,7 @@ from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
 from tfmemlens.pipeline import Input
 from tfmemlens.use_cases.difference import compare
+from tfmemlens.what_if.sliders import with_sliders
 
 
 @without_gc
@@ -22,12 +23,18 @@ def build_page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device
     fired = {finding.rule for report in reports for finding in report.findings}
     shown = [report.case for report in reports if report.case.moments]
     return Page(
-        tuple(_tab(report, hints) for report in reports),
+        tuple(_tab(report) for report in reports),
         tuple(compare(shown[0], other) for other in shown[1:]),
         {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired},
     )
 
 
-def _tab(report: Report, hints: Hints) -> Tab:
+def _tab(report: Report) -> Tab:
     graph = report.case.capture.graph
-    return Tab(report, tuple(ledger_of(moment, hints, graph) for moment in report.case.moments))
+    return Tab(
+        report,
+        tuple(
+            with_sliders(report.case, index, ledger_of(moment, graph))
+            for index, moment in enumerate(report.case.moments)
+        ),
+    )

@@ -9,10 +9,12 @@ from tfmemlens.estimation.batch_scaling.axes import Axis
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.estimation.batch_scaling.scaling import input_rank, length_axis, shares_of_half, side_axis
 from tfmemlens.model.attribution import Kind, Owner
+from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit, Scale
 from tfmemlens.model.graph import Graph
 from tfmemlens.values import dataclass
+from tfmemlens.what_if.summed import RowsBasis
 
 _MOST = 1 << 24
 """No batch is looked for beyond this."""
@@ -44,6 +46,10 @@ class FitBasis:
     """What the answer rests on beside the trace."""
     most_batch: int | None = None
     """Below the batch that was seen to fail under this limit."""
+    moment: Moment | None = None
+    """The step's peak, whose rows answer where the trace has no graph to follow an axis along."""
+    fallback: RowsBasis | None = None
+    """What savings are summed over where this is no whole step that could be simulated."""
     repredict: Callable[[int], FitBasis] | None = None
     """Where a model or a graph can be asked again: the step as it is predicted at another batch, rather than
     scaled to it.
@@ -118,14 +124,18 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
         peak = other.timeline.peak_bytes if within is None else min(within, other.timeline.peak_bytes)
         error = round(peak * (other.timeline.error_share or _MARGIN))
         return BatchPrediction(batch, peak, peak - error, peak + error)
-    limited = (
-        step.peak_under(batch, known.limit_bytes, known.grows)
-        if known and known.limit_bytes is not None
-        else None
-    )
-    peak = step.peak_bytes(batch) if limited is None else limited
+    limit = known.limit_bytes if known else None
+    limited = step.peak_under(batch, limit, known.grows) if known and limit is not None else None
+    peak = (step.peak_bytes(batch) if limited is None else limited) + _missed(step)
+    if limited is not None and limit is not None:
+        peak = min(peak, limit)
     least = step.least_bytes(batch)
     return BatchPrediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
+
+
+def _missed(step: ReplayedStep) -> int:
+    """By how much the simulation misses the measured peak at its own batch: at others, too, as far as one knows."""
+    return 0 if step.is_bound else step.timeline.peak_bytes - step.peak_bytes(step.batch)
 
 
 def largest_batch(step: ReplayedStep, known: FitBasis) -> int:

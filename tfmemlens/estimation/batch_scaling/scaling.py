@@ -38,6 +38,12 @@ _PER_WEIGHT_NAMES = (
     "bias_add_grad",
 )
 
+_NOTICEABLE = 0.001
+"""A tensor below this share of the peak is small."""
+_UPDATE = re.compile(
+    r"(?:\A|/)(?:adam\w*|nadam|sgd|rmsprop|adagrad|adadelta|ftrl|lamb|lion|momentum)(?:_\d+)?/", re.IGNORECASE
+)
+"""An optimizer's ops, whose tensors have the shapes of weights."""
 _HOPS = 4
 MOST_FOLDED_BYTES = 10 * MIB
 _FILLED = re.compile(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
@@ -86,26 +92,24 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
 
 def _leading_of_many(timeline: Timeline) -> Counter[int]:
     """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by
-    their names.
+    their names. Small tensors count only where there are no others: an optimizer makes many of the shape of a bias.
     """
     table = timeline.table
-    standing = set(timeline.standing.shape)
-    found: Counter[int] = Counter()
+    updated = {
+        shape for node, shape in zip(table.node, table.shape, strict=True) if _UPDATE.search(node or "")
+    }
+    weights = set(timeline.standing.shape) | updated
+    noticeable = _NOTICEABLE * timeline.peak_bytes
+    counts: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
     seen = set()
-    for node, shape, purpose in zip(table.node, table.shape, table.purpose, strict=True):
-        if (
-            not shape
-            or len(shape) < 2
-            or not shape[0]
-            or shape in standing
-            or purpose == TEMPORARY
-            or (node, shape) in seen
-        ):
+    rows = zip(table.node, table.shape, table.purpose, table.size_bytes, strict=True)
+    for node, shape, purpose, size in rows:
+        if not shape or len(shape) < 2 or not shape[0] or shape in weights or purpose == TEMPORARY:
             continue
-        if not is_per_weight(node or ""):
+        if (node, shape) not in seen and not is_per_weight(node or ""):
             seen.add((node, shape))
-            found[shape[0]] += 1
-    return found
+            counts[size >= noticeable][shape[0]] += 1
+    return counts[True] or counts[False]
 
 
 def _input_sizes(graph: Graph) -> dict[int, float]:

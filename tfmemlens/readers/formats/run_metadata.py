@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
@@ -69,6 +71,10 @@ def _starts_with_graphs(head: bytes) -> bool:
 def _is_text(head: bytes) -> bool:
     """Whether a text is a RunMetadata or StepStats in protobuf's text format, or as protobuf writes JSON."""
     return bool(_TEXT.match(head) or _JSON.match(head))
+
+
+_MOST_TYPED = 5_000
+"""Rows of a step up to which its types are kept at hand unless they are asked for."""
 
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
@@ -171,8 +177,8 @@ def _wrapped(stats: Any) -> Any:
 
 
 def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, types: bool = False) -> Capture:
-    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` fills in every output's shape
-    in the graph.
+    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` lets every output's type be asked
+    for however large the step is.
     """
     found = tuple(step_stats.timelines(metadata.step_stats))
     found += tuple(step_liveness.timelines(metadata.step_stats, known=found))
@@ -190,12 +196,19 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         )
         notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
     known = proto_graph.of_graph_defs(graphs) if graphs else None
-    if types:
-        from tfmemlens.readers.graphs.graph_types import graph_with_types
-
-        known = graph_with_types(metadata.step_stats, known)
     if known is not None:
         found = tuple(graph_join.with_variables(timeline, known) for timeline in found)
+    small = sum(len(timeline.table) for timeline in found) <= _MOST_TYPED
     return Capture(
-        Source(path, ("run-metadata",), "tensorflow"), timelines=found, graph=known, notes=tuple(notes)
+        Source(path, ("run-metadata",), "tensorflow"),
+        timelines=found,
+        graph=known,
+        notes=tuple(notes),
+        with_types=partial(_with_types, metadata.step_stats) if found and (types or small) else None,
     )
+
+
+def _with_types(step_stats: Any, known: Graph | None) -> Graph | None:
+    from tfmemlens.readers.graphs.graph_types import graph_with_types
+
+    return graph_with_types(step_stats, known)

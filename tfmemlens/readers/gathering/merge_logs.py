@@ -32,6 +32,7 @@ def merge(captures: list[Capture]) -> Capture:
         incidents=incidents(captures),
         timelines=tuple(timeline for capture in captures for timeline in capture.timelines),
         graph=next((capture.graph for capture in captures if capture.graph), None),
+        with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=surroundings(captures),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
     )

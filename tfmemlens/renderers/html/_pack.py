@@ -76,10 +76,13 @@ def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
                     "slug": each.slug,
                     "text": each.text,
                     "factor": each.factor,
-                    "certainty": each.certainty.value,
+                    "certainty": each.saving.certainty.value if each.saving.certainty else None,
+                    "saves": each.saving.best_bytes,
                 }
                 for each in scaling.levers
             ],
+            "batches": [list(pair) for pair in scaling.batch_savings],
+            "axes": [list(pair) for pair in scaling.axis_savings],
         },
         "request": _request(moment),
         "chunks": _chunks(moment, names),
@@ -127,7 +130,7 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
         ),
         "birth": pick(birth, delta=True),
         "life": pick([died - born for born, died in zip(birth, ledger.death, strict=True)]),
-        "grows": pick(list(map(int, ledger.scaling.grows))),
+        "grows": pick(list(map(int, ledger.scaling.grows)) or [0] * len(birth)),
         "exponent": pick(list(ledger.scaling.exponent) or [0] * len(birth)),
         "levers": pick(levers),
         "reader": pick(named(ledger.last_reader) or [0] * len(birth)),

@@ -16,10 +16,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.model.allocation import Allocation
-from tfmemlens.model.finding import Certainty
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.renderers import savings
 from tfmemlens.renderers.html import _glossary
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request
@@ -50,11 +50,6 @@ SCRIPTS = (
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
-_SAVES = {
-    Certainty.EXACT: "saves {}",
-    Certainty.BOUND: "saves up to {}",
-    Certainty.ESTIMATE: "saves about {}",
-}
 LONGEST = 2000
 """Letters of a quoted line that the page shows."""
 
@@ -119,7 +114,7 @@ def _environment() -> Environment:
     jinja.globals.update(
         percent=percent,
         facts=_request.facts,
-        saving=_saving,
+        saving=savings.of_remedy,
         place=_place,
         largest=_largest,
         output_bytes=_output_bytes,
@@ -182,14 +177,6 @@ def _writer(report: Any) -> str:
     framework = report.case.capture.source.framework
     return {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}.get(framework or "") or str(
         report.case.api
-    )
-
-
-def _saving(remedy: Any) -> str:
-    return (
-        _SAVES[remedy.certainty].format(human(remedy.saves_bytes))
-        if remedy.saves_bytes and remedy.certainty
-        else ""
     )
 
 

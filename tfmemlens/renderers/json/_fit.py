@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfmemlens.model.fit import BatchPrediction, Fit, FitRemedy
+from tfmemlens.model.fit import BatchPrediction, Fit
+from tfmemlens.model.what_if import Saving
 
 
 def part(fit: Fit) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def part(fit: Fit) -> dict[str, Any]:
         "constraint": fit.constraint,
         "runner_up": fit.runner_up,
         "predicted": fit.predicted,
-        "remedies": [_remedy(each) for each in fit.remedies],
+        "remedies": [_remedy(each) for each in fit.savings],
         "predictions": [_prediction(each) for each in fit.predictions],
         "checks": [_prediction(each) for each in fit.checks],
     }
@@ -40,11 +41,14 @@ def _prediction(prediction: BatchPrediction) -> dict[str, Any]:
     }
 
 
-def _remedy(remedy: FitRemedy) -> dict[str, Any]:
+def _remedy(saving: Saving) -> dict[str, Any]:
     return {
-        "remedy": remedy.slug,
-        "text": remedy.text,
-        "saves_bytes": remedy.saves_bytes,
-        "largest_batch": remedy.largest_batch,
-        "certainty": remedy.certainty.value,
+        "remedy": saving.change,
+        "text": saving.text,
+        "saves_bytes": saving.best_bytes,
+        "low_bytes": saving.low_bytes,
+        "high_bytes": saving.high_bytes,
+        "largest_batch": saving.largest_batch,
+        "certainty": saving.certainty.value if saving.certainty else None,
+        "basis": saving.basis.value,
     }

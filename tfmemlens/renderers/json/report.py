@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from tfmemlens.model.case import Balance, Moment
-from tfmemlens.model.finding import Finding
+from tfmemlens.model.finding import Action, Finding, Remedy
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
@@ -47,6 +47,7 @@ def document(report: Report) -> dict[str, Any]:
         ),
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
+        "actions": [_action(action) for action in report.actions],
         **_layout.parts(report.case),
         "notes": [{"text": note.text, **_place(note.line, by_bytes)} for note in capture.notes],
         **({"fit": _fit.part(report.fit)} if report.fit else {}),
@@ -225,15 +226,22 @@ def _finding(finding: Finding, by_bytes: bool) -> dict[str, Any]:
             }
             for proof in finding.evidence
         ],
-        "remedies": [
-            {
-                "text": remedy.text,
-                "code": remedy.code,
-                "saves_bytes": remedy.saves_bytes,
-                "certainty": remedy.certainty.value if remedy.certainty else None,
-            }
-            for remedy in finding.remedies
-        ],
+        "remedies": [{**_remedy(remedy), "change": remedy.change} for remedy in finding.remedies],
+    }
+
+
+def _action(action: Action) -> dict[str, Any]:
+    return {**_remedy(action.remedy), "rules": list(action.rules)}
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "text": remedy.text,
+        "code": remedy.code,
+        "saves_bytes": remedy.saves_bytes,
+        "low_bytes": remedy.low_bytes,
+        "high_bytes": remedy.high_bytes,
+        "certainty": remedy.certainty.value if remedy.certainty else None,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
+from tfmemlens.renderers import savings
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
@@ -59,11 +60,7 @@ def _findings(findings: list[Finding]) -> list[str]:
             )
             lines.append(f"- {_escape(proof.fact)}{where}")
         for remedy in finding.remedies:
-            saves = (
-                f" *saves {human(remedy.saves_bytes)} ({remedy.certainty.value})*"
-                if remedy.saves_bytes and remedy.certainty
-                else ""
-            )
+            saves = f" *{savings.of_remedy(remedy)}*" if savings.of_remedy(remedy) else ""
             lines.append(f"- **try:** {_escape(remedy.text)}{saves}")
             if remedy.code:
                 lines += ["  ```python", *(f"  {line}" for line in remedy.code.split("\n")), "  ```"]

@@ -5,26 +5,25 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.model.finding import Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.renderers import savings
 from tfmemlens.renderers.terminal._blocks import heading, paragraph, shorten, styled
 from tfmemlens.renderers.view import View
-from tfmemlens.units import human
 
 _STYLE = {Severity.CAUSE: "red", Severity.FACTOR: "yellow", Severity.NOTE: "cyan"}
-_CERTAINTY = {
-    Certainty.EXACT: "saves {}",
-    Certainty.BOUND: "saves up to {}",
-    Certainty.ESTIMATE: "saves about {}",
-}
 
 
 def page(findings: Sequence[Finding], view: View) -> list[str]:
     """The findings, numbered, under their heading."""
     lines = heading("findings", view) if findings else []
     quoted: set[Line] = set()
+    advised: set[str] = set()
     for number, finding in enumerate(findings, start=1):
         lines += _finding(number, finding, quoted, view)
+        for remedy in finding.remedies:
+            lines += _remedy(remedy, view, again=(remedy.change or remedy.text) in advised)
+            advised.add(remedy.change or remedy.text)
     return lines
 
 
@@ -43,8 +42,6 @@ def _finding(number: int, finding: Finding, quoted: set[Line], view: View) -> li
                 proof.line._replace(text="(quoted above)") if proof.line in quoted else proof.line, view
             )
             quoted.add(proof.line)
-    for remedy in finding.remedies:
-        lines += _remedy(remedy, view)
     return lines
 
 
@@ -60,12 +57,13 @@ def quote(line: Line, view: View) -> list[str]:
     return [styled(head + piece, "dim", view.color) for head, piece in zip(heads, pieces, strict=True)]
 
 
-def _remedy(remedy: Remedy, view: View) -> list[str]:
-    saving = (
-        f" ({_CERTAINTY[remedy.certainty].format(human(remedy.saves_bytes))})"
-        if remedy.saves_bytes and remedy.certainty
-        else ""
-    )
+def _remedy(remedy: Remedy, view: View, again: bool) -> list[str]:
+    """What to try; what an earlier finding advises already is only named, without its code and figure."""
+    if again:
+        return paragraph(
+            f"{remedy.text.split(';')[0].split(':')[0]} (as above)", view.width, "        ", "   try: "
+        )
+    saving = f" ({savings.of_remedy(remedy)})" if savings.of_remedy(remedy) else ""
     lines = [
         styled(line, "green", view.color)
         for line in paragraph(remedy.text + saving, view.width, "        ", "   try: ")

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit
+from tfmemlens.renderers import savings
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
-
-_SAVES = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
 
 
 def page(fit: Fit, view: View) -> list[str]:
@@ -121,15 +120,14 @@ def _check(check: BatchPrediction) -> list[str]:
 
 
 def _remedies(fit: Fit, view: View) -> list[str]:
-    if not fit.remedies:
+    if not fit.savings:
         return []
     lines = heading("what a change would buy", view)
-    for each in fit.remedies:
+    for each in fit.savings:
         most = "at most " if fit.certainty is Certainty.BOUND else ""
         batch = "" if each.largest_batch is None else f"; largest batch then {most}{each.largest_batch}"
         lines += paragraph(
-            f"{each.text}: saves {_SAVES[each.certainty]}{human(each.saves_bytes)} at batch"
-            f" {fit.batch}{batch}",
+            f"{each.text}: {savings.of_saving(each)} at batch {fit.batch}{batch}",
             view.width,
             "    ",
             "  ",

@@ -16,13 +16,42 @@ export function scaled(ledger, { batch = 1, axis = 1, levers = 0 }) {
   });
 }
 
-/** The memory under a choice: at the peak of a step, or of what was listed at a failure. */
-export function outcome(ledger, choice) {
+/** The memory as the rows alone tell it: at the peak of a step, or of what was listed at a failure. */
+function walked(ledger, choice) {
   const size = scaled(ledger, choice);
   const extra = (ledger.balance.outside ?? 0) + (ledger.balance.unlisted ?? 0);
   if (!ledger.timed) return { size, index: -1, bytes: size.reduce((sum, bytes) => sum + bytes, 0) + extra };
   const peak = ledger.peakWith(size);
   return { size, index: peak.index, bytes: peak.bytes };
+}
+
+/** What one control alone saves, as the what-if engine says; between the sizes it was asked about a straight line. */
+export function saved(points, factor) {
+  const known = [...points.filter(([share]) => share !== 1), [1, 0]].sort((a, b) => a[0] - b[0]);
+  const exact = known.find(([share]) => Math.abs(share - factor) < 1e-9);
+  if (exact) return exact[1];
+  if (known.length < 2) return null;
+  const next = Math.min(Math.max(known.findIndex(([share]) => share > factor), 1), known.length - 1);
+  const [[low, less], [high, more]] = factor > known.at(-1)[0] ? known.slice(-2) : [known[next - 1], known[next]];
+  return less + ((more - less) * (factor - low)) / (high - low);
+}
+
+/** The controls that are moved, each alone, with what it saves alone. */
+function* single(ledger, { batch = 1, axis = 1, levers = 0 }) {
+  const { batches, axes } = ledger.scaling;
+  if (batch !== 1) yield [{ batch }, saved(batches, batch)];
+  if (axis !== 1) yield [{ axis }, saved(axes, axis)];
+  for (const [bit, lever] of ledger.scaling.levers.entries()) if (levers & (1 << bit)) yield [{ levers: 1 << bit }, lever.saves];
+}
+
+/** The memory under a choice: one control as the engine says it, several as the rows combine, each corrected by the engine. */
+export function outcome(ledger, choice) {
+  const now = walked(ledger, {}).bytes;
+  const found = walked(ledger, choice);
+  const moved = [...single(ledger, choice)].filter(([, saves]) => saves !== null);
+  if (moved.length === 1 && [...single(ledger, choice)].length === 1) return { ...found, bytes: now - moved[0][1] };
+  const bytes = moved.reduce((held, [alone, saves]) => (held * (now - saves)) / (walked(ledger, alone).bytes || 1), found.bytes);
+  return { ...found, bytes };
 }
 
 export class WhatIfView {

@@ -1,0 +1,116 @@
+"""The remedies that several rules offer: words and code for this run, what each would save from the what-if engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.applicability import applies
+from tfmemlens.findings.support.rows import is_forward_only
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.what_if import Basis, Saving
+
+_DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
+"""How many digits of a saving are worth printing."""
+
+
+def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
+    """The remedy for this run, None where it does not apply."""
+    if not applies(slug, case, moment):
+        return None
+    index = next(at for at, known in enumerate(case.moments) if known is moment)
+    saving = case.what_if(index, slug)
+    words = _WORDS[slug](case, moment, saving)
+    return of_saving(*words, saving) if words else None
+
+
+def offered(case: Case, moment: Moment, *slugs: str) -> tuple[Remedy, ...]:
+    """Those of these remedies that apply."""
+    asked = [for_case(slug, case, moment) for slug in slugs]
+    return tuple(remedy for remedy in asked if remedy is not None)
+
+
+def of_saving(text: str, code: str | None, saving: Saving) -> Remedy:
+    """A remedy with what the engine says of it."""
+    return Remedy(
+        text,
+        code,
+        saving.best_bytes,
+        saving.certainty,
+        saving.change,
+        saving.low_bytes,
+        saving.high_bytes,
+        _DIGITS[saving.basis],
+    )
+
+
+Words = tuple[str, str | None]
+
+
+def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
+    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and slots
+    stay.
+    """
+    batch = saving.batch if saving.basis is Basis.REPLAY else _batch(moment)
+    if batch == 1 and not saving.best_bytes:
+        text = "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten sequences), or the model"
+        return text, None
+    example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
+    accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
+    again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""
+    return f"halve the batch{example}{again}", None
+
+
+def _mixed_precision(case: Case, *_: object) -> Words | None:
+    """Activations in 16 bits; weights and slots stay in 32."""
+    code = code_snippets.mixed_precision(case.api)
+    text = "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots do not"
+    return (text, code) if code else None
+
+
+def _recompute(case: Case, *_: object) -> Words | None:
+    """Keep only the inputs of blocks, compute the rest again in backward."""
+    code = code_snippets.recompute(case.api)
+    text = "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the blocks' inputs are kept"
+    return (text, code) if code else None
+
+
+def _lighter_optimizer(*_: object) -> Words:
+    return (
+        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy, Adafactor about 4 %",
+        None,
+    )
+
+
+def _smaller_input(_case: Case, _moment: Moment, saving: Saving) -> Words:
+    if "sequence" in saving.text and "images" not in saving.text:
+        return "shorten the sequences: half the length halves every activation along it", None
+    return "shrink the input: halving height and width quarters every feature map", None
+
+
+_WORDS: dict[str, Callable[[Case, Moment, Saving], Words | None]] = {
+    "smaller-batch": _smaller_batch,
+    "mixed-precision": _mixed_precision,
+    "recompute": _recompute,
+    "lighter-optimizer": _lighter_optimizer,
+    "smaller-input": _smaller_input,
+}
+
+
+def _batch(moment: Moment) -> int | None:
+    """The first dimension of what was asked for, where that is a batch: not of weights, slots, or im2col
+    buffers.
+    """
+    request = moment.request
+    if (
+        request is None
+        or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.WORKSPACE)
+        or request.owner.phase is Phase.OPTIMIZER
+    ):
+        return None
+    if request.owner.phase is Phase.GRADIENT and len(request.failed.shape or ()) == 2:
+        return None  # as likely the gradient of a kernel
+    shape = request.failed.shape
+    return shape[0] if shape and len(shape) >= 2 else None

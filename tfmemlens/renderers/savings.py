@@ -1,0 +1,31 @@
+"""What a remedy saves, in words: the same on every page."""
+
+from __future__ import annotations
+
+from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.units import human, rough
+
+_BEFORE = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
+_DIGITS = {Basis.REPLAY: 3}
+
+
+def of_remedy(remedy: Remedy) -> str:
+    """`saves about 280 MiB`, `would need about 4.6 MiB more`; empty where nothing is known."""
+    return in_words(remedy.saves_bytes, remedy.certainty, remedy.digits)
+
+
+def of_saving(saving: Saving) -> str:
+    """The same for a row of fit's table."""
+    return in_words(saving.best_bytes, saving.certainty, _DIGITS.get(saving.basis, 2))
+
+
+def in_words(saves_bytes: int | None, certainty: Certainty | None, digits: int = 2) -> str:
+    """An estimate with as many digits as it is worth, anything else in full."""
+    if saves_bytes is None or certainty is None:
+        return ""
+    if not saves_bytes:
+        return "saves nothing here"
+    size = abs(saves_bytes)
+    shown = _BEFORE[certainty] + (rough(size, digits) if certainty is Certainty.ESTIMATE else human(size))
+    return f"saves {shown}" if saves_bytes > 0 else f"would need {shown} more"

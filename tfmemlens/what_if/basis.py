@@ -1,0 +1,69 @@
+"""What is known of a moment, from most to least: a step to simulate, a curve, a list, nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfmemlens.attribution.moments.held import held
+from tfmemlens.errors import UsageError
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.case import Moment
+from tfmemlens.model.ledger import Ledger
+from tfmemlens.model.what_if import Basis
+from tfmemlens.what_if.row_scaling import scaling_of
+from tfmemlens.what_if.summed import RowsBasis
+
+if TYPE_CHECKING:
+    from tfmemlens.what_if.largest_batch import FitBasis
+
+MOST_REPLAYED = 5_000
+"""Rows of a step that is simulated for a page: about half a second."""
+_MOST_WALKED = 20_000
+"""Rows of a step whose curve is scaled; of a larger one only the peak's own rows are."""
+
+
+def basis_of(capture: Capture, moment: Moment) -> FitBasis | RowsBasis | None:
+    """The best basis there is; `capture` is what the readers found, `moment` belongs to the case made of it."""
+    timeline = moment.timeline
+    if timeline is not None and not moment.below_peak and len(timeline.table) <= MOST_REPLAYED:
+        step = replayable(capture, moment)
+        if step is not None:
+            return step
+    return rows_basis(moment, capture.hints)
+
+
+def replayable(capture: Capture, moment: Moment) -> FitBasis | None:
+    """The moment's step, None where its batch cannot be told or nothing in it has one."""
+    from tfmemlens.model.fit import Scale
+    from tfmemlens.what_if.step import of_moment
+
+    try:
+        step = of_moment(capture, moment, capture.hints)
+    except UsageError:
+        return None
+    return step if any(law.scale is not Scale.FIXED for law in step.step.laws) else None
+
+
+def rows_basis(moment: Moment, hints: Hints) -> RowsBasis | None:
+    """The rows of a step's curve or of the moment alone; None where nothing is known by name."""
+    timeline = moment.timeline
+    if (
+        timeline is not None
+        and timeline.curve
+        and len(timeline.table) <= _MOST_WALKED
+        and not moment.below_peak
+    ):
+        from tfmemlens.attribution.moments.ledger import rows_of
+
+        return scaled(moment, rows_of(moment), hints, Basis.TIMELINE)
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    if not compiled and all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners):
+        return None
+    return scaled(moment, held(moment), hints, Basis.LIST)
+
+
+def scaled(moment: Moment, rows: Ledger, hints: Hints, basis: Basis) -> RowsBasis:
+    """Rows with how each answers to changes."""
+    return RowsBasis(moment, replace(rows, scaling=scaling_of(moment, rows, hints)), basis)

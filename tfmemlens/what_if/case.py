@@ -1,0 +1,35 @@
+"""A case that can be asked what a change would buy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.case import Case
+from tfmemlens.model.what_if import Saving
+
+if TYPE_CHECKING:
+    from tfmemlens.what_if.largest_batch import FitBasis
+    from tfmemlens.what_if.summed import RowsBasis
+
+
+def attach(case: Case, capture: Capture) -> Case:
+    """The case with the engine behind it; `capture` is what the readers found. Nothing is worked out before it is
+    asked for.
+    """
+
+    @cache
+    def basis(moment: int) -> FitBasis | RowsBasis | None:
+        from tfmemlens.what_if.basis import basis_of
+
+        return basis_of(capture, case.moments[moment])
+
+    @cache
+    def what_if(moment: int, change: str, to_batch: int | None = None) -> Saving:
+        from tfmemlens.what_if.savings import savings
+
+        return savings(basis(moment), change, to_batch)
+
+    return replace(case, what_if=what_if)

@@ -1,0 +1,44 @@
+"""The one function that says what a change buys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.capture import Hints
+from tfmemlens.model.what_if import Saving
+from tfmemlens.what_if import changes
+from tfmemlens.what_if.summed import RowsBasis
+from tfmemlens.what_if.summed import saving as summed
+
+if TYPE_CHECKING:
+    from tfmemlens.what_if.largest_batch import FitBasis
+
+
+def savings(basis: FitBasis | RowsBasis | None, change: str, to_batch: int | None = None) -> Saving:
+    """What the change buys on this basis: a traced step, rows, or None for nothing at all; at the
+    measured batch. `to_batch` is the batch that a smaller (or larger) one is to have, half of it unless given.
+    """
+    if basis is None:
+        return Saving(change, to_batch=to_batch)
+    if isinstance(basis, RowsBasis):
+        return summed(basis, change, to_batch)
+    from tfmemlens.what_if.basis import rows_basis
+    from tfmemlens.what_if.replayed import reach, saving
+
+    if basis.fallback is None:
+        found = saving(basis, change, to_batch)
+        if found.known or change != changes.SMALLER_INPUT or basis.moment is None:
+            return found
+        return savings(rows_basis(basis.moment, Hints(batch=basis.step.batch)), change)
+    found = summed(basis.fallback, change, to_batch)
+    return replace(found, largest_batch=reach(basis, change)) if found.known and basis.limit_bytes else found
+
+
+def ranked_savings(basis: FitBasis) -> tuple[Saving, ...]:
+    """What each change buys that applies to this step, the one that allows the largest batch first. What buys
+    nothing, or costs, stands at the end.
+    """
+    asked = [savings(basis, slug) for slug in changes.CHANGES if slug != changes.SMALLER_BATCH]
+    known = [each for each in asked if each.best_bytes is not None]
+    return tuple(sorted(known, key=lambda each: (-(each.largest_batch or 0), -(each.best_bytes or 0))))

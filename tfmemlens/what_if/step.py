@@ -1,0 +1,79 @@
+"""A traced or predicted step as something that can be simulated at other batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfmemlens.attribution.moments.timelines import owners_of, standing_of
+from tfmemlens.errors import UsageError
+from tfmemlens.estimation.batch_scaling import conv3d_cache
+from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
+from tfmemlens.estimation.batch_scaling.scaling import batch_of, laws_of, standing_laws_of
+from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.case import Moment
+from tfmemlens.model.graph import Graph
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.what_if.largest_batch import FitBasis
+
+
+def of_moment(
+    capture: Capture, moment: Moment, hints: Hints = Hints(), l3_bytes: int | None = None
+) -> FitBasis:
+    """The basis of a moment that is the peak of a step. Raises UsageError when its batch cannot be told."""
+    assert moment.timeline is not None
+    return replace(of_timeline(capture, moment.timeline, hints, l3_bytes), moment=moment)
+
+
+def of_timeline(
+    capture: Capture, timeline: Timeline, hints: Hints = Hints(), l3_bytes: int | None = None
+) -> FitBasis:
+    """The basis of a capture's timeline. Raises UsageError when its batch cannot be told. `l3_bytes` is the L3
+    cache of the processor that is asked about.
+    """
+    graph = capture.with_types(capture.graph) if capture.with_types else capture.graph
+    standing = standing_of(timeline, graph)
+    named = conv3d_cache.with_places(
+        replace(timeline, standing=AllocationTable.of([row for row, _ in standing])), graph
+    )
+    batch, source = (
+        (capture.hints.batch or hints.batch or 32, "--batch")
+        if timeline.predicted
+        else batch_and_source(named, graph, hints)
+    )
+    owners = owners_of(named)
+    likely = conv3d_cache.this_machines_cache_bytes()
+    volume_cache = conv3d_cache.cache_of(named, graph, likely) if graph else None
+    if volume_cache is not None and l3_bytes is not None:
+        volume_cache = conv3d_cache.Cache(l3_bytes, l3_bytes, (l3_bytes, l3_bytes))
+    step = ReplayedStep(
+        named,
+        laws_of(named, graph, batch, volume_cache),
+        batch,
+        standing_laws=standing_laws_of(named, graph, batch),
+    )
+    held = [(row.node, row.size_bytes, owner.kind) for row, owner in standing]
+    limit, remark = (
+        hints.limit_bytes or timeline.limit_bytes,
+        conv3d_cache.remark(named, graph, volume_cache),
+    )
+    return FitBasis(step, source, owners, held, graph, limit, pool_grows(timeline), remark=remark)
+
+
+def batch_and_source(timeline: Timeline, graph: Graph | None, hints: Hints) -> tuple[int, str]:
+    """The batch of a step, and how it is known. Raises UsageError."""
+    if hints.batch is not None:
+        if hints.batch < 1:
+            raise UsageError(
+                f"--batch {hints.batch} is no batch", "give the number of samples of the measured step"
+            )
+        return hints.batch, "--batch"
+    found = batch_of(timeline, graph)
+    if found is None:
+        raise UsageError("the batch of this step cannot be told from its tensors", "give it with --batch")
+    return found
+
+
+def pool_grows(timeline: Timeline) -> bool:
+    """A GPU's pool is one region from the start unless growth was asked for; the CPU's grows."""
+    return "GPU" not in timeline.allocator.upper() or timeline.allocator.endswith("_for_gpu")
