@@ -21,6 +21,7 @@ _TOOLS = {
 
 def check(case: Case) -> Iterator[Finding]:
     if case.moments:
+        yield from _crashed_afterwards(case)
         return
     for name, line in case.capture.surroundings.foreign:
         yield Finding(
@@ -52,4 +53,16 @@ def check(case: Case) -> Iterator[Finding]:
                     "python -X faulthandler train.py",
                 ),
             ),
+        )
+
+
+def _crashed_afterwards(case: Case) -> Iterator[Finding]:
+    """A process that could not allocate often dies while it tidies up."""
+    crash, request = case.capture.surroundings.crash, case.moments[0].request
+    failed_at = request.failed.line if request else None
+    if crash and failed_at and failed_at.source == crash.source and failed_at.number < crash.number:
+        yield Finding(
+            severity=Severity.NOTE,
+            headline="after the failure the process crashed as well: a consequence, no second cause",
+            evidence=(Evidence("the crash", crash),),
         )

@@ -18,7 +18,10 @@ from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
-from tfmemlens.units import GIB, human_size, percent
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.units import GIB, Size, human_size, percent
+
+_OF_THE_POOL = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -59,6 +62,11 @@ def check(case: Case) -> Iterator[Finding]:
 def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
     for device in case.capture.surroundings.devices:
+        if device.limit and not device.limit.bytes:
+            yield Evidence(
+                "TensorFlow got no memory of the device at all: `memory_limit` is 0, or others hold it",
+                device.line,
+            )
         if device.total and device.free and device.free.bytes < 0.6 * device.total.bytes:
             yield Evidence(
                 f"only {human_size(device.free)} of the device's {human_size(device.total)} were free when"
@@ -101,6 +109,12 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
             " started",
             incident.state.line_of("limit") if incident else None,
         )
+    if incident and books.pool and books.limit and _could_have_grown(books.pool, books.limit, moment):
+        yield Evidence(
+            f"TensorFlow's pool of {human_size(books.pool)} was refused its next region although"
+            f" {human_size(books.limit)} is its limit: the device itself had no more to give",
+            incident.state.line_of("pool") or incident.state.line_of("limit"),
+        )
     if incident and incident.driver_failures:
         size, line = min(incident.driver_failures, key=lambda failure: failure[0].bytes)
         pool = books.pool or books.in_use
@@ -111,3 +125,13 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
                 line,
             )
     yield from device_users.others(case, moment)
+
+
+def _could_have_grown(pool: Size, limit: Size, moment: Moment) -> bool:
+    """Whether the limit left room for the request beside the whole pool: BFC then asks the driver for a region
+    of that size at least, and fails only where the driver refuses.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.size is None or failed.kind not in _OF_THE_POOL:
+        return False
+    return pool.high + failed.size.high < 0.95 * limit.low

@@ -21,7 +21,9 @@ from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severi
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human_size
 
-_KILLED = re.compile(r"(?i:kill)|137|signal 9|memory limit|status -9|code -9")
+_KILLED = re.compile(
+    r"(?i:kill)|137|signal 9|memory limit|status -9|code -9|than is available|all available RAM"
+)
 
 _SLABS = (
     Remedy(

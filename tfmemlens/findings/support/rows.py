@@ -119,7 +119,8 @@ def device_limit(case: Case, moment: Moment) -> Size | None:
     if case.capture.hints.limit_bytes:
         return Size.exactly(case.capture.hints.limit_bytes)
     devices = case.capture.surroundings.devices
-    return next((device.limit or device.total for device in devices if device.limit or device.total), None)
+    sizes = (device.limit or device.total for device in devices)
+    return next((size for size in sizes if size and size.bytes), None)
 
 
 def tensor_text(moment: Moment) -> str:
@@ -141,14 +142,19 @@ def place(moment: Moment) -> str:
     if request is None:
         return ""
     if request.owner.layer:
-        return request.owner.layer
+        return shortened(request.owner.layer)
     if request.failed.updating:
         return (
             f"the optimizer's update ({request.failed.node})"
             if request.failed.node
             else "the optimizer's update"
         )
-    return request.failed.node or request.failed.op or ""
+    return shortened(request.failed.node or request.failed.op or "")
+
+
+def shortened(name: str, most: int = 160) -> str:
+    """A name that does not bury the sentence around it: its start and its end."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-most // 3 :]}"
 
 
 def on_host(moment: Moment) -> bool:

@@ -11,7 +11,6 @@ import gzip
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tfmemlens.errors import UnreadableInput
@@ -24,6 +23,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.rules import user_frame
 from tfmemlens.units import Size
+from tfmemlens.values import dataclass
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".prof", ".pprof", ".pb")

@@ -124,6 +124,8 @@ class _Stream:
         if framework := frameworks.mention(line.text):
             self.mentions[framework] += 1
         code = self.sentences.quotes_code
+        if not code and self.surroundings.not_memory(line):
+            return
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
@@ -149,6 +151,14 @@ class _Stream:
         self.unread += 1
         if len(self.notes) < _MAX_NOTES:
             self.notes.append(ReadNote("not understood, though it speaks of memory", line))
+
+    def unread_rows(self) -> list[ReadNote]:
+        """How many rows of the list of tensors could not be read, with the first of them."""
+        lost = self.report.unread
+        if not lost:
+            return []
+        rows = "1 row" if len(lost) == 1 else f"{len(lost)} rows"
+        return [ReadNote(f"{rows} of the list of tensors could not be read", lost[0])]
 
     def drafts(self) -> list[IncidentDraft]:
         """The failures of this process."""
@@ -190,6 +200,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
+    notes += tuple(note for stream in streams for note in stream.unread_rows())
     unread = sum(stream.unread for stream in streams)
     if unread > len(notes):
         notes = (

@@ -122,10 +122,16 @@ BAD_ALLOC = LineRule(
 KILLED = LineRule(
     r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
     r" |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
+    r"|[Cc]group out of memory: Kill|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
+    r"|tried to allocate more memory than is available|crashed after using all available RAM"
     r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "Memory cgroup out of memory: Killed process 4242 (python) total-vm:20000000kB, anon-rss:8000000kB",
+    "RequestId: 8f5 Error: Runtime exited with error: signal: killed",
+    "Your notebook tried to allocate more memory than is available. It has restarted.",
+    "Your session crashed after using all available RAM.",
     "Killed",
     "./train.sh: line 26:  6499 Killed                  python train.py",
 )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
@@ -25,11 +26,19 @@ ENTRY = LineRule(
     "512B from gradients/Mean_grad/truediv",
     needs=" from ",
 )
+ODD_ENTRY = LineRule(
+    rf"\A\s*(?P<size>{SIZE}) from(?: +(?P<node>(?![A-Za-z0-9_.^{{/][^\s,;]*\s*\Z)\S.*?))?\s*\Z",
+    "  900.00MiB from ",
+    "  1.00GiB from my layer (copy)/Relu",
+    needs=" from",
+)
+"""A row inside a list whose node has no name, or one that TensorFlow would refuse."""
 REMAINING = LineRule(
     rf"Remaining (?P<nodes>\d+) nodes? with (?P<size>{SIZE})",
     "  Remaining 94 nodes with 29.03MiB",
     needs="Remaining ",
 )
+_ROW = re.compile(r"\s*\S+ from \S+\s*\Z")
 
 
 @dataclass
@@ -56,7 +65,7 @@ class Block:
         table = AllocationTable.of(
             [
                 Allocation(
-                    node,
+                    node or None,
                     size,
                     device=self.device,
                     allocator=self.allocator,
@@ -96,6 +105,8 @@ class ReportCollector:
     def __init__(self) -> None:
         self.block: Block | None = None
         self.finished: list[Block] = []
+        self.unread: list[Line] = []
+        """Rows of a list that have lost their size."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a report."""
@@ -115,6 +126,14 @@ class ReportCollector:
         if found := ENTRY.search(line.text):
             block = self._open(line)
             block.rows.append((found["node"], parse_size(found["size"], block.alignment), line))
+            return True
+        if self.block and (found := ODD_ENTRY.search(line.text)):
+            self.block.rows.append(
+                (found["node"] or "", parse_size(found["size"], self.block.alignment), line)
+            )
+            return True
+        if self.block and self.block.rows and _ROW.match(line.text):
+            self.unread.append(line)
             return True
         if self.block and self.block.rows and COLLAPSED.search(line.text):
             self.block.cut = True

@@ -93,6 +93,10 @@ LARGE = LineRule(
     needs="system memory",
 )
 FOREIGN = {
+    "ffmpeg": LineRule(
+        r"OpenEncodeSessionEx failed|\[(?:h264|hevc|av1)_(?:nvenc|cuvid) @ \w+\].*(?:emory|No capable devices)",
+        "[h264_nvenc @ 0x55d0] OpenEncodeSessionEx failed: out of memory (10): (no details)",
+    ),
     "PyTorch": LineRule(
         r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
         "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
@@ -111,6 +115,18 @@ FOREIGN = {
     ),
 }
 ELSEWHERE = {
+    "the disk quota was used up": LineRule(
+        r"[Qq]uota exceeded",
+        "ResourceExhaustedError: /scratch/data.tf-data_0.lockfile; Disk quota exceeded",
+        "OSError: [Errno 122] Disk quota exceeded: '/scratch/ckpt'",
+        needs="uota exceeded",
+    ),
+    "another run holds the file of tf.data's `cache(filename)`": LineRule(
+        r"concurrent caching iterator running|cache lockfile already exists",
+        "AlreadyExistsError: There appears to be a concurrent caching iterator running - cache lockfile already"
+        " exists ('/tmp/cache_0.lockfile').",
+        needs="caching iterator",
+    ),
     "the disk was full": LineRule(
         r"No space left on device",
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
@@ -127,8 +143,16 @@ ELSEWHERE = {
         needs="Too many open",
     ),
 }
+CPP_FRAME = LineRule(
+    r"\A\s*@ +0x[0-9a-f]{6,16} +\S",
+    "    @     0x7f6768339f9c  tsl::BFCAllocator::DeallocateRawInternal()",
+    needs="@ ",
+)
 CRASH = LineRule(
-    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error",
+    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error|\bCheck failed: "
+    r"|\bAborted \(core dumped\)|SIGABRT|: +\d+ Aborted\b",
+    "Check failed: h != kInvalidChunkHandle",
+    "./train.sh: line 8: 27582 Aborted                 python train.py",
     "Segmentation fault (core dumped)",
     "Fatal Python error: Segmentation fault",
 )
@@ -168,8 +192,7 @@ class SurroundingsCollector:
         if found := LARGE.search(text):
             self.large.append((Size.exactly(int(found["bytes"])), line))
             return True
-        if other := next((name for name, rule in ELSEWHERE.items() if rule.search(text)), None):
-            self.elsewhere.setdefault(other, line)
+        if self.not_memory(line):
             return True
         if other := next((name for name, rule in FOREIGN.items() if rule.search(text)), None):
             self.foreign.setdefault(other, line)
@@ -177,7 +200,14 @@ class SurroundingsCollector:
         if CRASH.search(text):
             self.crash = self.crash or line
             return True
-        return False
+        return bool(CPP_FRAME.search(text))
+
+    def not_memory(self, line: Line) -> bool:
+        """Take the line if it says that something else ran out, whatever error it says so with."""
+        other = next((name for name, rule in ELSEWHERE.items() if rule.search(line.text)), None)
+        if other:
+            self.elsewhere.setdefault(other, line)
+        return other is not None
 
     def _device(self, text: str, line: Line) -> bool:
         if found := CREATED.search(text):
