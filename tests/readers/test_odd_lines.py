@@ -139,3 +139,22 @@ def test_a_pool_far_below_its_limit_was_refused_its_next_region(pool: int, refus
 def test_a_long_name_does_not_bury_the_verdict() -> None:
     report = explain(f"{SENTENCE}\n\t [[{{{{node m/{'x' * 5000}/Relu}}}}]]\n")
     assert len(report.verdict) < 500
+
+
+def test_docker_s_log_file_wraps_each_line_in_json() -> None:
+    lines = [
+        '{"log":"  File \\"train.py\\", line 40, in main\\n","stream":"stderr","time":"2026-11-22T04:00:00Z"}',
+        '{"log":"    y = net(x)\\n","stream":"stderr","time":"2026-11-22T04:00:00Z"}',
+        f'{{"log":"ResourceExhaustedError: {SENTENCE}\\n","stream":"stderr","time":"2026-11-22T04:00:00Z"}}',
+    ]
+    (incident,) = read("\n".join(lines)).incidents
+    assert (incident.request.source, incident.request.source_text) == ("train.py:40", "y = net(x)")
+    assert incident.request.shape == (16, 512, 512, 64)
+
+
+def test_jax_gets_no_advice_on_tensorflow_s_report() -> None:
+    report = explain("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: something new ran dry")
+    assert report.case.capture.source.framework == "jax"
+    advice = " ".join(f"{remedy.text} {remedy.code}" for one in report.findings for remedy in one.remedies)
+    assert "save_device_memory_profile" in advice
+    assert not any(word in advice for word in ("tf.", "Keras", "sess.run", "TF_"))

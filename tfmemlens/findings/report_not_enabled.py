@@ -36,8 +36,14 @@ def check(case: Case) -> Iterator[Finding]:
             or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP)
         ):
             continue
-        code = code_snippets.enable_report(case.api)
-        if code:
+        of_jax = case.api.front_end is FrontEnd.JAX
+        code = None if of_jax else code_snippets.enable_report(case.api)
+        if of_jax:
+            remedy = Remedy(
+                "save who holds the device, by line of code, before the step that fails; tfmemlens reads the file",
+                code_snippets.profile_memory(case.api),
+            )
+        elif code:
             remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
         else:
             why = (
@@ -57,6 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
             or (case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0))
             or "memory-dump" in case.capture.source.formats
             or not _by_bfc(moment)
+            or of_jax
             else (
                 Remedy(
                     "or let BFC write its state to a file at each failure, which tfmemlens reads",

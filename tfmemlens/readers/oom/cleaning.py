@@ -9,6 +9,7 @@ TensorFlow's own logger.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
@@ -45,6 +46,7 @@ _TAGS = re.compile(
 )
 _BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
+_DOCKER = re.compile(r'\{"log": ?("(?:[^"\\]|\\.)*")')
 _NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
 _MARK = re.compile(r"[A-Z] |[#|*/;%]{1,3} ?")
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
@@ -178,6 +180,8 @@ def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
 def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
     """Escape codes, entities, tags, markdown escapes and literal backslash-n are gone afterwards."""
     for number, text in physical:
+        if text.startswith('{"log":'):
+            text = _of_docker(text)
         if (
             text.isascii()
             and not _NEEDS_ANSI.search(text)
@@ -198,6 +202,17 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
             text = html.unescape(text).replace("\xa0", " ")
         for part in _lines_within(text):
             yield number, part
+
+
+def _of_docker(text: str) -> str:
+    """The line that Docker's log file wraps in JSON: `{"log":"...","stream":"stderr"}`."""
+    match = _DOCKER.match(text)
+    if not match:
+        return text
+    try:
+        return str(json.loads(match[1])).rstrip("\r\n")
+    except ValueError:
+        return text
 
 
 def _lines_within(text: str) -> Iterator[str]:
