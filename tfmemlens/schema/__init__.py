@@ -36,8 +36,8 @@ def _class(name: str, strict: bool) -> type[Any]:
 
     descriptor = _pool(strict).FindMessageTypeByName(f"{PACKAGE}.{name}")
     if hasattr(message_factory, "GetMessageClass"):
-        found: type[Any] = message_factory.GetMessageClass(descriptor)
-        return found
+        generated: type[Any] = message_factory.GetMessageClass(descriptor)
+        return generated
     factory: Any = message_factory.MessageFactory()
     old: type[Any] = factory.GetPrototype(descriptor)  # protobuf 4.21
     return old
@@ -50,23 +50,23 @@ def parse(name: str, raw: bytes) -> Any:
     """
     from google.protobuf.message import DecodeError
 
-    found: Message = message(name)()
+    parsed: Message = message(name)()
     try:
-        found.ParseFromString(raw)
+        parsed.ParseFromString(raw)
     except DecodeError:
         lenient: Message = _class(name, False)()
         lenient.ParseFromString(raw)
         _mend(lenient)
-        found = message(name)()
-        found.ParseFromString(lenient.SerializeToString())
-    return found
+        parsed = message(name)()
+        parsed.ParseFromString(lenient.SerializeToString())
+    return parsed
 
 
-def _mend(found: Message) -> None:
+def _mend(parsed: Message) -> None:
     """Make text of every string that protobuf could only hand out as bytes. Maps are lists of entries to the
     lenient classes.
     """
-    for field, value in found.ListFields():
+    for field, value in parsed.ListFields():
         if field.message_type is not None:
             for each in value if _repeated(field) else (value,):
                 _mend(each)
@@ -74,7 +74,7 @@ def _mend(found: Message) -> None:
             if _repeated(field):
                 value[:] = [_text(each) for each in value]
             elif isinstance(value, bytes):
-                setattr(found, field.name, _text(value))
+                setattr(parsed, field.name, _text(value))
 
 
 def _repeated(field: Any) -> bool:
@@ -91,9 +91,9 @@ def parse_text(name: str, text: str) -> Any:
     """
     from google.protobuf import text_format
 
-    found: Message = message(name)()
+    parsed: Message = message(name)()
     return text_format.Parse(
-        _TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), found, allow_unknown_field=True
+        _TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), parsed, allow_unknown_field=True
     )
 
 
@@ -103,9 +103,9 @@ def parse_json(name: str, text: str) -> Any:
     """
     from google.protobuf import json_format
 
-    found: Message = message(name)()
+    parsed: Message = message(name)()
     return json_format.Parse(
-        _QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), found, ignore_unknown_fields=True
+        _QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), parsed, ignore_unknown_fields=True
     )
 
 

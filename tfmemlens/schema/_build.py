@@ -49,11 +49,11 @@ def _add(
     field = message.field.add(
         name=name, number=number, label=Field.LABEL_REPEATED if kind.endswith("*") else Field.LABEL_OPTIONAL
     )
-    if found := _MAP.fullmatch(kind):
+    if map_types := _MAP.fullmatch(kind):
         entry = message.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
         entry.options.map_entry = strict
-        _add(entry, 1, "key", found["key"], "", package, False)
-        _add(entry, 2, "value", found["value"], "", package, False)
+        _add(entry, 1, "key", map_types["key"], "", package, False)
+        _add(entry, 2, "value", map_types["value"], "", package, False)
         field.label, field.type, field.type_name = (
             Field.LABEL_REPEATED,
             Field.TYPE_MESSAGE,

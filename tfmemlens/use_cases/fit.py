@@ -64,14 +64,14 @@ def _captured(
     """A measured step, a failure, or a step predicted from a graph or a model."""
     settings = StepSettings(hints.batch or 32, optimizer, limit_bytes=hints.limit_bytes)
     try:
-        found = pipeline.timelines(source, replace(hints, types=True), device)
+        capture = pipeline.timelines(source, replace(hints, types=True), device)
     except UnreadableInput as unreadable:
         try:
             return estimate(source, settings)
         except UnreadableInput:
             raise unreadable from None
-    if found.timelines or found.incidents or found.graph is None:
-        return found if found.timelines or found.incidents else _of_model(source, settings) or found
+    if capture.timelines or capture.incidents or capture.graph is None:
+        return capture if capture.timelines or capture.incidents else _of_model(source, settings) or capture
     return estimate_graph(source, settings, fetches)
 
 
@@ -95,8 +95,8 @@ def _asked_again(
     @cache
     def repredict(batch: int) -> FitBasis:
         settings = StepSettings(batch, optimizer, limit_bytes=hints.limit_bytes)
-        found = estimate(source, settings) if is_model else estimate_graph(source, settings, fetches)
-        return known_of(found, replace(hints, batch=batch))
+        capture = estimate(source, settings) if is_model else estimate_graph(source, settings, fetches)
+        return known_of(capture, replace(hints, batch=batch))
 
     return replace(known, repredict=repredict)
 
@@ -137,19 +137,19 @@ def _check(known: FitBasis, other: FitBasis) -> BatchPrediction:
     return replace(predict(known.step, other.step.batch), measured_bytes=measured)
 
 
-def verdict(found: Fit, known: FitBasis) -> str:
+def verdict(result: Fit, known: FitBasis) -> str:
     """The answer in one sentence."""
     remark = f" {known.remark}." if known.remark else ""
     measured = (
-        f"batch {found.batch} {'needs' if known.complete else 'wanted at least'} {human(found.peak_bytes)}"
+        f"batch {result.batch} {'needs' if known.complete else 'wanted at least'} {human(result.peak_bytes)}"
     )
-    grows = f"about {human(found.per_sample_bytes)} a sample" + (
-        f" and {human(found.fixed_bytes)} that stay" if found.fixed_bytes else ""
+    grows = f"about {human(result.per_sample_bytes)} a sample" + (
+        f" and {human(result.fixed_bytes)} that stay" if result.fixed_bytes else ""
     )
-    if found.limit_bytes is None:
+    if result.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
-    if not found.largest_batch:
-        return f"Not even one sample fits into {human(found.limit_bytes)}: {measured}, {grows}.{remark}"
+    if not result.largest_batch:
+        return f"Not even one sample fits into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
     bound = "At most" if not known.complete else "About"
-    samples = "1 sample fits" if found.largest_batch == 1 else f"{found.largest_batch} samples fit"
-    return f"{bound} {samples} into {human(found.limit_bytes)}: {measured}, {grows}.{remark}"
+    samples = "1 sample fits" if result.largest_batch == 1 else f"{result.largest_batch} samples fit"
+    return f"{bound} {samples} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"

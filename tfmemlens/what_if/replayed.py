@@ -120,8 +120,8 @@ def _reach(known: FitBasis, applied: Applied) -> int | None:
 
 def _shares(known: FitBasis, share: Callable[[int], float]) -> list[float] | None:
     """What is left of each row; None when nothing changes."""
-    found = [share(row) for row in range(len(known.step.laws))]
-    return found if min(found, default=1.0) < 1.0 else None
+    shares = [share(row) for row in range(len(known.step.laws))]
+    return shares if min(shares, default=1.0) < 1.0 else None
 
 
 def _mixed_precision(known: FitBasis) -> Applied | None:

@@ -27,12 +27,14 @@ def savings(basis: FitBasis | RowsBasis | None, change: str, to_batch: int | Non
     from tfmemlens.what_if.replayed import reach, saving
 
     if basis.fallback is None:
-        found = saving(basis, change, to_batch)
-        if found.known or change != changes.SMALLER_INPUT or basis.moment is None:
-            return found
+        answer = saving(basis, change, to_batch)
+        if answer.known or change != changes.SMALLER_INPUT or basis.moment is None:
+            return answer
         return savings(rows_basis(basis.moment, Hints(batch=basis.step.batch)), change)
-    found = summed(basis.fallback, change, to_batch)
-    return replace(found, largest_batch=reach(basis, change)) if found.known and basis.limit_bytes else found
+    answer = summed(basis.fallback, change, to_batch)
+    return (
+        replace(answer, largest_batch=reach(basis, change)) if answer.known and basis.limit_bytes else answer
+    )
 
 
 def ranked_savings(basis: FitBasis) -> tuple[Saving, ...]:

@@ -32,5 +32,7 @@ def with_sliders(case: Case, index: int, rows: Ledger) -> Ledger:
 def _batches(case: Case, index: int, batch: int) -> list[tuple[float, int]]:
     """Other batches in whole samples, and what each saves."""
     others = dict.fromkeys(int(batch * share) for share in _SHARES)
-    found = [(other / batch, case.what_if(index, changes.SMALLER_BATCH, other)) for other in others if other]
-    return [(share, saving.best_bytes) for share, saving in found if saving.best_bytes is not None]
+    savings = [
+        (other / batch, case.what_if(index, changes.SMALLER_BATCH, other)) for other in others if other
+    ]
+    return [(share, saving.best_bytes) for share, saving in savings if saving.best_bytes is not None]

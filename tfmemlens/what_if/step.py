@@ -68,10 +68,10 @@ def batch_and_source(timeline: Timeline, graph: Graph | None, hints: Hints) -> t
                 f"--batch {hints.batch} is no batch", "give the number of samples of the measured step"
             )
         return hints.batch, "--batch"
-    found = batch_of(timeline, graph)
-    if found is None:
+    from_tensors = batch_of(timeline, graph)
+    if from_tensors is None:
         raise UsageError("the batch of this step cannot be told from its tensors", "give it with --batch")
-    return found
+    return from_tensors
 
 
 def pool_grows(timeline: Timeline) -> bool:

@@ -68,17 +68,17 @@ def marks_of(graph: Graph, axis: Axis) -> dict[str, tuple[Marks, ...]]:
     new is marked, three times at most.
     """
     order = list(topological_order(graph))
-    found: dict[str, tuple[Marks, ...]] = {}
+    marks_by_node: dict[str, tuple[Marks, ...]] = {}
     for _ in range(_PASSES):
         changed = False
         for node in order:
-            marks = _node(node, graph, found, axis)
-            if marks != found.get(node.name):
-                found[node.name] = marks
+            marks = _node(node, graph, marks_by_node, axis)
+            if marks != marks_by_node.get(node.name):
+                marks_by_node[node.name] = marks
                 changed = True
         if not changed:
             break
-    return found
+    return marks_by_node
 
 
 def shape_of(node: Node | None, port: int) -> Shape | None:
@@ -91,7 +91,9 @@ def shape_of(node: Node | None, port: int) -> Shape | None:
     )
 
 
-def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis: Axis) -> tuple[Marks, ...]:
+def _node(
+    node: Node, graph: Graph, marks_by_node: Mapping[str, tuple[Marks, ...]], axis: Axis
+) -> tuple[Marks, ...]:
     inputs = []
     for reference in node.inputs:
         if not reference.startswith("^"):
@@ -103,7 +105,7 @@ def _node(node: Node, graph: Graph, found: Mapping[str, tuple[Marks, ...]], axis
             ):  # the branch not taken is as large
                 port = 1 - port
                 shape = shape_of(source, port)
-            marks = found.get(name, ())
+            marks = marks_by_node.get(name, ())
             known = shape is not None and port < len(marks) and len(marks[port]) == len(shape)
             inputs.append(
                 (shape, marks[port]) if shape is not None and known else (shape, (False,) * len(shape or ()))

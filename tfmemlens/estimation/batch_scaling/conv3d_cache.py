@@ -151,7 +151,7 @@ def cache_of(timeline: Timeline, graph: Graph, likely_bytes: int | None = None) 
 def _gradients(timeline: Timeline, graph: Graph) -> dict[str, Gradient]:
     names = {node for node in timeline.table.node if node}
     nodes = [node for node in graph if node.op in GRADIENTS and node.name in names]
-    return {node.name: found for node in nodes if (found := gradient_of(node, graph))}
+    return {node.name: gradient for node in nodes if (gradient := gradient_of(node, graph))}
 
 
 def _too_old(graph: Graph) -> bool:

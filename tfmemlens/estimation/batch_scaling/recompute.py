@@ -67,18 +67,18 @@ def _segments(sizes: Sequence[int]) -> list[tuple[int, int]]:
     best: tuple[int, list[tuple[int, int]]] | None = None
     total = sum(sizes)
     for parts in range(2, len(sizes)):
-        found, start, held = [], 0, 0
+        stretches, start, held = [], 0, 0
         for index, size in enumerate(sizes):
             held += size
             if held * parts >= total and index < len(sizes) - 1:
-                found.append((start, index))
+                stretches.append((start, index))
                 start, held = index + 1, 0
-        found.append((start, len(sizes) - 1))
-        cost = sum(sizes[last] for _, last in found[:-1]) + max(
-            sum(sizes[first : last + 1]) for first, last in found
+        stretches.append((start, len(sizes) - 1))
+        cost = sum(sizes[last] for _, last in stretches[:-1]) + max(
+            sum(sizes[first : last + 1]) for first, last in stretches
         )
         if best is None or cost < best[0]:
-            best = (cost, found)
+            best = (cost, stretches)
     return best[1] if best else [(0, len(sizes) - 1)]
 
 

@@ -75,13 +75,13 @@ class ReplayedStep:
         sizes = self.timeline.table.size_bytes
         least = self.timeline.peak_bytes // 100_000 if len(sizes) > _MANY_ROWS else 0
         seen: set[int] = set()
-        found = []
+        moments = []
         for row in rows:
             born = row not in seen
             seen.add(row)
             if sizes[row] >= least or not sizes[row]:
-                found.append((row, born))
-        return found
+                moments.append((row, born))
+        return moments
 
     def requests(self, batch: int, least: bool = False) -> list[int]:
         """What each row asks for at this batch, rounded as the allocator rounds; `least`: where that is open,

@@ -116,14 +116,14 @@ def _input_sizes(graph: Graph) -> dict[int, float]:
     """Sizes that may be the batch: the first dimension of an input counts more than its second (time-major
     sequences).
     """
-    found: dict[int, float] = {}
+    weight_of: dict[int, float] = {}
     for node in graph:
         if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
             for port in range(len(node.outputs)):
                 shape = shape_of(node, port) or ()
                 for weight, size in zip((2.0, 1.0), shape[: 1 if len(shape) != 3 else 2], strict=False):
-                    found[size] = max(found.get(size, 0.0), weight)
-    return found
+                    weight_of[size] = max(weight_of.get(size, 0.0), weight)
+    return weight_of
 
 
 def _agreement(size: int, leading: Mapping[int, int]) -> float:
@@ -430,15 +430,15 @@ def input_rank(graph: Graph | None) -> int | None:
     """The rank of the largest input, None where there is none: 4 is an image, 3 a sequence of vectors, 2
     tokens or features.
     """
-    found = []
+    inputs = []
     for node in graph or ():
         if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
-            found += [
+            inputs += [
                 (math.prod(shape), len(shape))
                 for port in range(len(node.outputs))
                 if (shape := shape_of(node, port))
             ]
-    return max(found)[1] if found else None
+    return max(inputs)[1] if inputs else None
 
 
 __all__ = [

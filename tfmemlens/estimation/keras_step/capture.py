@@ -32,14 +32,14 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
         if settings.optimizer or not settings.training
         else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     )
-    found, chosen = _predicted(network, settings, chosen)
-    timeline = replace(found.timeline, error_share=error_share(found, chosen))
+    predicted, chosen = _predicted(network, settings, chosen)
+    timeline = replace(predicted.timeline, error_share=error_share(predicted, chosen))
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
-        notes=tuple(ReadNote(text) for text in _notes(network, found, settings, chosen)),
+        notes=tuple(ReadNote(text) for text in _notes(network, predicted, settings, chosen)),
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
-        layers=summaries(found, settings.batch),
+        layers=summaries(predicted, settings.batch),
     )
 
 
@@ -59,22 +59,24 @@ def _predicted(
         ) from None
 
 
-def error_share(found: PredictedStep, settings: StepSettings) -> float | None:
+def error_share(predicted: PredictedStep, settings: StepSettings) -> float | None:
     """None where too much is unknown for any figure."""
-    layers = [layer for _, layer in found.network.walk()]
+    layers = [layer for _, layer in predicted.network.walk()]
     blind = [layer for layer in layers if layer.problem]
     if len(blind) > len(layers) / 4:
         return None
-    share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + found.spread / 2
+    share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + predicted.spread / 2
     return min(
         share
-        + 0.5 * (len({*found.step.unknown, *found.step.not_understood}) + len(blind)) / max(len(layers), 1),
+        + 0.5
+        * (len({*predicted.step.unknown, *predicted.step.not_understood}) + len(blind))
+        / max(len(layers), 1),
         0.9,
     )
 
 
 def _notes(
-    network: Network, found: PredictedStep, asked: StepSettings, settings: StepSettings
+    network: Network, predicted: PredictedStep, asked: StepSettings, settings: StepSettings
 ) -> Iterator[str]:
     mode = "training" if settings.training else "inference"
     rule = f" with {settings.optimizer}" if settings.training else ""
@@ -91,7 +93,7 @@ def _notes(
     if (
         settings.device == "cpu"
         and settings.training
-        and any("Backprop" in op.op for op in found.step.tape.ops)
+        and any("Backprop" in op.op for op in predicted.step.tape.ops)
     ):
         yield (
             "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0);"
@@ -106,7 +108,7 @@ def _notes(
         yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
     open_sizes = [
         layer.name
-        for layer in found.network.layers
+        for layer in predicted.network.layers
         if layer.class_name == "InputLayer" and any(None in (kind.shape or ()) for kind in layer.outputs)
     ]
     if open_sizes:
@@ -114,18 +116,18 @@ def _notes(
             f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give"
             " --input-shape or --sequence"
         )
-    for path, layer in found.network.walk():
+    for path, layer in predicted.network.walk():
         if layer.problem and network.dialect != "variables":
             yield f"{path} ({layer.class_name}): {layer.problem}" + (
                 "" if layer.weights else "; its weights or shapes are left out"
             )
-    for reason, size in found.step.not_understood.values():
+    for reason, size in predicted.step.not_understood.values():
         counted = f" (outputs {human(size)})" if size else ""
         yield f"{reason}; its inputs and outputs are counted{counted}, what it needs inside is left out"
     if rest := [
         path
-        for path in found.step.unknown
-        if not any(path == name and layer.problem for name, layer in found.network.walk())
+        for path in predicted.step.unknown
+        if not any(path == name and layer.problem for name, layer in predicted.network.walk())
     ]:
         names = ", ".join(rest[:5]) + (" …" if len(rest) > 5 else "")
         yield f"what {names} passes over inside is not known: its inputs and outputs are counted"

@@ -18,23 +18,23 @@ def allocate_persistent(pool: Pool, step: TrainingStep) -> dict[int, Chunk]:
     """Chunks by buffer: the model's weights, the optimizer's counters and slots, constants of the graph, the
     batch. Each variable has a handle beside it.
     """
-    found: dict[int, Chunk | None] = {}
+    chunks: dict[int, Chunk | None] = {}
 
     def handle(value: TapeValue) -> None:
         if (own := step.handles.get(value.buffer)) is not None:
-            found[own.buffer] = pool.allocate(own.bytes)
+            chunks[own.buffer] = pool.allocate(own.bytes)
 
     for _, weight, _ in step.weights:
-        found[weight.buffer] = _initialized(pool, weight, step.tape.buffers[weight.buffer].node)
+        chunks[weight.buffer] = _initialized(pool, weight, step.tape.buffers[weight.buffer].node)
         handle(weight)
     for value in step.scalars:
-        found[value.buffer] = pool.allocate(value.bytes)
+        chunks[value.buffer] = pool.allocate(value.bytes)
         handle(value)
     for _, slot in step.slots:
-        found[slot.buffer] = pool.allocate(slot.bytes)
+        chunks[slot.buffer] = pool.allocate(slot.bytes)
         handle(slot)
-    found |= {value.buffer: pool.allocate(value.bytes) for value in (*step.tape.constants, *step.inputs)}
-    return {buffer: chunk for buffer, chunk in found.items() if chunk is not None and chunk.size_bytes}
+    chunks |= {value.buffer: pool.allocate(value.bytes) for value in (*step.tape.constants, *step.inputs)}
+    return {buffer: chunk for buffer, chunk in chunks.items() if chunk is not None and chunk.size_bytes}
 
 
 def _initialized(pool: Pool, weight: TapeValue, name: str) -> Chunk | None:

@@ -12,17 +12,17 @@ from tfmemlens.model.network import LayerSpec, Network
 from tfmemlens.model.tensor import ITEM_BYTES
 
 
-def summaries(found: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
+def summaries(predicted: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
     """A line for each layer, nested models opened, in the order of the model."""
-    made, kept, scratch, gradients, reused = _activity(found)
+    made, kept, scratch, gradients, reused = _activity(predicted)
     lines = []
-    for path, layer in _walk(found.network, ""):
+    for path, layer in _walk(predicted.network, ""):
         weights = layer.weights
         trainable = [weight for weight in weights if weight.trainable]
         slots = sum(
             math.prod(shape) * ITEM_BYTES.get(weight.dtype, 4)
             for weight in trainable
-            for shape in found.optimizer.slot_shapes(weight.shape)
+            for shape in predicted.optimizer.slot_shapes(weight.shape)
         )
         told = LayerPrediction(
             layer.class_name,
@@ -33,7 +33,7 @@ def summaries(found: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
             kept.get(path, 0),
             scratch.get(path, 0),
             batch,
-            _why(layer, path, made, kept, reused, found.step.tape.training),
+            _why(layer, path, made, kept, reused, predicted.step.tape.training),
             layer.problem,
         )
         outputs = tuple(kind for call in layer.calls[:1] for kind in call.outputs)
@@ -47,25 +47,25 @@ def summaries(found: PredictedStep, batch: int) -> tuple[LayerSummary, ...]:
 
 
 def _walk(network: Network, prefix: str) -> list[tuple[str, LayerSpec]]:
-    found = []
+    layers = []
     for layer in network.layers:
         if layer.network is not None:
             types = layer.calls[0].inputs if layer.calls else ()
-            found += _walk(
+            layers += _walk(
                 model_types.applied(layer.network, types, trainable=layer.trainable), f"{prefix}{layer.name}/"
             )
         else:
-            found.append((f"{prefix}{layer.name}", layer))
-    return found
+            layers.append((f"{prefix}{layer.name}", layer))
+    return layers
 
 
 def _activity(
-    found: PredictedStep,
+    predicted: PredictedStep,
 ) -> tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], set[str]]:
     """Per layer: bytes made forward, bytes of these that live when backward begins, the largest temporary,
     weight gradients; layers that write over an input.
     """
-    tape = found.step.tape
+    tape = predicted.step.tape
     made: dict[str, int] = {}
     kept: dict[str, int] = {}
     scratch: dict[str, int] = {}

@@ -70,7 +70,7 @@ def _settled(
     settings: StepSettings,
 ) -> list[tuple[Mapping[int, int], ScheduledRun]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
-    found: list[tuple[Mapping[int, int], ScheduledRun]] = []
+    steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
     chance, order = Random(0), Random(1)
     for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
@@ -84,14 +84,14 @@ def _settled(
             chance if settings.workers > 1 else None,
             order,
         )
-        found.append((sizes, result))
+        steps.append((sizes, result))
         standing = {
             buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing
         }
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
                 pool.free(chunk)
-    return sorted(found[1:], key=lambda each: each[1].peak_bytes)
+    return sorted(steps[1:], key=lambda each: each[1].peak_bytes)
 
 
 def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int | None]]:
@@ -130,8 +130,8 @@ def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int |
 def _own_sizes(network: Network, name: str) -> list[int | None] | None:
     """What the model says of its input, without the batch."""
     config = network[name].config
-    found = config.get("batch_shape") or config.get("batch_input_shape")
-    return list(found[1:]) if isinstance(found, list | tuple) else None
+    shape = config.get("batch_shape") or config.get("batch_input_shape")
+    return list(shape[1:]) if isinstance(shape, list | tuple) else None
 
 
 def _without_batch(

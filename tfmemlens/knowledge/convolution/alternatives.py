@@ -41,8 +41,8 @@ def forward_bytes(conv: Convolution, setting: ConvolutionSetting) -> int:
 
 def backward_bytes(conv: Convolution, setting: ConvolutionSetting) -> int:
     """Temporaries of both gradients, which run side by side."""
-    found = passes(conv, setting)
-    return (found.filter_gradient.temporary_bytes or 0) + (found.input_gradient.temporary_bytes or 0)
+    needs = passes(conv, setting)
+    return (needs.filter_gradient.temporary_bytes or 0) + (needs.input_gradient.temporary_bytes or 0)
 
 
 def _option(
@@ -58,8 +58,8 @@ def _option(
 
 
 def _forward(conv: Convolution, setting: ConvolutionSetting) -> Iterator[Alternative]:
-    found = passes(conv, setting).forward
-    now, untracked = found.temporary_bytes or 0, not found.tracked
+    need = passes(conv, setting).forward
+    now, untracked = need.temporary_bytes or 0, not need.tracked
     if now < MIB:
         return
     how = Certainty.ESTIMATE if untracked else Certainty.EXACT
@@ -198,8 +198,8 @@ def _thinner(
 
 
 def _backward(conv: Convolution, setting: ConvolutionSetting) -> Iterator[Alternative]:
-    found = passes(conv, setting)
-    sizes = [need.temporary_bytes or 0 for need in (found.filter_gradient, found.input_gradient)]
+    needs = passes(conv, setting)
+    sizes = [need.temporary_bytes or 0 for need in (needs.filter_gradient, needs.input_gradient)]
     now = sum(sizes)
     if now < MIB:
         return

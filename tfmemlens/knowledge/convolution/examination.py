@@ -26,7 +26,7 @@ KERNELS = (1, 3, 5, 7, 11, 15, 31, 61)
 
 def examine(conv: Convolution, setting: ConvolutionSetting) -> ConvolutionReport:
     """The report on a convolution."""
-    found = passes(conv, setting)
+    needs = passes(conv, setting)
     return ConvolutionReport(
         conv,
         setting,
@@ -34,9 +34,9 @@ def examine(conv: Convolution, setting: ConvolutionSetting) -> ConvolutionReport
         output_bytes(conv),
         flops(conv),
         patch_matrix_bytes(conv),
-        found.forward,
-        found.filter_gradient,
-        found.input_gradient,
+        needs.forward,
+        needs.filter_gradient,
+        needs.input_gradient,
         gpu.workspaces(conv) if setting.device == "gpu" else (),
         alternatives(conv, setting),
         tuple(variation(each, setting) for each in variations(conv)),
@@ -47,15 +47,15 @@ def examine(conv: Convolution, setting: ConvolutionSetting) -> ConvolutionReport
 
 def variation(conv: Convolution, setting: ConvolutionSetting) -> Variation:
     """One line of the table."""
-    found = passes(conv, setting)
+    needs = passes(conv, setting)
     return Variation(
         conv.kernel,
         conv.batch,
         output_bytes(conv),
         patch_matrix_bytes(conv),
-        found.forward.temporary_bytes,
-        found.filter_gradient.temporary_bytes,
-        found.input_gradient.temporary_bytes,
+        needs.forward.temporary_bytes,
+        needs.filter_gradient.temporary_bytes,
+        needs.input_gradient.temporary_bytes,
     )
 
 
@@ -85,16 +85,16 @@ def fits(conv: Convolution) -> bool:
 
 
 def _verdict(conv: Convolution, setting: ConvolutionSetting) -> str:
-    found = passes(conv, setting)
+    needs = passes(conv, setting)
     if setting.device == "gpu":
-        size = found.forward.temporary_bytes or 0
+        size = needs.forward.temporary_bytes or 0
         if not size:
-            return f"It takes nothing beside its tensors: {found.forward.formula}."
+            return f"It takes nothing beside its tensors: {needs.forward.formula}."
         return (
             f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on"
             " the algorithm that autotune finds fastest."
         )
-    return f"{_of_forward(conv, found.forward)} {_of_backward(found.filter_gradient, found.input_gradient)}".rstrip()
+    return f"{_of_forward(conv, needs.forward)} {_of_backward(needs.filter_gradient, needs.input_gradient)}".rstrip()
 
 
 def _of_forward(conv: Convolution, need: Need) -> str:
@@ -159,8 +159,8 @@ def _notes(conv: Convolution, setting: ConvolutionSetting) -> Iterator[str]:
             "oneDNN computes this (the default from TF 2.9 on Linux x86); --no-onednn shows TensorFlow's own"
             " kernels."
         )
-    found = passes(conv, setting)
-    if min(found.filter_gradient.temporary_bytes or 0, found.input_gradient.temporary_bytes or 0) >= MIB:
+    needs = passes(conv, setting)
+    if min(needs.filter_gradient.temporary_bytes or 0, needs.input_gradient.temporary_bytes or 0) >= MIB:
         yield (
             "The two gradients do not depend on each other: TensorFlow often runs them side by side, and then"
             " both buffers are alive."

@@ -44,7 +44,7 @@ def workspaces(conv: Convolution) -> tuple[Workspace, ...]:
         return ()
     if len(conv.kernel) == 3:
         return (_implicit(conv), _precomputed(conv), _gemm(conv))
-    found = (
+    algorithms = (
         _implicit(conv),
         _precomputed(conv),
         _gemm(conv),
@@ -53,7 +53,7 @@ def workspaces(conv: Convolution) -> tuple[Workspace, ...]:
         _winograd(conv),
         _winograd_nonfused(conv),
     )
-    return tuple(sorted(found, key=lambda workspace: (not workspace.applies, workspace.bytes)))
+    return tuple(sorted(algorithms, key=lambda workspace: (not workspace.applies, workspace.bytes)))
 
 
 def _implicit(_: Convolution) -> Workspace:

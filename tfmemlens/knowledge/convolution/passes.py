@@ -28,7 +28,7 @@ def passes(conv: Convolution, setting: ConvolutionSetting) -> Passes:
     if onednn.computes(conv, setting):
         return _with_onednn(conv, setting)
     if conv.kind is ConvolutionKind.DEPTHWISE:
-        found = Passes(
+        needs = Passes(
             depthwise.forward(conv, setting),
             depthwise.filter_gradient(conv, setting),
             depthwise.input_gradient(conv, setting),
@@ -36,12 +36,12 @@ def passes(conv: Convolution, setting: ConvolutionSetting) -> Passes:
     elif conv.kind is ConvolutionKind.TRANSPOSED:
         return _transposed(conv, setting)
     else:
-        found = Passes(
+        needs = Passes(
             cpu_forward.forward(conv, setting),
             cpu_backward.filter_gradient(conv, setting),
             cpu_backward.input_gradient(conv, setting),
         )
-    return found if not _dilated(conv) else Passes(found.forward, _NO_DILATED_GRADIENT, _NO_DILATED_GRADIENT)
+    return needs if not _dilated(conv) else Passes(needs.forward, _NO_DILATED_GRADIENT, _NO_DILATED_GRADIENT)
 
 
 def _with_onednn(conv: Convolution, setting: ConvolutionSetting) -> Passes:

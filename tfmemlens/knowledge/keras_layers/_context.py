@@ -173,14 +173,14 @@ def times(*factors: object) -> str:
 def broadcast(shapes: Sequence[Shape]) -> Shape:
     """The shape of an element-wise op over these. Raises Unknown where they do not fit."""
     rank = max(map(len, shapes), default=0)
-    found: list[int | None] = []
+    joint: list[int | None] = []
     for column in zip(*[(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes], strict=True):
         sizes = {size for size in column if size not in (1, None)}
         if len(sizes) > 1:
             raise UnsupportedLayer(f"shapes {[list(shape) for shape in shapes]} do not fit together")
         unknown = None if None in column else 1
-        found.append(sizes.pop() if sizes else unknown)
-    return tuple(found)
+        joint.append(sizes.pop() if sizes else unknown)
+    return tuple(joint)
 
 
 def same(asked: LayerCall) -> LayerSpecs:

@@ -27,10 +27,10 @@ def sources(asked: LayerCall) -> tuple[Shape, Shape, Shape]:
     query = asked.arguments.get("query") or places[0]
     value = asked.arguments.get("value") or places[1] or query
     key = asked.arguments.get("key") or places[2] or value
-    found = [each.shape if isinstance(each, TensorType) else None for each in (query, value, key)]
-    if any(shape is None for shape in found):
+    shapes = [each.shape if isinstance(each, TensorType) else None for each in (query, value, key)]
+    if any(shape is None for shape in shapes):
         raise UnsupportedLayer("the shapes of its query and value are not known")
-    return found[0] or (), found[1] or (), found[2] or ()
+    return shapes[0] or (), shapes[1] or (), shapes[2] or ()
 
 
 def _projection(asked: LayerCall, name: str, width: int | None, *made: int) -> list[WeightSpec]:

@@ -180,12 +180,12 @@ def _lookup(made: Types, ref: TensorRef) -> TensorType:
 
 def _declared(network: Network) -> dict[tuple[str, int], dict[int, TensorType]]:
     """What Keras 3 notes of each tensor where it is read."""
-    found: dict[tuple[str, int], dict[int, TensorType]] = {}
+    types: dict[tuple[str, int], dict[int, TensorType]] = {}
     for layer in network.layers:
         for call in layer.calls:
             for ref, kind in zip(call.inbound, call.declared, strict=False):
-                found.setdefault((ref.layer, ref.call), {})[ref.port] = kind
-    return found
+                types.setdefault((ref.layer, ref.call), {})[ref.port] = kind
+    return types
 
 
 def _order(network: Network) -> list[tuple[str, int]]:

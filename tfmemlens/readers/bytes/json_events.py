@@ -27,8 +27,8 @@ def start_of(head: bytes) -> int:
     """Where the list of events begins, -1 if this is no Chrome trace: `{"traceEvents": [...]}` or a bare
     `[{"ph": …`.
     """
-    if found := _OBJECT.match(head):
-        return found.end()
+    if match := _OBJECT.match(head):
+        return match.end()
     return head.index(b"[") + 1 if _ARRAY.match(head) else -1
 
 

@@ -73,13 +73,13 @@ class Pieces:
 
         if self._last[:2] != (start, name):
             try:
-                found = (
+                parsed = (
                     parse(name, self.read(start, end - start)) if end - start <= _LARGEST else message(name)()
                 )
             except DecodeError:
                 self.cut = True
-                found = message(name)()
-            self._last = (start, name, found)
+                parsed = message(name)()
+            self._last = (start, name, parsed)
         return self._last[2]
 
 
@@ -140,7 +140,7 @@ class RunMetadata:
 
 def run_metadata(pieces: Pieces, bare: bool = False) -> RunMetadata:
     """A RunMetadata, or a bare StepStats, node by node."""
-    found = RunMetadata(_StepStats(()), [], [])
+    metadata = RunMetadata(_StepStats(()), [], [])
     devices: dict[str, _Device] = {}
     for number, start, end in [(1, 0, pieces.size)] if bare else pieces.fields(0, pieces.size):
         if number == 1:
@@ -149,13 +149,13 @@ def run_metadata(pieces: Pieces, bare: bool = False) -> RunMetadata:
                     _device(pieces, first, last, devices)
         elif number in (3, 4):
             kind, graphs = (
-                ("GraphDef", found.partition_graphs)
+                ("GraphDef", metadata.partition_graphs)
                 if number == 3
-                else ("RunMetadata.FunctionGraphs", found.function_graphs)
+                else ("RunMetadata.FunctionGraphs", metadata.function_graphs)
             )
             graphs.append(pieces.parse(kind, start, end))
-    found.step_stats.dev_stats = list(devices.values())
-    return found
+    metadata.step_stats.dev_stats = list(devices.values())
+    return metadata
 
 
 def _device(pieces: Pieces, start: int, end: int, devices: dict[str, _Device]) -> None:
@@ -199,14 +199,14 @@ class Plane:
         return self._table(5, "XStatMetadata")
 
     def _table(self, wanted: int, kind: str) -> dict[int, Any]:
-        found = {}
+        entries = {}
         for number, start, end in self._tables:
             if number == wanted:
                 entry = {inner: (first, last) for inner, first, last in self.pieces.fields(start, end)}
                 key = varint(self.pieces.read(*_range(entry[1])), 0)[0] if 1 in entry else 0
                 if 2 in entry:
-                    found[key] = self.pieces.parse(kind, *entry[2])
-        return found
+                    entries[key] = self.pieces.parse(kind, *entry[2])
+        return entries
 
     @property
     def lines(self) -> Iterator[PlaneLine]:

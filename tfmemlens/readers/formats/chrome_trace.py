@@ -79,13 +79,13 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             f"{opened.path} begins like a Chrome trace, and holds no event",
             "copy the file again, in binary mode",
         )
-    found = _of_outputs(trace)
-    if found:
-        notes += _comparison(trace, found)
+    timelines = _of_outputs(trace)
+    if timelines:
+        notes += _comparison(trace, timelines)
     else:
-        found = [_of_counters(allocator, samples) for allocator, samples in trace.counters.items()]
+        timelines = [_of_counters(allocator, samples) for allocator, samples in trace.counters.items()]
         notes.append(_lack(opened.path, trace))
-    ordered = sorted(found, key=lambda timeline: -timeline.peak_bytes)
+    ordered = sorted(timelines, key=lambda timeline: -timeline.peak_bytes)
     return Capture(
         Source(opened.path, ("chrome-trace",), "tensorflow"), timelines=tuple(ordered), notes=tuple(notes)
     )
@@ -180,9 +180,9 @@ def _output(reference: str, text: str) -> graph_liveness.Output:
     )  # fmt: skip
 
 
-def _comparison(trace: _Trace, found: list[Timeline]) -> list[ReadNote]:
+def _comparison(trace: _Trace, timelines: list[Timeline]) -> list[ReadNote]:
     """What TensorFlow's own counters say, where it differs."""
-    ours = {timeline.allocator: timeline.peak_bytes for timeline in found}
+    ours = {timeline.allocator: timeline.peak_bytes for timeline in timelines}
     notes = []
     for allocator, samples in trace.counters.items():
         highest = max(samples.values())

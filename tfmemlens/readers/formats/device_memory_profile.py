@@ -106,7 +106,7 @@ def samples(raw: bytes) -> tuple[list[Held], bool]:
     strings: list[str] = []
     functions: dict[int, tuple[int, int]] = {}
     locations: dict[int, tuple[int, int]] = {}
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     whole = True
     for field in _fields(raw, 0, len(raw)):
         whole = whole and field.whole
@@ -122,7 +122,7 @@ def samples(raw: bytes) -> tuple[list[Held], bool]:
             numbers = lines[0] if lines else {}
             locations[_numbers(raw, field).get(1, 0)] = (numbers.get(1, 0), numbers.get(2, 0))
         elif field.number == _SAMPLE:
-            found.append((field.start, field.end))
+            spans.append((field.start, field.end))
 
     def text(index: int) -> str:
         return strings[index] if 0 <= index < len(strings) else ""
@@ -133,7 +133,7 @@ def samples(raw: bytes) -> tuple[list[Held], bool]:
         return Frame(text(name), text(file), line)
 
     held = []
-    for start, end in found:
+    for start, end in spans:
         stack, values, labels = _sample(raw, start, end)
         named = {text(key): text(value) for key, value in labels}
         if len(values) >= 2:

@@ -95,10 +95,10 @@ def _is_library(head: bytes) -> bool:
     """A GraphDef without nodes of its own: functions, each with a signature and its name."""
     inner = head
     for tag in (b"\x12", b"\x0a", b"\x0a", b"\x0a"):
-        found = _field(inner, 0, tag)
-        if found is None:
+        content = _field(inner, 0, tag)
+        if content is None:
             return False
-        inner = found[0]
+        inner = content[0]
     return bool(_NAME.match(inner) or inner.startswith(b"__"))
 
 
@@ -108,8 +108,8 @@ def _is_meta_graph(head: bytes) -> bool:
     """
     info = _field(head, 0, b"\x0a")
     if info is None:
-        found = _field(head, 0, b"\x12")
-        return bool(found and _is_node(found[0]))
+        graph = _field(head, 0, b"\x12")
+        return bool(graph and _is_node(graph[0]))
     if info[1] < len(head):
         after = _field(head, info[1], b"\x12")
         return bool(after and (_is_node(after[0]) or _is_library(after[0]) or not after[0]))
@@ -177,7 +177,7 @@ def _capture(kind: str, message: Any, path: str) -> Capture:
             )
     graph_def = meta.graph_def if meta is not None else message
     version = meta.meta_info_def.tensorflow_version or None if meta is not None else None
-    short = found[0] if version and (found := re.match(r"\d{1,3}\.\d{1,3}", version)) else None
+    short = release[0] if version and (release := re.match(r"\d{1,3}\.\d{1,3}", version)) else None
     source = Source(
         path,
         ({"GraphDef": "graph-def", "MetaGraphDef": "meta-graph", "SavedModel": "saved-model"}[kind],),

@@ -163,14 +163,14 @@ def _tick(log: _Log, text: str, number: int) -> None:
     """The line's stamp, but never before the line above it: threads write as they come. Without stamps the
     line's number.
     """
-    found = _STAMP.search(text)
+    stamp = _STAMP.search(text)
     if log.stamped is None:
-        log.stamped = found is not None
-        log.origin = _micros(found) if found else 0.0
+        log.stamped = stamp is not None
+        log.origin = _micros(stamp) if stamp else 0.0
     if not log.stamped:
         log.now = float(number)
     else:
-        log.now = max(_micros(found) - log.origin if found else 0.0, log.now + 0.01)
+        log.now = max(_micros(stamp) - log.origin if stamp else 0.0, log.now + 0.01)
 
 
 def _micros(stamp: re.Match[str]) -> float:
@@ -317,8 +317,8 @@ def _window(log: _Log, step: int | None) -> tuple[float, float]:
 
 def _named(kernel: str | None, op: str | None) -> tuple[str | None, str | None]:
     """`conv1/weights/Assign` allocated what is conv1/weights from then on."""
-    found = _VARIABLE.fullmatch(kernel or "") if op is None else None
-    return (found["variable"], "VariableV2") if found else (kernel, op)
+    match = _VARIABLE.fullmatch(kernel or "") if op is None else None
+    return (match["variable"], "VariableV2") if match else (kernel, op)
 
 
 def _late(log: _Log) -> bool:

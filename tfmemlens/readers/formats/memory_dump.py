@@ -120,19 +120,19 @@ def join(captures: list[Capture]) -> list[Capture]:
     """Give each dump to the failure it belongs to: same allocator, same bytes in use. A dump that fits none
     stays by itself.
     """
-    logs = [found for found in captures if "memory-dump" not in found.source.formats]
-    for found in captures:
-        if "memory-dump" not in found.source.formats:
+    logs = [capture for capture in captures if "memory-dump" not in capture.source.formats]
+    for dump in captures:
+        if "memory-dump" not in dump.source.formats:
             continue
         taker = next(
-            (log for log in logs if any(_same(incident, found.incidents[0]) for incident in log.incidents)),
+            (log for log in logs if any(_same(incident, dump.incidents[0]) for incident in log.incidents)),
             None,
         )
         if taker is None:
-            logs.append(found)
+            logs.append(dump)
             continue
         known = tuple(
-            _with(incident, found.incidents[0]) if _same(incident, found.incidents[0]) else incident
+            _with(incident, dump.incidents[0]) if _same(incident, dump.incidents[0]) else incident
             for incident in taker.incidents
         )
         logs[logs.index(taker)] = replace(

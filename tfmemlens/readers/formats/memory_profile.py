@@ -35,8 +35,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator. Raises UnreadableInput."""
     del hints
     try:
-        found = json.loads(opened.all())["memoryProfilePerAllocator"]
-        timelines = [_timeline(allocator, profile) for allocator, profile in found.items()]
+        profiles = json.loads(opened.all())["memoryProfilePerAllocator"]
+        timelines = [_timeline(allocator, profile) for allocator, profile in profiles.items()]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UnreadableInput(
             f"{opened.path} is a damaged memory profile: {error}",

@@ -192,11 +192,11 @@ _RANK_OF_PART = {"IndirectFailure": 0, "Dump": 1, "Executable": 2, "OomMessage":
 
 
 def _capture(streams: list[_Stream], path: str) -> Capture:
-    found: list[tuple[Incident, IncidentDraft]] = []
+    drafted: list[tuple[Incident, IncidentDraft]] = []
     for stream in streams:
-        found += [(incident(draft), draft) for draft in stream.drafts()]
+        drafted += [(incident(draft), draft) for draft in stream.drafts()]
     ranks = tuple(stream.rank for stream in streams if stream.rank)
-    incidents = tuple(order(merge_ranks(found)))
+    incidents = tuple(order(merge_ranks(drafted)))
     main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
@@ -225,7 +225,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
 
 
 def _formats(streams: list[_Stream]) -> tuple[str, ...]:
-    found = {
+    present_of = {
         "oom-sentence": any(stream.sentences.finished for stream in streams),
         "oom-report": any(stream.report.finished for stream in streams),
         "bfc-dump": any(stream.dumps.finished for stream in streams),
@@ -237,7 +237,7 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
         ),
         "oom-disguise": any(stream.disguises.finished for stream in streams),
     }
-    return tuple(name for name, present in found.items() if present)
+    return tuple(name for name, present in present_of.items() if present)
 
 
 def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str | None:
@@ -268,9 +268,9 @@ def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Er
     era: Era | None = None
     for hint in hints:
         era = narrow(era, hint) if era else hint
-    for found in incidents:
-        if found.era:
-            low, high = (tuple(int(part) for part in version.split(".")) for version in found.era)
+    for failure in incidents:
+        if failure.era:
+            low, high = (tuple(int(part) for part in version.split(".")) for version in failure.era)
             seen = ((low[0], low[1]), (high[0], high[1]))
             era = narrow(era, seen) if era else seen
     return (version_text(era[0]), version_text(era[1])) if era else None

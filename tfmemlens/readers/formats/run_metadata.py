@@ -84,23 +84,23 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
     if opened.size > large_protobuf.WHOLE:
         return _in_pieces(opened, bare=name == "StepStats")
-    found, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
-    if found is None:
+    message, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
+    if message is None:
         raise UnreadableInput(
             f"{opened.path} looks like a {name}, and none of it can be read",
             "copy the file again, in binary mode",
         )
     return capture_of(
-        found if name == "RunMetadata" else _wrapped(found), opened.path, notes, types=hints.types
+        message if name == "RunMetadata" else _wrapped(message), opened.path, notes, types=hints.types
     )
 
 
 def _in_pieces(opened: Opened, bare: bool) -> Capture:
     """What protobuf cannot take in one go."""
     parts = large_protobuf.Pieces(opened)
-    found = capture_of(large_protobuf.run_metadata(parts, bare), opened.path)
+    capture = capture_of(large_protobuf.run_metadata(parts, bare), opened.path)
     cut = (ReadNote(f"{opened.path} is cut or damaged; what stands before is shown"),) if parts.cut else ()
-    return replace(found, notes=(*cut, *found.notes))
+    return replace(capture, notes=(*cut, *capture.notes))
 
 
 def _of_text(opened: Opened) -> Capture:
@@ -116,10 +116,10 @@ def _of_text(opened: Opened) -> Capture:
     kind = "StepStats" if re.match(r"(?:\s|#[^\n]*\n)*dev_stats", text) else "RunMetadata"
     notes = []
     try:
-        found = parse_text(kind, text)
+        message = parse_text(kind, text)
     except text_format.ParseError as error:
-        found, kept = _parse_what_closes(text.replace("\r\n", "\n"), kind)
-        if found is None:
+        message, kept = _parse_what_closes(text.replace("\r\n", "\n"), kind)
+        if message is None:
             raise UnreadableInput(
                 f"{opened.path} is a damaged text {kind}: {str(error)[:200]}", "copy the file again"
             ) from None
@@ -128,7 +128,7 @@ def _of_text(opened: Opened) -> Capture:
                 f"the text is cut or damaged ({str(error)[:200]}); {kept} of its first entries are shown"
             )
         )
-    return capture_of(found if kind == "RunMetadata" else _wrapped(found), opened.path, notes)
+    return capture_of(message if kind == "RunMetadata" else _wrapped(message), opened.path, notes)
 
 
 def _of_json(path: str, text: str) -> Capture:
@@ -139,13 +139,13 @@ def _of_json(path: str, text: str) -> Capture:
 
     kind = "StepStats" if re.match(r'\s*\{\s*"dev_?[sS]tats"', text) else "RunMetadata"
     try:
-        found = parse_json(kind, text)
+        message = parse_json(kind, text)
     except json_format.ParseError as error:
         raise UnreadableInput(
             f"{path} is a damaged {kind} in JSON: {str(error)[:200]}",
             "copy the file again, or save SerializeToString() instead",
         ) from None
-    return capture_of(found if kind == "RunMetadata" else _wrapped(found), path)
+    return capture_of(message if kind == "RunMetadata" else _wrapped(message), path)
 
 
 def _parse_what_closes(text: str, kind: str) -> tuple[Any, int]:
@@ -155,7 +155,7 @@ def _parse_what_closes(text: str, kind: str) -> tuple[Any, int]:
     from tfmemlens.schema import parse_text
 
     indent = "    " if kind == "RunMetadata" else "  "
-    ends = [found.end() for found in re.finditer(rf"^{indent}\}}$", text, re.MULTILINE)]
+    ends = [brace.end() for brace in re.finditer(rf"^{indent}\}}$", text, re.MULTILINE)]
     closing = "\n  }\n}\n" if kind == "RunMetadata" else "\n}\n"
     low, high, best = 0, len(ends), None
     while low < high:  # the damage is somewhere: what parses before it
@@ -180,14 +180,14 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
     """The capture of a RunMetadata message, TensorFlow's own or ours; `types` lets every output's type be asked
     for however large the step is.
     """
-    found = tuple(step_stats.timelines(metadata.step_stats))
-    found += tuple(step_liveness.timelines(metadata.step_stats, known=found))
+    timelines = tuple(step_stats.timelines(metadata.step_stats))
+    timelines += tuple(step_liveness.timelines(metadata.step_stats, known=timelines))
     graphs = [
         *metadata.partition_graphs,
         *(part for group in getattr(metadata, "function_graphs", ()) for part in group.partition_graphs),
     ]
     notes = list(notes or [])
-    if not found:
+    if not timelines:
         traced = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
         what = (
             f"it lists {traced:,} node executions, but no allocation of any"
@@ -197,14 +197,14 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
         notes.append(ReadNote(f"{path}: {what}; {HOW_TO_TRACE}"))
     known = proto_graph.of_graph_defs(graphs) if graphs else None
     if known is not None:
-        found = tuple(graph_join.with_variables(timeline, known) for timeline in found)
-    small = sum(len(timeline.table) for timeline in found) <= _MOST_TYPED
+        timelines = tuple(graph_join.with_variables(timeline, known) for timeline in timelines)
+    small = sum(len(timeline.table) for timeline in timelines) <= _MOST_TYPED
     return Capture(
         Source(path, ("run-metadata",), "tensorflow"),
-        timelines=found,
+        timelines=timelines,
         graph=known,
         notes=tuple(notes),
-        with_types=partial(_with_types, metadata.step_stats) if found and (types or small) else None,
+        with_types=partial(_with_types, metadata.step_stats) if timelines and (types or small) else None,
     )
 
 

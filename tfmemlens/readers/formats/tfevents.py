@@ -74,15 +74,15 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             f" {(len(notes) and 'it is damaged') or 'only scalars or other summaries'}",
             run_metadata.HOW_TO_TRACE,
         )
-    found = _chosen(opened, events, hints)
+    traced = _chosen(opened, events, hints)
     graph_def = parse_prefix("GraphDef", events.graph_def, depth=0)[0] if events.graph_def else None
     written = proto_graph.of_graph_defs([graph_def]) if graph_def is not None else None
-    if found is None:
+    if traced is None:
         notes.append(
             ReadNote(f"{opened.path} holds a graph, but no step statistics; {run_metadata.HOW_TO_TRACE}")
         )
         return Capture(Source(opened.path, ("tfevents",), "tensorflow"), graph=written, notes=tuple(notes))
-    capture, chosen = found
+    capture, chosen = traced
     if len(events.steps) > 1 and hints.tag is None and hints.step is None:
         others = ", ".join(tag for tag in list(events.steps)[:12] if tag != chosen)
         notes.append(
@@ -104,10 +104,10 @@ def _events(opened: Opened) -> _Events:
 
     from tfmemlens.schema import parse
 
-    found = _Events()
+    events = _Events()
     for at, raw, problem in _records(opened):
         if problem:
-            found.damaged = problem
+            events.damaged = problem
             break
         tagged = _TAGGED.match(raw)
         if not tagged and not (_SUMMED.match(raw) and (_EXPORT in raw or b"\x22" in raw[:24])):
@@ -117,15 +117,15 @@ def _events(opened: Opened) -> _Events:
         except DecodeError:
             continue
         if event.HasField("tagged_run_metadata"):
-            found.steps[event.tagged_run_metadata.tag or f"step{event.step}"] = (
+            events.steps[event.tagged_run_metadata.tag or f"step{event.step}"] = (
                 event.step,
                 event.wall_time,
                 at,
             )
-        found.graph_def = event.graph_def or found.graph_def
+        events.graph_def = event.graph_def or events.graph_def
         if _exported(event):
-            found.exports.append((event.step, event.wall_time, at))
-    return found
+            events.exports.append((event.step, event.wall_time, at))
+    return events
 
 
 def _exported(event: Any) -> list[bytes]:

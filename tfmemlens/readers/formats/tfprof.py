@@ -90,19 +90,19 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 f" {others})"
             )
         )
-    found = [
+    timelines = [
         timeline
         for device, nodes in _by_device(profile, step).items()
         for timeline in _of_device(device, nodes, profile, step)
     ]
-    if not found:
+    if not timelines:
         notes.append(
             ReadNote(
                 f"{opened.path}: step {step} has times of {len(profile.nodes):,} nodes, but no memory of any;"
                 f" {_TRACE}"
             )
         )
-    ordered = sorted(found, key=lambda timeline: -timeline.peak_bytes)
+    ordered = sorted(timelines, key=lambda timeline: -timeline.peak_bytes)
     return Capture(
         source,
         timelines=tuple(ordered),
@@ -120,15 +120,15 @@ def _graph_def(profile: Any) -> Any:
     """The graph as tfprof keeps it: names, ops, inputs, attributes."""
     from tfmemlens.schema import message
 
-    found = message("GraphDef")()
+    graph_def = message("GraphDef")()
     for node in _nodes(profile):
-        copy = found.node.add(
+        copy = graph_def.node.add(
             name=node.name, op=_op(node) or "", device=node.canonical_device, input=_inputs(node, profile)
         )
         for name in sorted(node.attrs):
             if name != "value":
                 copy.attr[name].CopyFrom(node.attrs[name])
-    return found
+    return graph_def
 
 
 def _inputs(node: Any, profile: Any) -> list[str]:
@@ -256,8 +256,8 @@ def _as_step_stats(device: str, nodes: list[Any], step: int) -> Any:
     """
     from tfmemlens.schema import message
 
-    found = message("StepStats")()
-    lane = found.dev_stats.add(device=device)
+    step_stats = message("StepStats")()
+    lane = step_stats.dev_stats.add(device=device)
     number = device.rpartition(":")[2] if "gpu" in device.lower() else "0"
     for node in nodes:
         executed = node.execs[step]
@@ -284,4 +284,4 @@ def _as_step_stats(device: str, nodes: list[Any], step: int) -> Any:
                     held.ptr,
                     f"GPU_{number}_bfc",
                 )
-    return found
+    return step_stats

@@ -129,24 +129,24 @@ def _parse(program: _Program, opened: inputs.Opened) -> None:
     for number, text in enumerate(opened.all().decode("utf-8", "replace").split("\n"), 1):
         line = Line(number, text.strip(), opened.label)
         row = _ROW.match(text)
-        if found := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
-            size = Size.exactly(int(found["size"])) if found["size"].isdigit() else parse_size(found["size"])
-            block = _Block(line, size, found["flags"] or "")
+        if match := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
+            size = Size.exactly(int(match["size"])) if match["size"].isdigit() else parse_size(match["size"])
+            block = _Block(line, size, match["flags"] or "")
             program.blocks.append(block)
-        elif (found := _VALUE.match(text)) and block:
+        elif (match := _VALUE.match(text)) and block:
             block.values.append(
-                _Value(found["name"], int(found["size"]), int(found["offset"]), found["shape"])
+                _Value(match["name"], int(match["size"]), int(match["offset"]), match["shape"])
             )
-        elif found := _INSTRUCTION.match(text):
-            program.metadata[found["name"]] = text.partition("metadata={")[2].partition("}")[0]
-        elif found := _TOTAL.search(text):
-            program.total, program.total_line = Size.exactly(int(found["bytes"])), line
+        elif match := _INSTRUCTION.match(text):
+            program.metadata[match["name"]] = text.partition("metadata={")[2].partition("}")[0]
+        elif match := _TOTAL.search(text):
+            program.total, program.total_line = Size.exactly(int(match["bytes"])), line
         elif text.startswith("Allocations sorted by size with their values"):
             table_over = True
         elif _PEAK.match(text):
             at_peak = True
-        elif at_peak and (found := _ALIVE.match(text)):
-            program.alive.setdefault(found["name"], line)
+        elif at_peak and (match := _ALIVE.match(text)):
+            program.alive.setdefault(match["name"], line)
         elif at_peak:
             at_peak = False
 
@@ -249,19 +249,19 @@ def join(captures: list[Capture]) -> list[Capture]:
     assignment.
     """
     best: dict[str, Capture] = {}
-    for found in captures:
-        if name := _program_of(found):
-            best[name] = max(best.get(name, found), found, key=_exact_rows)
-    return [found for found in captures if best.get(_program_of(found), found) is found]
+    for capture in captures:
+        if name := _program_of(capture):
+            best[name] = max(best.get(name, capture), capture, key=_exact_rows)
+    return [capture for capture in captures if best.get(_program_of(capture), capture) is capture]
 
 
-def _program_of(found: Capture) -> str:
-    if "xla-dump" not in found.source.formats:
+def _program_of(capture: Capture) -> str:
+    if "xla-dump" not in capture.source.formats:
         return ""
-    if len(found.incidents) != 1 or found.incidents[0].request.kind is not RequestKind.PROGRAM:
+    if len(capture.incidents) != 1 or capture.incidents[0].request.kind is not RequestKind.PROGRAM:
         return ""
-    return f"{Path(found.source.path).parent}:{found.incidents[0].request.executable}"
+    return f"{Path(capture.source.path).parent}:{capture.incidents[0].request.executable}"
 
 
-def _exact_rows(found: Capture) -> int:
-    return sum(1 for row in found.incidents[0].holders[0].table if not row.error_bytes)
+def _exact_rows(capture: Capture) -> int:
+    return sum(1 for row in capture.incidents[0].holders[0].table if not row.error_bytes)

@@ -89,8 +89,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator that tells its events. Raises UnreadableInput."""
     del hints
     planes, notes = _planes(opened)
-    found = tuple(timeline for plane in planes for timeline in _timelines(plane))
-    if not found:
+    timelines = tuple(timeline for plane in planes for timeline in _timelines(plane))
+    if not timelines:
         names = ", ".join(plane.name for plane in planes if plane.name) or "no plane"
         why = (
             f"the tables that name its events stand at the end of a plane, and are cut off (planes: {names})"
@@ -100,7 +100,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         notes.append(ReadNote(f"{opened.path}: {why}"))
     return Capture(
         Source(opened.path, ("xspace",), "tensorflow", ("2.3", "2.21")),
-        timelines=tuple(sorted(found, key=lambda each: -each.peak_bytes)),
+        timelines=tuple(sorted(timelines, key=lambda each: -each.peak_bytes)),
         notes=tuple(notes),
     )
 
@@ -109,8 +109,8 @@ def _planes(opened: Opened) -> tuple[list[Any], list[ReadNote]]:
     """The planes, parsed, or walked through where the file is too big for that. Raises UnreadableInput."""
     if opened.size > large_protobuf.WHOLE:
         parts = large_protobuf.Pieces(opened)
-        found = list(large_protobuf.planes(parts))
-        return found, (
+        planes = list(large_protobuf.planes(parts))
+        return planes, (
             [ReadNote(f"{opened.path} is cut or damaged; what stands before is shown")] if parts.cut else []
         )
     space, notes = parse_prefix("XSpace", opened.all(), depth=2)

@@ -143,21 +143,21 @@ def told_apart(captures: list[Capture]) -> list[Capture]:
     the host's name comes first.
     """
     names = Counter(
-        (timeline.device, timeline.allocator) for found in captures for timeline in found.timelines
+        (timeline.device, timeline.allocator) for capture in captures for timeline in capture.timelines
     )
     return [
         replace(
-            found,
+            capture,
             timelines=tuple(
                 (
-                    replace(timeline, device=f"{_name(found)} {timeline.device}")
+                    replace(timeline, device=f"{_name(capture)} {timeline.device}")
                     if names[timeline.device, timeline.allocator] > 1
                     else timeline
                 )
-                for timeline in found.timelines
+                for timeline in capture.timelines
             ),
         )
-        for found in captures
+        for capture in captures
     ]
 
 

@@ -21,22 +21,22 @@ from tfmemlens.units import round_up
 _UPDATES = re.compile(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 
 
-def join(found: Capture, given: Graph) -> Capture:
+def join(traced: Capture, given: Graph) -> Capture:
     """The capture with the given graph. What the trace itself knows of a node stays: it ran that way."""
-    own = found.graph or Graph({})
+    own = traced.graph or Graph({})
     nodes = {**given.nodes, **{node.name: _richer(node, given.nodes.get(node.name)) for node in own}}
     graph = Graph(nodes, {**given.functions, **own.functions}, own.producer or given.producer)
     known = _by_name(given)
-    timelines = tuple(with_variables(_joined(timeline, known), graph) for timeline in found.timelines)
-    notes = found.notes
-    if found.timelines and not any(
-        name in known for timeline in found.timelines for name in timeline.table.node
+    timelines = tuple(with_variables(_joined(timeline, known), graph) for timeline in traced.timelines)
+    notes = traced.notes
+    if traced.timelines and not any(
+        name in known for timeline in traced.timelines for name in timeline.table.node
     ):
         notes = (
             *notes,
             ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"),
         )
-    return replace(found, graph=graph, timelines=timelines, notes=notes)
+    return replace(traced, graph=graph, timelines=timelines, notes=notes)
 
 
 def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
@@ -63,10 +63,10 @@ def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
     if not added:
         return timeline
     standing = AllocationTable.of([*timeline.standing, *added])
-    found = replace(timeline, standing=standing)
+    described = replace(timeline, standing=standing)
     if "events" in timeline.__dict__:
-        found.__dict__["events"] = timeline.events
-    return found.standing_on(
+        described.__dict__["events"] = timeline.events
+    return described.standing_on(
         timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING
     )
 
@@ -103,13 +103,13 @@ def _by_name(graph: Graph) -> dict[str, Node]:
 
 def _joined(timeline: Timeline, known: Mapping[str, Node]) -> Timeline:
     """The same curve, its rows with what the graph adds."""
-    found = replace(
+    described = replace(
         timeline, table=_described(timeline.table, known), standing=_described(timeline.standing, known)
     )
     for name in ("events", "curve", "peak_index"):
         if name in timeline.__dict__:
-            found.__dict__[name] = timeline.__dict__[name]
-    return found
+            described.__dict__[name] = timeline.__dict__[name]
+    return described
 
 
 def _described(table: AllocationTable, known: Mapping[str, Node]) -> AllocationTable:

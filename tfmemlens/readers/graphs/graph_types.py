@@ -40,7 +40,7 @@ def _of_label(name: str, label: str) -> Node | None:
 
 def _types(stats: Any) -> tuple[TensorType, ...]:
     """Output types by slot; a slot that was not made (the dead side of a Switch) has no shape."""
-    found = {output.slot: output.tensor_description for output in stats.output}
+    tensors = {output.slot: output.tensor_description for output in stats.output}
     none = TensorType(None, None)
     return tuple(
         (
@@ -51,5 +51,5 @@ def _types(stats: Any) -> tuple[TensorType, ...]:
             if each
             else none
         )
-        for each in (found.get(slot) for slot in range(max(found, default=-1) + 1))
+        for each in (tensors.get(slot) for slot in range(max(tensors, default=-1) + 1))
     )

@@ -77,8 +77,8 @@ def _value(name: str, raw: Any) -> object:
             for part in ("s", "i", "f", "b", "type", "shape", "tensor", "func")
             for each in getattr(raw, part)
         )
-    found: object = raw
-    return found
+    plain: object = raw
+    return plain
 
 
 def constant_of(raw: Any) -> Constant:
@@ -92,14 +92,14 @@ def constant_of(raw: Any) -> Constant:
     letter, listed = _WHOLE[dtype]
     if raw.tensor_content:
         size = struct.calcsize(letter)
-        found = struct.unpack(
+        values = struct.unpack(
             f"<{len(raw.tensor_content) // size}{letter}",
             raw.tensor_content[: len(raw.tensor_content) // size * size],
         )
     else:
-        found = tuple(getattr(raw, listed))
-    found = (*found, *found[-1:] * (count - len(found))) if found else (0,) * count
-    return Constant(shape, dtype, found[:count])
+        values = tuple(getattr(raw, listed))
+    values = (*values, *values[-1:] * (count - len(values))) if values else (0,) * count
+    return Constant(shape, dtype, values[:count])
 
 
 def shape_of(raw: Any) -> tuple[int | None, ...] | None:
@@ -164,7 +164,7 @@ def _source_lines(debug: Any) -> dict[str, str]:
         for name, number in debug.name_to_trace_id.items()
         if number in debug.traces_by_id
     ]
-    found = {}
+    line_of = {}
     for name, trace in traces:
         frames = [
             *trace.file_line_cols,
@@ -177,8 +177,8 @@ def _source_lines(debug: Any) -> dict[str, str]:
         ]
         own = [(file, line) for file, line in places if not _PACKAGED.search(file)]
         if own:
-            found[name] = f"{own[-1][0]}:{own[-1][1]}"
-    return found
+            line_of[name] = f"{own[-1][0]}:{own[-1][1]}"
+    return line_of
 
 
 def _outputs(raw: Any) -> tuple[TensorType, ...]:

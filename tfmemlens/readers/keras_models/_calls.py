@@ -24,9 +24,9 @@ def references(value: Any, names: Names, nested: frozenset[str]) -> tuple[Tensor
     """The tensors that `input_layers` or `output_layers` name, whatever their nesting (a dict, a list of
     lists, one alone).
     """
-    found: list[TensorRef] = []
-    _walk_2(value, names, nested, found)
-    return tuple(found)
+    tensors: list[TensorRef] = []
+    _walk_2(value, names, nested, tensors)
+    return tuple(tensors)
 
 
 def _keras_3(node: Mapping[str, Any]) -> NetworkCall:
@@ -105,23 +105,23 @@ def _is_reference(value: Any, names: Names) -> bool:
     )
 
 
-def _walk_2(value: Any, names: Names, nested: frozenset[str], found: list[TensorRef]) -> object:
+def _walk_2(value: Any, names: Names, nested: frozenset[str], tensors: list[TensorRef]) -> object:
     if _is_reference(value, names):
         call = int(value[1]) - (
             value[0] in nested
         )  # Keras 2 counts a nested model's own input as its first call
-        found.append(TensorRef(value[0], max(call, 0), int(value[2])))
-        return found[-1]
+        tensors.append(TensorRef(value[0], max(call, 0), int(value[2])))
+        return tensors[-1]
     if isinstance(value, list | tuple):
         if len(value) == 2 and value[0] == "_CONSTANT_VALUE":
             return value[1]
-        return [_walk_2(each, names, nested, found) for each in value]
+        return [_walk_2(each, names, nested, tensors) for each in value]
     if isinstance(value, Mapping):
         if value.get("class_name") == "__ellipsis__":
             return Ellipsis
         if value.get("class_name") == "__tuple__":
-            return _walk_2(value.get("items", []), names, nested, found)
+            return _walk_2(value.get("items", []), names, nested, tensors)
         if set(value) == {"start", "stop", "step"}:
-            return slice(*(_walk_2(value[key], names, nested, found) for key in ("start", "stop", "step")))
-        return {key: _walk_2(each, names, nested, found) for key, each in value.items()}
+            return slice(*(_walk_2(value[key], names, nested, tensors) for key in ("start", "stop", "step")))
+        return {key: _walk_2(each, names, nested, tensors) for key, each in value.items()}
     return value

@@ -216,13 +216,13 @@ def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, bui
 def _renamed(layers: list[LayerSpec]) -> list[LayerSpec]:
     """Old files give several layers one name; the chain needs them apart."""
     seen: dict[str, int] = {}
-    found: list[LayerSpec] = []
+    renamed: list[LayerSpec] = []
     for layer in layers:
         count = seen[layer.name] = seen.get(layer.name, 0) + 1
         name = layer.name if count == 1 else f"{layer.name}_{count}"
-        inbound = (TensorRef(found[-1].name),) if found else ()
-        found.append(replace(layer, name=name, calls=(NetworkCall(inbound),)))
-    return found
+        inbound = (TensorRef(renamed[-1].name),) if renamed else ()
+        renamed.append(replace(layer, name=name, calls=(NetworkCall(inbound),)))
+    return renamed
 
 
 def _input_shape(config: Any) -> Any:

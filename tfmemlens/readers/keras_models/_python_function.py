@@ -24,9 +24,9 @@ module, function = sys.argv[1:3]
 sys.path.insert(0, os.getcwd())
 if module.endswith(".py"):
     sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
-    found = importlib.util.spec_from_file_location("tfmemlens_model", module)
-    loaded = importlib.util.module_from_spec(found)
-    found.loader.exec_module(loaded)
+    spec = importlib.util.spec_from_file_location("tfmemlens_model", module)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
 else:
     loaded = importlib.import_module(module)
 model = loaded

@@ -65,9 +65,10 @@ def with_stored(network: Network, file: Any) -> Network:
     """
     if not unknown_layers(network):
         return network
-    found = _stored(file)
+    weights_of = _stored(file)
     return replace(
-        network, layers=tuple(replace(layer, stored=found.get(layer.name, ())) for layer in network.layers)
+        network,
+        layers=tuple(replace(layer, stored=weights_of.get(layer.name, ())) for layer in network.layers),
     )
 
 
@@ -86,7 +87,7 @@ def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
     """
     import h5py
 
-    found: dict[str, list[WeightSpec]] = {}
+    weights_of: dict[str, list[WeightSpec]] = {}
 
     def visit(path: str, item: Any) -> None:
         parts = path.split("/")
@@ -108,12 +109,12 @@ def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
             or (parts[1] if parts[0] == "model_weights" else parts[0])
         )
         name = parts[-1].partition(":")[0]
-        found.setdefault(layer, []).append(
+        weights_of.setdefault(layer, []).append(
             WeightSpec(name, tuple(item.shape), str(item.dtype), not name.startswith("moving_"))
         )
 
     file.visititems(visit)
-    return {name: tuple(specs) for name, specs in found.items()}
+    return {name: tuple(specs) for name, specs in weights_of.items()}
 
 
 def optimizer_of(file: Any) -> str | None:
@@ -132,7 +133,7 @@ def _text(value: Any) -> str | None:
 def _weights_alone(file: Any, path: str) -> Network:
     import h5py
 
-    found: dict[str, list[WeightSpec]] = {}
+    weights_of: dict[str, list[WeightSpec]] = {}
 
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and "optimizer" not in name:
@@ -143,16 +144,16 @@ def _weights_alone(file: Any, path: str) -> Network:
                 str(item.dtype),
                 not parts[-1].startswith("moving_"),
             )
-            found.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
+            weights_of.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
 
     file.visititems(visit)
-    if not found:
+    if not weights_of:
         raise UnreadableInput(
             f"{path} is an H5 file without a Keras model",
             "save it with model.save('model.h5'), or give `model.to_json()`",
         )
     layers = tuple(
         LayerSpec(name, "Weights", weights=tuple(specs), problem="the file holds weights only")
-        for name, specs in found.items()
+        for name, specs in weights_of.items()
     )
     return Network(layers, name="weights", dialect="variables", path=path)

@@ -94,18 +94,18 @@ def _variables_alone(folder: Path, path: str) -> Network:
         len(set(Counter(told).values())) == 1
     ):  # Keras 3 exports each variable once for the model and once for its function
         told = list(dict.fromkeys(told))
-    found: dict[str, list[WeightSpec]] = {}
+    weights_of: dict[str, list[WeightSpec]] = {}
     for full, shape, kind, trainable in told:
         layer, _, name = full.rpartition("/")
-        found.setdefault(layer or full or "variables", []).append(
+        weights_of.setdefault(layer or full or "variables", []).append(
             WeightSpec(name or "variable", shape, numpy_dtype_of_enum(kind) or "float32", trainable)
         )
-    if not found:
+    if not weights_of:
         raise UnreadableInput(
             f"{path} holds neither a Keras model nor variables", "give `model.to_json()`, or module:function"
         )
     layers = tuple(
         LayerSpec(name, "Weights", weights=tuple(specs), problem="the SavedModel describes no layers")
-        for name, specs in found.items()
+        for name, specs in weights_of.items()
     )
     return Network(layers, name="weights", dialect="variables", path=path)

@@ -57,17 +57,17 @@ class Baseline:
 def of_samples(timeline: Timeline, samples: Sequence[Sample]) -> Baseline | None:
     """The baseline that the samples give under a timeline whose own baseline is 0; None without samples."""
     asked = sorted(samples[:: len(samples) // _MAX_SAMPLES + 1])
-    options = [(sample, found) for sample in asked if (found := _options(timeline, sample))]
+    options = [(sample, possible) for sample in asked if (possible := _options(timeline, sample))]
     if not options:
         return None
-    votes = Counter(level for _, found in options for level in found)
+    votes = Counter(level for _, possible in options for level in possible)
     best, count = max(votes.items(), key=lambda item: (item[1], -item[0]))
     if count >= _CERTAIN * len(options):
         return Baseline(best, count / len(options))
     kept = _replacements(timeline)
     levels = _levels(votes, kept)
-    path = _path(levels, [found for _, found in options], kept)
-    agreed = sum(level in found for level, (_, found) in zip(path, options, strict=True))
+    path = _path(levels, [possible for _, possible in options], kept)
+    agreed = sum(level in possible for level, (_, possible) in zip(path, options, strict=True))
     changes = [
         UseChange(options[at - 1][0][1], options[at][0][0], path[at] - path[at - 1])
         for at in range(1, len(path))
@@ -95,13 +95,13 @@ def _replacements(timeline: Timeline) -> list[int]:
 def _levels(votes: Counter[int], kept: Sequence[int]) -> list[int]:
     """The levels worth a try: those with most votes, and those that replacing variables leads to."""
     ranked = [level for level, _ in votes.most_common()]
-    found = ranked[:_LEVELS]
-    for level in found:  # grows while we walk
-        if len(found) < 2 * _LEVELS:
-            found += [
-                below for below in ranked if below not in found and _is_replacement(level - below, kept)
+    levels = ranked[:_LEVELS]
+    for level in levels:  # grows while we walk
+        if len(levels) < 2 * _LEVELS:
+            levels += [
+                below for below in ranked if below not in levels and _is_replacement(level - below, kept)
             ][:2]
-    return found
+    return levels
 
 
 def _is_replacement(freed: int, kept: Sequence[int]) -> bool:
@@ -119,10 +119,10 @@ def _path(levels: Sequence[int], options: Sequence[frozenset[int]], kept: Sequen
     prices = [[_price(there - here, kept) for there in levels] for here in levels]
     costs = [0.0] * len(levels)
     back: list[list[int]] = []
-    for found in options:
+    for possible in options:
         came = [min(places, key=lambda here: costs[here] + prices[here][there]) for there in places]
         costs = [
-            costs[here] + prices[here][there] + (levels[there] not in found)
+            costs[here] + prices[here][there] + (levels[there] not in possible)
             for there, here in enumerate(came)
         ]
         back.append(came)

@@ -92,7 +92,7 @@ def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun
         if table.node or standing.node:
             where = devices_of(run.device for run, _ in outputs) or device
             stands = standing.table(where, allocator)
-            found = Timeline(
+            timeline = Timeline(
                 where,
                 allocator,
                 table.table(where, allocator),
@@ -101,7 +101,7 @@ def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun
                 curve_source=CurveSource.LIVENESS,
             )
             yield _on_baseline(
-                found,
+                timeline,
                 [
                     (run.end + _JUST_AFTER, max(run.released, run.end + _JUST_AFTER), size)
                     for run in runs
@@ -126,10 +126,10 @@ def _on_baseline(timeline: Timeline, samples: list[baseline.Sample]) -> Timeline
     """On what the allocator's own totals say most often, else on what stands before the step as far as it is
     known.
     """
-    found = baseline.of_samples(timeline, samples)
-    if found is None:
+    level = baseline.of_samples(timeline, samples)
+    if level is None:
         return timeline.standing_on(timeline.standing.total_bytes, None, BaselineSource.STANDING)
-    return timeline.standing_on(found.size_bytes, found.share, BaselineSource.ALLOCATOR)
+    return timeline.standing_on(level.size_bytes, level.share, BaselineSource.ALLOCATOR)
 
 
 def _extend_lives(runs: Sequence[NodeRun]) -> None:

@@ -28,13 +28,13 @@ def timelines(step_stats: Any, known: Sequence[Timeline] = ()) -> Iterator[Timel
         if keeps_memory(device.device) and device.device not in told:
             processes[process_of(device.device)] += [_run(node, device.device) for node in device.node_stats]
     everywhere = [run for runs in processes.values() for run in runs]
-    found = [
+    rebuilt = [
         timeline for runs in processes.values() for timeline in graph_liveness.timelines("", runs, everywhere)
     ]
     yield from sorted(
         (
             timeline
-            for timeline in found
+            for timeline in rebuilt
             if timeline.table.node or roles.VARIABLES & set(timeline.standing.op)
         ),
         key=lambda timeline: -timeline.peak_bytes,

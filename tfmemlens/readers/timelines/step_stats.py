@@ -170,14 +170,15 @@ class _Lane:
             ComputedColumn(
                 rows,
                 lambda row: (
-                    found.allocation_description.requested_bytes if (found := self.output_of(row)) else None
+                    tensor.allocation_description.requested_bytes if (tensor := self.output_of(row)) else None
                 ),
             ),
             self.start_micros,
             self.end_micros,
             ComputedColumn(rows, lambda row: _shape(self.output_of(row))),
             ComputedColumn(
-                rows, lambda row: numpy_dtype_of_enum(found.dtype) if (found := self.output_of(row)) else None
+                rows,
+                lambda row: numpy_dtype_of_enum(tensor.dtype) if (tensor := self.output_of(row)) else None,
             ),
             [1] * rows,
             [0] * rows,
@@ -187,12 +188,12 @@ class _Lane:
 
     def _devices(self, rows: int) -> list[str | None]:
         """The device of each row."""
-        found: list[str | None] = []
+        devices: list[str | None] = []
         for place, after in zip(
             self.places, [*(place.first_row for place in self.places[1:]), rows], strict=True
         ):
-            found += [place.device] * (after - place.first_row)
-        return found
+            devices += [place.device] * (after - place.first_row)
+        return devices
 
     @cached_property
     def nodes(self) -> list[Any]:
@@ -238,7 +239,7 @@ class _Lane:
         """Buffers that outputs point to and that the step did not allocate, each by the first node that
         showed it.
         """
-        own, found = set[int](), dict[int, tuple[Any, Any]]()
+        own, described = set[int](), dict[int, tuple[Any, Any]]()
         row, rows = 0, len(self.made_by)
         many = len(self.nodes) > _MAX_NODES
         for node in filter(_may_stand, self.nodes) if many else self.nodes:
@@ -252,27 +253,27 @@ class _Lane:
                 key = where.ptr or where.allocation_id  # ids of plain malloc count anew in every wrapper
                 if sizes and where.allocated_bytes in sizes:
                     own.add(key)
-                elif key not in found:
-                    found[key] = node, description
-        foreign = (pair for key, pair in found.items() if key and key not in own)
+                elif key not in described:
+                    described[key] = node, description
+        foreign = (pair for key, pair in described.items() if key and key not in own)
         return self._standing_table(
             [pair for pair in foreign if pair[1].allocation_description.allocator_name == self.allocator]
         )
 
-    def _standing_table(self, found: list[tuple[Any, Any]]) -> AllocationTable:
-        rows = len(found)
-        where = [description.allocation_description for _, description in found]
+    def _standing_table(self, described: list[tuple[Any, Any]]) -> AllocationTable:
+        rows = len(described)
+        where = [description.allocation_description for _, description in described]
         return AllocationTable(
-            ComputedColumn(rows, lambda row: found[row][0].node_name),
+            ComputedColumn(rows, lambda row: described[row][0].node_name),
             [each.allocated_bytes or each.requested_bytes for each in where],
-            ComputedColumn(rows, lambda row: op_of(found[row][0].timeline_label)),
+            ComputedColumn(rows, lambda row: op_of(described[row][0].timeline_label)),
             [self.device] * rows,
             [self.allocator] * rows,
             ComputedColumn(rows, lambda row: where[row].requested_bytes),
             [None] * rows,
             [None] * rows,
-            ComputedColumn(rows, lambda row: _shape(found[row][1])),
-            ComputedColumn(rows, lambda row: numpy_dtype_of_enum(found[row][1].dtype)),
+            ComputedColumn(rows, lambda row: _shape(described[row][1])),
+            ComputedColumn(rows, lambda row: numpy_dtype_of_enum(described[row][1].dtype)),
             [1] * rows,
             [0] * rows,
             [PERSISTENT] * rows,
@@ -324,7 +325,7 @@ def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | No
     Without just one such op no name, and the first moment that the samples leave open.
     """
     freed = -change.size_bytes
-    found: dict[str, float] = {}
+    since: dict[str, float] = {}
     for node in nodes:
         start = node.all_start_micros
         if (
@@ -338,8 +339,8 @@ def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | No
                         freed < 2 * record.alloc_bytes < 4 * freed
                         and record.alloc_micros <= change.after_micros
                     ):
-                        found[target[1]] = max(record.alloc_micros, change.before_micros)
-    return next(iter(found.items())) if len(found) == 1 else (None, change.before_micros)
+                        since[target[1]] = max(record.alloc_micros, change.before_micros)
+    return next(iter(since.items())) if len(since) == 1 else (None, change.before_micros)
 
 
 def _timeline(lane: _Lane) -> Timeline:

@@ -153,14 +153,14 @@ def multiply(tape: Tape, x: TapeValue, y: TapeValue, shape: Sizes | None = None)
     made = tape.op("Mul", [x, y], shape, over=[x, y])
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        found: list[TapeValue | None] = []
+        gradients: list[TapeValue | None] = []
         for one, other in ((x, y), (y, x)):
             if not tape.needs(one):
-                found.append(None)
+                gradients.append(None)
                 continue
             full = tape.op("Mul", [grad, other], grad.shape, over=[grad])
-            found.append(full if one.shape == grad.shape else tape.op("Sum", [full], one.shape))
-        return found
+            gradients.append(full if one.shape == grad.shape else tape.op("Sum", [full], one.shape))
+        return gradients
 
     tape.gradient(made, [x, y], back)
     return made
