@@ -5,6 +5,16 @@ yields a traceback.
 """
 
 
+class NotUnderstood(Exception):
+    """A part of the input lacks, or contradicts, what a rule of ours builds on: the reason, for a note. Who asks
+    goes on without that part; a defect of ours is any other exception, and nobody catches it.
+    """
+
+
+class MalformedNode(NotUnderstood):
+    """A node of a graph without the inputs, attributes or shapes that its op needs."""
+
+
 class TfmemlensError(Exception):
     """A problem the user can act upon: a slug for scripts, a sentence for people, a hint that helps."""
 

@@ -14,14 +14,16 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
 from tfmemlens.estimation.graph_step.frames import Frame, Tagged
-from tfmemlens.estimation.graph_step.kernels import KernelCall, guessed, run
+from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, run
 from tfmemlens.estimation.graph_step.resources import Variables
-from tfmemlens.estimation.graph_step.tokens import DEAD, Memory, Token, Variable
+from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, Variable
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.units import human
 from tfmemlens.values import dataclass
 
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
@@ -61,6 +63,11 @@ class Executor:
             if item.node.op in roles.CONSTANTS:
                 call = KernelCall(item.node, (), self.memory, self.threads, self.constants, [])
                 token = run(call)[0]
+                if token.bytes >= LARGEST_BYTES:
+                    self._note(
+                        f"{item.node.name} ({item.node.op}) is left out: it would take {token.bytes} bytes"
+                    )
+                    token.shape = ()
                 if token.bytes and token.dtype != "string":
                     token.buffer = self.memory.allocate(
                         item.node.name, item.node.op, token.bytes, token.shape, token.dtype, PERSISTENT
@@ -147,7 +154,7 @@ class Executor:
         call = KernelCall(
             item.node, inputs, self.memory, self.threads, self.constants if op == "Const" else self.state, []
         )
-        outputs = self._execute(call, slots)
+        outputs = self._made(call, slots)
         item.runs += 1
         item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
         for token in outputs:
@@ -168,12 +175,12 @@ class Executor:
         op, node = call.node.op, call.node
         if op in roles.SWITCHES:
             taken = self._predicate(call)
-            return [call.inputs[0] if taken == side else DEAD for side in (0, 1)]
+            return [call.input(0) if taken == side else DEAD for side in (0, 1)]
         if op in roles.MERGES:
             alive = [(slot, token) for slot, token in slots.items() if not token.dead]
             return [alive[0][1], call.output((), "int32", (alive[0][0],))] if alive else [DEAD, DEAD]
         if op in _TURNING:
-            return [call.inputs[0]]
+            return [call.input(0)]
         if op in roles.ALL_VARIABLES:
             return [self.resources.read(node)]
         if op in _FED and (op.startswith("Iterator") or not call.inputs):
@@ -183,24 +190,31 @@ class Executor:
         if op.startswith(_APPLY) or op in roles.COUNTS:
             self.resources.own(call)
             return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
-        outputs = self._kernel(call)
+        outputs = run(call)
         for token in outputs:
             if isinstance(token.resource, (list, dict)):
                 self.state.setdefault("things", []).append(token.resource)
         return outputs
 
-    def _kernel(self, call: KernelCall) -> list[Token]:
-        """What the kernel makes; where it cannot be told, what the graph states, or something like the first
+    def _made(self, call: KernelCall, slots: dict[int, Token]) -> list[Token]:
+        """What a node makes; where it cannot be told, what the graph states, or something like the first
         input.
         """
+        node = call.node
         try:
-            return run(call)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            return self._execute(call, slots)
+        except UnknownShapeError:
+            outputs = guessed(call)
             self._note(
-                f"what {call.node.op} makes in {call.node.name} is not known, something like its input is"
-                " taken for it"
+                f"what {node.op} makes in {node.name} is not known, something like its input is taken for it"
             )
-            return guessed(call)
+        except MalformedNode as problem:
+            outputs = guessed(call)
+            weight = human(sum(token.bytes for token in outputs))
+            self._note(
+                f"{node.name} ({node.op}) is not understood: {problem}; {weight} are counted for what it makes"
+            )
+        return outputs
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
@@ -298,7 +312,7 @@ class Executor:
                 name,
                 parent,
                 iteration,
-                parallel=int(str(parallel)) if parallel else 10,
+                parallel=parallel if isinstance(parallel, int) and parallel > 0 else 10,
                 entries=self.entries[name],
             )
             parent.inner[iteration] = parent.inner.get(iteration, 0) + 1
@@ -332,7 +346,7 @@ class Executor:
             key = (iteration, edge.target)
             token = None
             if edge.port is not None:
-                token = outputs[edge.port] if edge.port < len(outputs) else Token()
+                token = outputs[edge.port] if 0 <= edge.port < len(outputs) else Token()
             died = is_dead if token is None else token.dead
             if target.node.op in roles.MERGES:
                 self._to_merge(edge, target, frame, key, token, died, ready)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from tfmemlens.errors import NotUnderstood
 from tfmemlens.estimation.graph_step.compiled import needed
 from tfmemlens.estimation.graph_step.kernels import KernelCall, is_known, run
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
@@ -76,8 +77,9 @@ class _Static:
             self._keep(node, run(self._call(node, [])), True, True)
         elif node.op in roles.VARIABLES:
             shape, dtype = node.attributes.get("shape"), node.attributes.get("dtype")
-            if isinstance(shape, tuple) and None not in shape and node.op != "VarHandleOp":
-                self._keep(node, [Token(tuple(size or 0 for size in shape), str(dtype))], False, True)
+            sizes = [size for size in shape if isinstance(size, int)] if isinstance(shape, tuple) else []
+            if isinstance(shape, tuple) and len(sizes) == len(shape) and node.op != "VarHandleOp":
+                self._keep(node, [Token(tuple(sizes), str(dtype))], False, True)
         elif not data and node.op in roles.FEEDS:
             if self.feeds.is_static(node):
                 self._keep(node, self.feeds(node), False, True)
@@ -88,18 +90,13 @@ class _Static:
         inputs = [
             self.tokens[name][port]
             for name, port in data
-            if name in self.tokens and port < len(self.tokens[name])
+            if name in self.tokens and 0 <= port < len(self.tokens[name])
         ]
         if len(inputs) < len(data):
             return
         try:
             outputs = run(self._call(node, inputs))
-        except (
-            IndexError,
-            ValueError,
-            TypeError,
-            ZeroDivisionError,
-        ):  # a shape that the step alone will know
+        except NotUnderstood:  # a shape that the step alone will know, or a node of which it will say why not
             return
         if not outputs or any(
             token.dtype in ("variant", "resource") for token in outputs

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.kernels import KernelCall
 from tfmemlens.estimation.graph_step.tokens import Memory, Token, TokenBuffer, Variable
+from tfmemlens.knowledge.ops.shapes import shape_of
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Node
 from tfmemlens.values import dataclass
@@ -17,14 +19,14 @@ class Variables:
     known: dict[str, Variable]
 
     def read(self, node: Node) -> Token:
-        """The variable's tensor (VariableV2) or a handle to it."""
+        """The variable's tensor (VariableV2) or a handle to it. Raises MalformedNode."""
         name = node.name
         shared = node.attributes.get("shared_name")
         key = str(shared) if node.op == "VarHandleOp" and shared else name
         variable = self.known.get(key)
         if variable is None:
             shape = node.attributes.get("shape")
-            sizes = tuple(size or 1 for size in shape) if isinstance(shape, tuple) else ()
+            sizes = tuple(size or 1 for size in shape_of(shape) or ()) if isinstance(shape, tuple) else ()
             token = Token(sizes, str(node.attributes.get("dtype") or "float32"))
             variable = self.known[key] = Variable(key.partition(":")[0] or name, token)
         if node.op == "VarHandleOp":
@@ -63,9 +65,11 @@ class Variables:
     def assign(self, call: KernelCall) -> list[Token]:
         """A resource variable takes the value's buffer. A reference variable takes it at first, when nobody
         else holds it, else a copy; later it is overwritten.
+        Raises MalformedNode.
         """
-        variable: Variable = call.inputs[0].resource
-        value = call.inputs[1]
+        variable, value = call.input(0).resource, call.input(1)
+        if not isinstance(variable, Variable):
+            raise MalformedNode("its first input is no variable")
         if call.node.op == "AssignVariableOp":
             variable.initialized = True
             buffer = value.buffer

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.knowledge.bfc import Chunk, Pool
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation
 from tfmemlens.model.tensor import ITEM_BYTES
 from tfmemlens.values import dataclass
 
 Shape = tuple[int, ...]
+LARGEST_BYTES = 1 << 60
+"""More is damage, no tensor."""
 
 
 class TokenBuffer:
@@ -78,7 +81,9 @@ class Memory:
     def allocate(
         self, node: str, op: str, size_bytes: int, shape: Sequence[int], dtype: str, purpose: str = OUTPUT
     ) -> TokenBuffer:
-        """A buffer that nobody holds yet."""
+        """A buffer that nobody holds yet. Raises MalformedNode for a size that no tensor has."""
+        if not 0 <= size_bytes < LARGEST_BYTES:
+            raise MalformedNode(f"it would take {size_bytes} bytes")
         chunk = self.pool.allocate(size_bytes)
         assert chunk is not None, "a pool without a limit always finds room"
         self.clock += 1

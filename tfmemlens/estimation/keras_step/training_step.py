@@ -184,6 +184,7 @@ class _Builder:
         if (
             layer.class_name == "TimeDistributed"
             and layer.inner
+            and (layer.inner[0].network is None or layer.inner[0].network.inputs)
             and len(job.inputs[0].shape if job.inputs else ()) > 1
             and job.outputs
             and len(job.shape) > 1

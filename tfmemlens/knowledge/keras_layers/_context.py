@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from tfmemlens.errors import NotUnderstood
 from tfmemlens.model.network import LayerSpec, WeightSpec
 from tfmemlens.model.tensor import TensorType, numpy_dtype
 from tfmemlens.values import dataclass
@@ -14,7 +15,7 @@ from tfmemlens.values import dataclass
 Shape = tuple["int | None", ...]
 
 
-class UnsupportedLayer(Exception):
+class UnsupportedLayer(NotUnderstood):
     """A rule cannot say: the message tells the user why."""
 
 

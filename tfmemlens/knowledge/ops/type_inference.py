@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.dtypes import dtypes_of
 from tfmemlens.knowledge.ops.shapes import Shape, ShapeContext
@@ -70,29 +71,23 @@ def type_of(types: Types, reference: str) -> TensorType:
 
 def _type(types: Types, name: str, port: int) -> TensorType:
     outputs = types.get(name, ())
-    return outputs[port] if port < len(outputs) else UNKNOWN
+    return outputs[port] if 0 <= port < len(outputs) else UNKNOWN
 
 
 def shapes_of(site: ShapeContext) -> list[Shape]:
     """The shapes of a node's outputs as its rule has them, None where one is not known; empty where the op is
-    not known.
+    not known. Raises MalformedNode where the node lacks what the rule builds on.
     """
     rule = op(site.node.op).shape
-    try:
-        return rule(site) if rule else []
-    except (
-        IndexError,
-        TypeError,
-        ValueError,
-        ZeroDivisionError,
-        KeyError,
-    ):  # an attribute that is no such attribute: nothing is known
-        return []
+    return rule(site) if rule else []
 
 
 def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType, ...]:
     """What the rule says; where it knows nothing, what the graph or a run says."""
-    shapes = shapes_of(site)
+    try:
+        shapes = shapes_of(site)
+    except MalformedNode:
+        shapes = []
     count = max(len(shapes), len(site.node.outputs), 1)
     dtypes = dtypes_of(site, op(site.node.op), count)
     types = [TensorType(shapes[port] if port < len(shapes) else None, dtypes[port]) for port in range(count)]

@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, ShapeContext, Typed, ValueRule
+from tfmemlens.errors import MalformedNode
+from tfmemlens.knowledge.ops.shapes._context import Dims, ShapeContext, Typed, ValueRule, axis_of, side_of
 from tfmemlens.knowledge.ops.shapes.slicing import chosen_ranges
 from tfmemlens.model.tensor import Constant
 
@@ -50,12 +51,7 @@ def values_of(site: ShapeContext, rule: ValueRule | None) -> list[Dims | None]:
         return []
     try:
         return [None if each is None or len(each) > LIMIT else each for each in rule(site)]
-    except (
-        IndexError,
-        TypeError,
-        ValueError,
-        ZeroDivisionError,
-    ):  # an attribute that is no such attribute: nothing is known
+    except MalformedNode:  # its shape rule says so, too
         return []
 
 
@@ -94,8 +90,16 @@ def computed(site: ShapeContext) -> list[Dims | None]:
         return [None]
     size = max(len(left), len(right))
     left, right = (side * size if len(side) == 1 else side for side in (left, right))
+    if len(left) != len(right):
+        raise MalformedNode(f"its operands have {len(left)} and {len(right)} elements")
     work = _ARITHMETIC[site.node.op]
-    return [tuple(None if a is None or b is None else work(a, b) for a, b in zip(left, right, strict=True))]
+    by_zero = site.node.op in _DIVISIONS
+    return [
+        tuple(
+            None if a is None or b is None or (by_zero and b == 0) else work(a, b)
+            for a, b in zip(left, right, strict=True)
+        )
+    ]
 
 
 def _is_real(site: ShapeContext) -> bool:
@@ -104,20 +108,20 @@ def _is_real(site: ShapeContext) -> bool:
 
 def packed(site: ShapeContext) -> list[Dims | None]:
     """The numbers one after the other."""
-    return [tuple(number for value in _parts(site, site.inputs) for number in value)]
+    return [_one_after_the_other(site, site.inputs)]
 
 
 def joined(site: ShapeContext) -> list[Dims | None]:
     """The vectors one after the other."""
     if any(len(each.shape or ()) > 1 for each in site.inputs) and site.scalar(len(site.inputs) - 1) != 0:
         return [None]
-    return [tuple(number for value in _parts(site, site.inputs[:-1]) for number in value)]
+    return [_one_after_the_other(site, site.inputs[:-1])]
 
 
 def ranged(site: ShapeContext) -> list[Dims | None]:
     """The numbers of a range."""
     low, high, step = (site.scalar(index) for index in range(3))
-    if low is None or high is None or step is None:
+    if low is None or high is None or not step:
         return [None]
     numbers = range(low, high, step)
     return [tuple(numbers) if len(numbers) <= LIMIT else None]
@@ -130,7 +134,7 @@ def gathered(site: ShapeContext) -> list[Dims | None]:
         (
             None
             if table is None or picked is None
-            else tuple(None if index is None else table[index] for index in picked)
+            else tuple(None if index is None else side_of(table, index) for index in picked)
         )
     ]
 
@@ -141,7 +145,7 @@ def filled(site: ShapeContext) -> list[Dims | None]:
     if shape is None or None in shape:
         return [None]
     count = math.prod(side or 0 for side in shape)
-    return [(site.scalar(1),) * count if count <= LIMIT else None]
+    return [(site.scalar(1),) * count if 0 <= count <= LIMIT else None]
 
 
 def alike(site: ShapeContext) -> list[Dims | None]:
@@ -158,6 +162,10 @@ def stitched(site: ShapeContext) -> list[Dims | None]:
         places, numbers = site.value(index), site.value(count + index)
         if places is None or numbers is None or None in places:
             return [None]
+        if len(places) != len(numbers):
+            raise MalformedNode(f"{len(places)} places for {len(numbers)} numbers")
+        if any(not 0 <= (place or 0) < LIMIT for place in places):
+            return [None]
         placed.update(zip((place or 0 for place in places), numbers, strict=True))
     return [tuple(placed.get(at) for at in range(max(placed, default=-1) + 1))]
 
@@ -171,28 +179,28 @@ def offsets(site: ShapeContext) -> list[Dims | None]:
         shape = site.value(index)
         if shape is None or axis is None:
             return [None] * (len(site.inputs) - 1)
-        at = axis % len(shape)
+        at = axis_of(axis, len(shape))
         places.append(tuple(start if place == at else 0 for place in range(len(shape))))
         side = shape[at]
         start = None if start is None or side is None else start + side
     return places
 
 
-def _parts(site: ShapeContext, inputs: Sequence[Typed]) -> list[Dims]:
-    """The inputs' numbers; one that is not known at all stands for its elements if their count is."""
-    parts: list[Dims] = []
+def _one_after_the_other(site: ShapeContext, inputs: Sequence[Typed]) -> Dims | None:
+    """The inputs' numbers; one that is not known at all stands for its elements if their count is. None where
+    it is not, or where they are no shape.
+    """
+    numbers: list[int | None] = []
     for value, each in zip(site.values, inputs, strict=False):
         if value is None:
-            count = (
-                None
-                if each.shape is None or None in each.shape
-                else math.prod(side or 0 for side in each.shape)
-            )
-            if count is None or count > LIMIT:
-                raise ValueError("the length is not known, or it is no shape")
+            if each.shape is None or None in each.shape:
+                return None
+            count = math.prod(side or 0 for side in each.shape)
+            if count > LIMIT:
+                return None
             value = (None,) * count
-        parts.append(value)
-    return parts
+        numbers += value
+    return tuple(numbers)
 
 
 def sliced(site: ShapeContext) -> list[Dims | None]:
@@ -201,7 +209,7 @@ def sliced(site: ShapeContext) -> list[Dims | None]:
     picked = None if value is None else chosen_ranges(site, (len(value),))
     if value is None or picked is None or len(picked) != 1:
         return [None]
-    return [tuple(value[at] for at in picked[0])]
+    return [tuple(side_of(value, at) for at in picked[0])]
 
 
 def cut(site: ShapeContext) -> list[Dims | None]:
@@ -221,13 +229,19 @@ def unpacked(site: ShapeContext) -> list[Dims | None]:
 def inverted(site: ShapeContext) -> list[Dims | None]:
     """Where each place stands in a permutation."""
     order = site.value(0)
-    return [None if order is None or None in order else tuple(order.index(at) for at in range(len(order)))]
+    if order is None or None in order:
+        return [None]
+    if {*order} != {*range(len(order))}:
+        raise MalformedNode(f"{list(order)} is no permutation")
+    return [tuple(order.index(at) for at in range(len(order)))]
 
 
 def permuted(site: ShapeContext) -> list[Dims | None]:
     """A vector in the order of another layout."""
     value = site.value(0)
     source, target = site.text("src_format", "NHWC"), site.text("dst_format", "NCHW")
+    if not source or sorted(source) != sorted(target):
+        raise MalformedNode(f"it permutes {source} to {target}")
     if value is None:
         return [None]
     if site.node.op == "DataFormatDimMap":
@@ -250,7 +264,7 @@ _REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
 def reduced(site: ShapeContext) -> list[Dims | None]:
     """A sum, a product, the largest or smallest of a vector."""
     value = site.value(0)
-    if value is None or None in value or len(site.shape(0) or ()) > 1:
+    if not value or None in value or len(site.shape(0) or ()) > 1:
         return [None]
     return [(_REDUCTIONS[site.node.op]([number or 0 for number in value]),)]
 

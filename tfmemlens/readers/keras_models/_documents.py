@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 
 def _dialect(document: Mapping[str, Any], version: str | None) -> str:
-    if version and version[0].isdigit():
+    if version and version.split(".")[0].isdecimal():
         if version.startswith("1"):
             return "keras-1"
         return "keras-3" if int(version.split(".")[0]) >= 3 else "keras-2"

@@ -7,6 +7,8 @@ scratch memory, shared buffers, lists, variables.
 
 from __future__ import annotations
 
+import math
+
 from tfmemlens.estimation.graph_step.kernels import (
     joining,
     lists,
@@ -18,10 +20,11 @@ from tfmemlens.estimation.graph_step.kernels import (
     sums,
     variables,
 )
-from tfmemlens.estimation.graph_step.kernels._call import KERNELS, KernelCall
+from tfmemlens.estimation.graph_step.kernels._call import KERNELS, KernelCall, UnknownShapeError
 from tfmemlens.estimation.graph_step.kernels.by_table import by_table, in_place
-from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.estimation.graph_step.tokens import LARGEST_BYTES, Token
 from tfmemlens.knowledge.ops.table import op
+from tfmemlens.model.tensor import TensorType
 
 
 def is_known(name: str) -> bool:
@@ -39,19 +42,27 @@ def run(call: KernelCall) -> list[Token]:
     return by_table(call) if call.record.shape is not None else guessed(call)
 
 
+def _is_whole(stated: TensorType) -> bool:
+    """Whether the graph states a whole shape, of a size that a tensor may have."""
+    if stated.shape is None or None in stated.shape:
+        return False
+    return 0 <= math.prod(size or 0 for size in stated.shape) < LARGEST_BYTES // 16
+
+
 def guessed(call: KernelCall) -> list[Token]:
     """What the graph states of the outputs, else something like the first input."""
-    declared = [each for each in call.node.outputs if each.shape is not None and None not in each.shape]
+    declared = [each for each in call.node.outputs if _is_whole(each)]
     if declared:
         return [call.output([size or 0 for size in each.shape or ()], each.dtype) for each in declared]
     if not call.inputs:
         return [call.output(())]
-    return [in_place(call, Token(call.inputs[0].shape, call.dtype))]
+    return [in_place(call, Token(call.input(0).shape, call.dtype))]
 
 
 __all__ = [
     "KERNELS",
     "KernelCall",
+    "UnknownShapeError",
     "guessed",
     "is_known",
     "joining",

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tfmemlens.estimation.graph_step.tokens import Memory, Shape, Token, TokenBuffer
+from tfmemlens.errors import MalformedNode, NotUnderstood
+from tfmemlens.estimation.graph_step.tokens import Memory, Shape, Token, TokenBuffer, Variable
 from tfmemlens.knowledge.ops.dtypes import dtypes_of
 from tfmemlens.knowledge.ops.shapes import ShapeContext
 from tfmemlens.knowledge.ops.table import Op, op
@@ -21,7 +22,7 @@ ALIGNED = 64
 HANDLE_BYTES = 64
 
 
-class UnknownShapeError(ValueError):
+class UnknownShapeError(NotUnderstood):
     """Neither the inputs nor the graph tell the shape of an output."""
 
 
@@ -42,6 +43,19 @@ class KernelCall:
         value = self.node.attributes.get(name)
         return default if value is None else value
 
+    def input(self, index: int) -> Token:
+        """What came in there. Raises MalformedNode where the node has no such input."""
+        if not -len(self.inputs) <= index < len(self.inputs):
+            raise MalformedNode(f"input {index} is missing")
+        return self.inputs[index]
+
+    def number(self, name: str, default: int) -> int:
+        """A whole-number attribute. Raises MalformedNode where it is something else."""
+        stated = self.attribute(name, default)
+        if not isinstance(stated, int):
+            raise MalformedNode(f"its {name} is no number")
+        return stated
+
     @property
     def record(self) -> Op:
         """What the table of ops knows of the node's op."""
@@ -54,7 +68,7 @@ class KernelCall:
 
     def results(self, *guesses: Shape | None) -> list[Token]:
         """The outputs as the table has them, still without buffers. A shape that the inputs leave open is what
-        the graph states, else the guess. Raises UnknownShapeError where there is none.
+        the graph states, else the guess. Raises UnknownShapeError where there is none, and MalformedNode.
         """
         site, record = self.site, self.record
         shapes = shapes_of(site)
@@ -78,7 +92,10 @@ class KernelCall:
 
     def result(self, guess: Shape | None = None) -> Token:
         """The first output, as `results` has it."""
-        return self.results(guess)[0]
+        made = self.results(guess)
+        if not made:
+            raise UnknownShapeError(f"the outputs of {self.node.name} are not known")
+        return made[0]
 
     def stated(self, port: int = 0) -> Shape | None:
         """The shape that the graph states for an output, None where it leaves a size open."""
@@ -107,7 +124,7 @@ class KernelCall:
 
     def alias(self, index: int, shape: Sequence[int] | None = None, dtype: str | None = None) -> Token:
         """The input itself, perhaps under another shape."""
-        source = self.inputs[index]
+        source = self.input(index)
         return Token(
             source.shape if shape is None else tuple(shape),
             dtype or source.dtype,
@@ -122,7 +139,7 @@ class KernelCall:
         """
         count = math.prod(token.shape)
         for index in indices:
-            source = self.inputs[index]
+            source = self.input(index)
             if source.dtype == token.dtype and math.prod(source.shape) == count and self.is_last(source):
                 token.buffer = source.buffer
                 return token
@@ -165,9 +182,10 @@ def known(sizes: Sequence[int | None] | None) -> Shape | None:
 
 
 def variable_of(token: Token) -> Token:
-    """The tensor of the variable that a handle names."""
-    held: Token = token.resource.token
-    return held
+    """The tensor of the variable that a handle names. Raises MalformedNode."""
+    if not isinstance(token.resource, Variable):
+        raise MalformedNode("its input is no variable's handle")
+    return token.resource.token
 
 
 def list_of(call: KernelCall, elements: Sequence[Token]) -> Token:

@@ -41,7 +41,7 @@ def _minimum(call: KernelCall) -> list[Token]:
     """The length of a sequence that is fed is at most that of its tensor: one known side is taken for both."""
     made = call.result()
     sides = [each.values for each in call.inputs if each.values]
-    if made.values is None and len(sides) == 1 and call.inputs[0].dtype == call.inputs[1].dtype == "int32":
+    if made.values is None and len(sides) == 1 and call.input(0).dtype == call.input(1).dtype == "int32":
         made.values = sides[0]
     return [in_place(call, made)]
 
@@ -54,18 +54,18 @@ def _sum_of_many(call: KernelCall) -> list[Token]:
 @kernel("Cast")
 def _cast(call: KernelCall) -> list[Token]:
     made = call.result()
-    return [call.alias(0)] if made.dtype == call.inputs[0].dtype else [call.fresh(made)]
+    return [call.alias(0)] if made.dtype == call.input(0).dtype else [call.fresh(made)]
 
 
 @kernel("Select", "SelectV2")
 def _select(call: KernelCall) -> list[Token]:
     """In place of a branch, never of the condition."""
     made = call.result()
-    return [call.forward([at for at in (1, 2) if call.inputs[at].shape == made.shape], made)]
+    return [call.forward([at for at in (1, 2) if call.input(at).shape == made.shape], made)]
 
 
 @kernel("ZerosLike")
 def _zeros_like(call: KernelCall) -> list[Token]:
-    if call.inputs[0].dtype == "variant":
-        return [list_of(call, [call.output(each.shape, each.dtype) for each in elements(call.inputs[0])])]
+    if call.input(0).dtype == "variant":
+        return [list_of(call, [call.output(each.shape, each.dtype) for each in elements(call.input(0))])]
     return [in_place(call, call.result())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.estimation.graph_step.kernels._call import ALIGNED, KernelCall, kernel, variable_of
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.knowledge.ops.shapes import axis_of, side_of
 from tfmemlens.knowledge.ops.shapes.slicing import chosen_ranges
 
 
@@ -20,9 +21,9 @@ def _within(source: Token, part: Token) -> Token:
 @kernel("Split", "SplitV")
 def _split(call: KernelCall) -> list[Token]:
     first = call.node.op == "Split"
-    data = call.inputs[1 if first else 0]
-    axis = (call.values(0 if first else 2) or (0,))[0] % max(len(data.shape), 1)
-    count = int(call.attribute("num_split", 1))
+    data = call.input(1 if first else 0)
+    axis = axis_of((call.values(0 if first else 2) or (0,))[0], len(data.shape))
+    count = call.site.count("num_split")
     even = tuple(size // count if at == axis else size for at, size in enumerate(data.shape))
     parts = call.results(*[even] * count)
     if count == 1 or (axis == 0 and _is_aligned(data, 1)):
@@ -32,13 +33,13 @@ def _split(call: KernelCall) -> list[Token]:
 
 @kernel("Slice")
 def _slice(call: KernelCall) -> list[Token]:
-    source, begin = call.inputs[0], call.values(1)
+    source, begin = call.input(0), call.values(1)
     made = call.result(source.shape)
     if begin is None or call.values(2) is None:
         return [call.fresh(made)]
     if made.shape == source.shape:
         return [call.alias(0)]
-    if made.shape[1:] == source.shape[1:] and _is_aligned(source, begin[0]):
+    if made.shape[1:] == source.shape[1:] and _is_aligned(source, side_of(begin, 0)):
         return [_within(source, made)]
     return [call.fresh(made)]
 
@@ -46,7 +47,7 @@ def _slice(call: KernelCall) -> list[Token]:
 @kernel("StridedSlice")
 def _strided_slice(call: KernelCall) -> list[Token]:
     """Nothing is copied where it is all of the tensor, or rows of it that lie side by side."""
-    source = call.inputs[0]
+    source = call.input(0)
     made = call.result(source.shape[1:])
     chosen = chosen_ranges(call.site, source.shape)
     if chosen is None:
@@ -62,13 +63,13 @@ def _strided_slice(call: KernelCall) -> list[Token]:
 
 @kernel("StridedSliceGrad")
 def _strided_slice_gradient(call: KernelCall) -> list[Token]:
-    return [call.fresh(call.result(call.inputs[-1].shape))]
+    return [call.fresh(call.result(call.input(-1).shape))]
 
 
 @kernel("Tile", "BroadcastTo", "ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea")
 def _enlarged(call: KernelCall) -> list[Token]:
     """What has its size already is passed on."""
-    source = call.inputs[0]
+    source = call.input(0)
     made = call.result(source.shape)
     same = made.shape == source.shape and made.dtype == source.dtype
     return [call.alias(0) if same else call.fresh(made)]
@@ -77,7 +78,7 @@ def _enlarged(call: KernelCall) -> list[Token]:
 @kernel("ResourceGather")
 def _gather_rows(call: KernelCall) -> list[Token]:
     """Rows of the table that a handle names."""
-    table = variable_of(call.inputs[0])
+    table = variable_of(call.input(0))
     made = KernelCall(
         call.node, (table, *call.inputs[1:]), call.memory, call.threads, call.state, call.scratch
     ).result()
@@ -88,16 +89,16 @@ def _gather_rows(call: KernelCall) -> list[Token]:
 @kernel("UnsortedSegmentSum", "SegmentSum", "UnsortedSegmentMax")
 def _segments(call: KernelCall) -> list[Token]:
     """At most one segment for each row, where their number is not known."""
-    data, ids = call.inputs[:2]
+    data, ids = call.input(0), call.input(1)
     return [call.fresh(call.result((*data.shape[:1], *data.shape[len(ids.shape) :])))]
 
 
 @kernel("ScatterNd")
 def _scatter_nd(call: KernelCall) -> list[Token]:
-    return [call.fresh(call.result(call.inputs[1].shape))]
+    return [call.fresh(call.result(call.input(1).shape))]
 
 
 @kernel("Unique", "UniqueV2")
 def _unique(call: KernelCall) -> list[Token]:
     """At worst all are different."""
-    return [call.fresh(token) for token in call.results(call.inputs[0].shape)]
+    return [call.fresh(token) for token in call.results(call.input(0).shape)]

@@ -6,6 +6,7 @@ import math
 
 from tfmemlens.estimation.graph_step.kernels._call import ALIGNED, KernelCall, kernel, known
 from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.knowledge.ops.shapes import axis_of
 from tfmemlens.model.tensor import Constant, TensorType
 
 
@@ -35,8 +36,8 @@ def _broadcast_gradient(call: KernelCall) -> list[Token]:
 @kernel("Unpack")
 def _unpack(call: KernelCall) -> list[Token]:
     """Parts along the first axis share the buffer where each is aligned."""
-    source, parts = call.inputs[0], call.results()
-    shared = int(call.attribute("axis", 0)) % max(len(source.shape), 1) == 0
+    source, parts = call.input(0), call.results()
+    shared = axis_of(call.number("axis", 0), len(source.shape)) == 0
     if shared and parts and parts[0].bytes % ALIGNED == 0:
         return [Token(part.shape, source.dtype, part.values, source.buffer) for part in parts]
     return [call.fresh(part) for part in parts]
@@ -48,5 +49,5 @@ def _stitch(call: KernelCall) -> list[Token]:
     half = len(call.inputs) // 2
     places, pieces = call.inputs[:half], call.inputs[half:]
     count = sum(math.prod(place.shape) for place in places)
-    sides = pieces[0].shape[len(places[0].shape) :] if pieces else ()
+    sides = pieces[0].shape[len(places[0].shape) :] if places else ()
     return [call.fresh(call.result((count, *sides)))]

@@ -6,7 +6,7 @@ import math
 
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.knowledge.ops.shapes import elementwise
+from tfmemlens.knowledge.ops.shapes import elementwise, side_of
 from tfmemlens.knowledge.ops.table import Output, those
 
 
@@ -29,7 +29,7 @@ def _default(call: KernelCall) -> list[Token]:
 @kernel("_FunctionResults")
 def _results(call: KernelCall) -> list[Token]:
     """The results; the arguments, which a call holds to its end, come after them."""
-    return [call.alias(index) for index in range(int(call.attribute("results", 0)))]
+    return [call.alias(index) for index in range(call.number("results", 0))]
 
 
 @kernel("IdentityN", "_FunctionArguments", "_ParallelConcatStart", "TupleN")
@@ -40,7 +40,7 @@ def _pass_all(call: KernelCall) -> list[Token]:
 @kernel("Reshape")
 def _reshape(call: KernelCall) -> list[Token]:
     """Whatever the vector, as many elements as before."""
-    count = math.prod(call.inputs[0].shape)
+    count = math.prod(call.input(0).shape)
     shape = call.result((count,)).shape
     return [call.alias(0, shape if math.prod(shape) == count else (count,))]
 
@@ -48,9 +48,9 @@ def _reshape(call: KernelCall) -> list[Token]:
 @kernel("Transpose", "ConjugateTranspose")
 def _transpose(call: KernelCall) -> list[Token]:
     """Where only sides of 1 change their place, nothing is copied."""
-    source, order = call.inputs[0].shape, call.values(1)
+    source, order = call.input(0).shape, call.values(1)
     made = call.result(source[::-1])
     if order is None or len(order) != len(source):
         order = tuple(reversed(range(len(source))))
-    moved = [axis for axis in order if source[axis] != 1]
+    moved = [axis for axis in order if side_of(source, axis) != 1]
     return [call.alias(0, made.shape) if moved == sorted(moved) else call.fresh(made)]

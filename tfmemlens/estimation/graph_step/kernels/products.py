@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.knowledge.convolution.col_buffer import of_shapes
+from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution, of_shapes
+from tfmemlens.knowledge.ops.shapes import side_of
 from tfmemlens.knowledge.ops.shapes.products import labels
+
+
+def _unrolled(call: KernelCall, filters: Sequence[int]) -> UnrolledConvolution:
+    """What a gradient unrolls, by the shape of the kernel. Raises MalformedNode."""
+    gradient = call.input(2).shape
+    if len(filters) != 4 or len(gradient) != 4:
+        raise MalformedNode(f"its filters are {list(filters)}, its gradient {list(gradient)}")
+    return of_shapes(filters, gradient, str(call.attribute("data_format", "NHWC")))
 
 
 @kernel("Conv2DBackpropInput")
 def _input_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
-    cost = of_shapes(call.inputs[1].shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
+    cost = _unrolled(call, call.input(1).shape)
     images = cost.images_of_input_gradient(result.shape[0] if result.shape else 1, call.threads)
     call.temporary((images, cost.positions, cost.patch), size_bytes=images * cost.image_bytes)
     return [result]
@@ -20,7 +32,7 @@ def _input_gradient(call: KernelCall) -> list[Token]:
 @kernel("Conv2DBackpropFilter")
 def _filter_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
-    cost = of_shapes(result.shape, call.inputs[2].shape, str(call.attribute("data_format", "NHWC")))
+    cost = _unrolled(call, result.shape)
     shape = (cost.images_of_filter_gradient(), cost.positions, cost.patch)
     call.temporary(shape, size_bytes=cost.filter_gradient_bytes())
     return [result]
@@ -32,14 +44,14 @@ def _depthwise_filter_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
     if len(result.shape) == 4:
         height, width, channels, multiplier = result.shape
-        call.temporary((call.inputs[2].shape[0], height * width, channels * multiplier))
+        call.temporary((side_of(call.input(2).shape, 0), height * width, channels * multiplier))
     return [result]
 
 
 @kernel("MaxPoolGrad")
 def _max_pool_gradient(call: KernelCall) -> list[Token]:
     """The maxima are found anew, with the places where they stand."""
-    pooled = call.inputs[1]
+    pooled = call.input(1)
     if not call.is_last(pooled):
         call.temporary(pooled.shape, pooled.dtype)
     call.temporary(pooled.shape, "int64")
@@ -56,7 +68,7 @@ def _batch_norm(call: KernelCall) -> list[Token]:
 @kernel("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
 def _batch_norm_gradient(call: KernelCall) -> list[Token]:
     made = [call.fresh(token) for token in call.results()]
-    call.temporary(call.inputs[2].shape)
+    call.temporary(call.input(2).shape)
     return made
 
 
@@ -77,7 +89,7 @@ def _einsum(call: KernelCall) -> list[Token]:
             free = [label for label in term if label not in shared]
             summed = [label for label in term if label in shared and label not in batch]
             if term not in ([*batch, *free, *summed], [*batch, *summed, *free]):
-                call.temporary(call.inputs[index].shape, call.inputs[index].dtype)
+                call.temporary(call.input(index).shape, call.input(index).dtype)
             product += ([*batch] if index == 0 else []) + free
     made = call.result()
     if product and product != wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
 
@@ -40,6 +41,22 @@ class Array(dict[int, Token]):
         return element
 
 
+def _array_of(call: KernelCall) -> Array:
+    """The array that the first input names. Raises MalformedNode."""
+    array = call.input(0).resource
+    if not isinstance(array, Array):
+        raise MalformedNode("its first input is no array")
+    return array
+
+
+def _stack_of(call: KernelCall) -> list[Token]:
+    """The stack that the first input names. Raises MalformedNode."""
+    stack = call.input(0).resource
+    if not isinstance(stack, list):
+        raise MalformedNode("its first input is no stack")
+    return stack
+
+
 def _handle(thing: Any) -> Token:
     return Token((2,), "resource", None, None, resource=thing)
 
@@ -52,17 +69,17 @@ def _stack(call: KernelCall) -> list[Token]:
 
 @kernel("StackPushV2")
 def _push(call: KernelCall) -> list[Token]:
-    call.inputs[0].resource.append(call.inputs[1])
-    call.memory.hold(call.inputs[1].buffer)
+    _stack_of(call).append(call.input(1))
+    call.memory.hold(call.input(1).buffer)
     return [call.alias(1)]
 
 
 @kernel("StackPopV2")
 def _pop(call: KernelCall) -> list[Token]:
-    stack = call.inputs[0].resource
+    stack = _stack_of(call)
     if not stack:
         return [Token()]
-    token: Token = stack.pop()
+    token = stack.pop()
     call.state.setdefault("released", []).append(token.buffer)
     return [token]
 
@@ -77,15 +94,15 @@ def _array(call: KernelCall) -> list[Token]:
 
 @kernel("TensorArrayGradV3")
 def _array_gradient(call: KernelCall) -> list[Token]:
-    key = ("gradient", id(call.inputs[0].resource), call.attribute("source"))
+    key = ("gradient", id(_array_of(call)), call.attribute("source"))
     made = call.state.setdefault("arrays", {}).setdefault(key, Array(True))
-    call.state.setdefault("keep", []).append(call.inputs[0].resource)
+    call.state.setdefault("keep", []).append(_array_of(call))
     return [_handle(made), call.output((), "float32")]
 
 
 @kernel("TensorArrayWriteV3")
 def _array_write(call: KernelCall) -> list[Token]:
-    array, value = call.inputs[0].resource, call.inputs[2]
+    array, value = _array_of(call), call.input(2)
     index = (call.values(1) or (len(array),))[0]
     array.put(call, index, call.output(value.shape, value.dtype) if index in array else value)
     return [call.alias(3)]
@@ -93,14 +110,14 @@ def _array_write(call: KernelCall) -> list[Token]:
 
 @kernel("TensorArrayReadV3")
 def _array_read(call: KernelCall) -> list[Token]:
-    array = call.inputs[0].resource
+    array = _array_of(call)
     element = array.read(call, (call.values(1) or (next(iter(array), 0),))[0])
     return [Token(element.shape, element.dtype, None, element.buffer)]
 
 
 @kernel("TensorArrayGatherV3")
 def _array_gather(call: KernelCall) -> list[Token]:
-    array, count = call.inputs[0].resource, math.prod(call.inputs[1].shape)
+    array, count = _array_of(call), math.prod(call.input(1).shape)
     result = call.output((count, *array.like.shape), array.like.dtype)
     if array.clears:
         for index in list(array):
@@ -110,15 +127,15 @@ def _array_gather(call: KernelCall) -> list[Token]:
 
 @kernel("TensorArrayScatterV3")
 def _array_scatter(call: KernelCall) -> list[Token]:
-    value = call.inputs[2]
+    value = call.input(2)
     for index in range(value.shape[0] if value.shape else 0):
-        call.inputs[0].resource.put(call, index, call.output(value.shape[1:], value.dtype))
+        _array_of(call).put(call, index, call.output(value.shape[1:], value.dtype))
     return [call.alias(3)]
 
 
 @kernel("TensorArrayConcatV3")
 def _array_concat(call: KernelCall) -> list[Token]:
-    array = call.inputs[0].resource
+    array = _array_of(call)
     shapes = [array[index].shape for index in sorted(array)] or [array.like.shape]
     result = call.output(
         (sum(shape[0] if shape else 1 for shape in shapes), *shapes[0][1:]), array.like.dtype
@@ -131,12 +148,12 @@ def _array_concat(call: KernelCall) -> list[Token]:
 
 @kernel("TensorArraySplitV3")
 def _array_split(call: KernelCall) -> list[Token]:
-    value, lengths = call.inputs[1], call.values(2) or ()
+    value, lengths = call.input(1), call.values(2) or ()
     for index, length in enumerate(lengths):
-        call.inputs[0].resource.put(call, index, call.output((length, *value.shape[1:]), value.dtype))
+        _array_of(call).put(call, index, call.output((length, *value.shape[1:]), value.dtype))
     return [call.alias(3)]
 
 
 @kernel("TensorArraySizeV3")
 def _array_size(call: KernelCall) -> list[Token]:
-    return [call.output((), "int32", (call.inputs[0].resource.size,))]
+    return [call.output((), "int32", (_array_of(call).size,))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.knowledge.ops.shapes import products
+from tfmemlens.knowledge.ops.shapes import axis_of, products, side_of
 from tfmemlens.knowledge.ops.table import those
 
 _MOST_BLOCKS = 3
@@ -14,9 +14,9 @@ _MOST_BLOCKS = 3
 @kernel(*those(lambda op: op.shape is products.reduce))
 def _reduce(call: KernelCall) -> list[Token]:
     """Over sides of 1 there is nothing to do; axes that are not known are taken for all."""
-    source, axes = call.inputs[0], call.values(1)
+    source, axes = call.input(0), call.values(1)
     rank = len(source.shape)
-    reduced = {axis % rank for axis in axes} if axes is not None and rank else set(range(rank))
+    reduced = {axis_of(axis, rank) for axis in axes} if axes is not None and rank else set(range(rank))
     made = call.result((1,) * rank if call.attribute("keep_dims", False) else ())
     if all(source.shape[axis] == 1 for axis in reduced):
         return [call.alias(0, made.shape)]
@@ -31,7 +31,7 @@ def _reduce(call: KernelCall) -> list[Token]:
 @kernel("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
 def _cross_entropy(call: KernelCall) -> list[Token]:
     """The gradient may lie in place of the logits; one number a row is scratch."""
-    logits = call.inputs[0].shape
-    call.temporary(logits[:1] if call.node.op.startswith("Sparse") else (logits[0], 1))
+    logits = call.input(0).shape
+    call.temporary(logits[:1] if call.node.op.startswith("Sparse") else (side_of(logits, 0), 1))
     loss, gradient = call.results()
     return [call.fresh(loss), call.forward([0], gradient)]

@@ -9,12 +9,12 @@ from tfmemlens.knowledge.ops.table import Output, those
 
 @kernel("ReadVariableOp")
 def _read(call: KernelCall) -> list[Token]:
-    return [variable_of(call.inputs[0])]
+    return [variable_of(call.input(0))]
 
 
 @kernel("VariableShape")
 def _variable_shape(call: KernelCall) -> list[Token]:
-    shape = variable_of(call.inputs[0]).shape
+    shape = variable_of(call.input(0)).shape
     return [call.output((len(shape),), str(call.attribute("out_type", "int32")), shape)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from tfmemlens.errors import NotUnderstood
 from tfmemlens.estimation.keras_step import op_costs
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
@@ -22,7 +23,7 @@ In those of Keras 3's dense layers the gradient of the kernel is mostly the last
 """
 
 
-class NotLowered(Exception):
+class NotLowered(NotUnderstood):
     """The model's description leaves out, or contradicts, what a layer's ops depend on: the reason."""
 
 

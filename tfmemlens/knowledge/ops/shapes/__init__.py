@@ -4,6 +4,30 @@ TensorFlow's core/ops; `ops.table` says which op has which.
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, ShapeRule, Typed, ValueRule
+from tfmemlens.knowledge.ops.shapes._context import (
+    MOST_OUTPUTS,
+    Dims,
+    Shape,
+    ShapeContext,
+    ShapeRule,
+    Typed,
+    ValueRule,
+    axis_of,
+    positive,
+    shape_of,
+    side_of,
+)
 
-__all__ = ["Dims", "Shape", "ShapeContext", "ShapeRule", "Typed", "ValueRule"]
+__all__ = [
+    "MOST_OUTPUTS",
+    "Dims",
+    "Shape",
+    "ShapeContext",
+    "ShapeRule",
+    "Typed",
+    "ValueRule",
+    "axis_of",
+    "positive",
+    "shape_of",
+    "side_of",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, axis_of, side_of
 
 
 def gather(site: ShapeContext) -> list[Shape]:
@@ -13,7 +13,7 @@ def gather(site: ShapeContext) -> list[Shape]:
     axis = site.scalar(2) if len(site.inputs) > 2 else 0
     if table is None or picked is None or axis is None:
         return [None]
-    at = axis % len(table)
+    at = axis_of(axis, len(table))
     return [(*table[:at], *picked[site.number("batch_dims") :], *table[at + 1 :])]
 
 
@@ -79,13 +79,13 @@ def batch_blocks(site: ShapeContext) -> list[Shape]:
     if shape is None or block is None or edges is None or None in block or None in edges:
         return [None if shape is None else (None,) * len(shape)]
     forward = site.node.op.startswith("Space")
-    times, batch = math.prod(size or 1 for size in block), shape[0]
+    times, batch = math.prod(size or 1 for size in block), side_of(shape, 0)
     sides: list[int | None] = list(shape)
     sides[0] = None
     if batch is not None:
         sides[0] = batch * times if forward else batch // times
     for index, size in enumerate(block):
-        side, around = shape[index + 1], sum(edge or 0 for edge in edges[2 * index : 2 * index + 2])
+        side, around = side_of(shape, index + 1), sum(edge or 0 for edge in edges[2 * index : 2 * index + 2])
         if side is not None:
             sides[index + 1] = (side + around) // (size or 1) if forward else side * (size or 1) - around
     return [tuple(sides)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
+from tfmemlens.errors import MalformedNode
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, positive, side_of
 
 
 def convolution(site: ShapeContext) -> list[Shape]:
@@ -24,8 +25,8 @@ def pool(site: ShapeContext) -> list[Shape]:
     if image is None or len(image) != len(site.layout):
         return [_image(site)]
     sizes = site.numbers("ksize")
-    window = [sizes[at] for at, letter in enumerate(site.layout) if letter in "DHW"]
-    return [_windows(site, image, window, image[site.layout.index("C")])]
+    window = [side_of(sizes, at) for at, letter in enumerate(site.layout) if letter in "DHW"]
+    return [_windows(site, image, window, image[_channels(site.layout)])]
 
 
 def pool_with_places(site: ShapeContext) -> list[Shape]:
@@ -43,7 +44,7 @@ def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], chan
     padding, layout = site.text("padding", "SAME"), site.layout
     found: list[int | None] = list(image)
     for step, at in enumerate(index for index, letter in enumerate(layout) if letter in "DHW"):
-        size, extent, stride = image[at], window[step], strides[at]
+        size, extent, stride = side_of(image, at), side_of(window, step), positive(strides, at)
         dilation = dilations[at] if len(dilations) > at else 1
         if size is None or (extent is None and padding != "SAME"):
             found[at] = None
@@ -52,8 +53,15 @@ def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], chan
         else:
             around = sum(pads[2 * at : 2 * at + 2]) if padding == "EXPLICIT" else 0
             found[at] = (size + around - ((extent or 1) - 1) * dilation - 1) // stride + 1
-    found[layout.index("C")] = channels
+    found[_channels(layout)] = channels
     return tuple(found)
+
+
+def _channels(layout: str) -> int:
+    at = layout.find("C")
+    if at < 0:
+        raise MalformedNode(f"its data_format is {layout}")
+    return at
 
 
 def _image(site: ShapeContext) -> Dims:
@@ -109,17 +117,17 @@ def norm_gradient(site: ShapeContext) -> list[Shape]:
 def bias_gradient(site: ShapeContext) -> list[Shape]:
     """One number for each channel."""
     shape = site.shape(0)
-    return [None if shape is None else (shape[1 if site.layout.startswith("NC") else -1],)]
+    return [None if shape is None else (side_of(shape, 1 if site.layout.startswith("NC") else -1),)]
 
 
 def blocks(site: ShapeContext) -> list[Shape]:
     """Blocks of pixels become channels, or channels blocks."""
-    shape, block = site.shape(0), site.number("block_size", 1)
+    shape, block = site.shape(0), positive([site.number("block_size", 1)], 0)
     if shape is None or len(shape) != 4:
         return [None]
     found = list(shape)
     for at, letter in enumerate(site.layout):
-        side = shape[at]
+        side = side_of(shape, at)
         if side is not None and letter != "N":
             times, over = (block * block, 1) if letter == "C" else (1, block)
             found[at] = side * times // over if site.node.op == "SpaceToDepth" else side * over // times
@@ -138,12 +146,11 @@ def patches(site: ShapeContext) -> list[Shape]:
         return [None]
     found = list(shape)
     for at in (1, 2):
-        side, extent = shape[at], (sizes[at] - 1) * rates[at] + 1
+        side, extent = shape[at], (side_of(sizes, at) - 1) * side_of(rates, at) + 1
+        stride = positive(strides, at)
         if side is not None:
             found[at] = (
-                -(-side // strides[at])
-                if site.text("padding") == "SAME"
-                else (side - extent) // strides[at] + 1
+                -(-side // stride) if site.text("padding") == "SAME" else (side - extent) // stride + 1
             )
     found[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
     return [tuple(found)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, axis_of, side_of
 from tfmemlens.knowledge.ops.shapes.elementwise import broadcast
 
 
@@ -15,7 +15,10 @@ def matmul(site: ShapeContext) -> list[Shape]:
         return [None]
     attributes = site.node.attributes
     return [
-        (left[1 if attributes.get("transpose_a") else 0], right[0 if attributes.get("transpose_b") else 1])
+        (
+            side_of(left, 1 if attributes.get("transpose_a") else 0),
+            side_of(right, 0 if attributes.get("transpose_b") else 1),
+        )
     ]
 
 
@@ -26,7 +29,11 @@ def batch_matmul(site: ShapeContext) -> list[Shape]:
         return [None]
     outer, attributes = broadcast([left[:-2], right[:-2]]) or (), site.node.attributes
     return [
-        (*outer, left[-1 if attributes.get("adj_x") else -2], right[-2 if attributes.get("adj_y") else -1])
+        (
+            *outer,
+            side_of(left, -1 if attributes.get("adj_x") else -2),
+            side_of(right, -2 if attributes.get("adj_y") else -1),
+        )
     ]
 
 
@@ -38,7 +45,7 @@ def reduce(site: ShapeContext) -> list[Shape]:
     keep = bool(site.node.attributes.get("keep_dims") or site.node.attributes.get("keepdims"))
     if axes is None or None in axes:
         return [(None,) * len(shape) if keep else None]
-    gone = {(axis or 0) % len(shape) for axis in axes}
+    gone = {axis_of(axis or 0, len(shape)) for axis in axes}
     return [
         tuple(1 if index in gone else side for index, side in enumerate(shape) if keep or index not in gone)
     ]
@@ -49,7 +56,7 @@ def best(site: ShapeContext) -> list[Shape]:
     shape, axis = site.shape(0), site.scalar(1)
     if shape is None or axis is None:
         return [None]
-    return [tuple(side for at, side in enumerate(shape) if at != axis % len(shape))]
+    return [tuple(side for at, side in enumerate(shape) if at != axis_of(axis, len(shape)))]
 
 
 def cross_entropy(site: ShapeContext) -> list[Shape]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
+from tfmemlens.errors import MalformedNode
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, axis_of, side_of
 
 
 def reshape(site: ShapeContext) -> list[Shape]:
@@ -27,27 +29,39 @@ def _rest(given: Dims, wanted: Dims) -> int | None:
 def concat(site: ShapeContext) -> list[Shape]:
     """The sides along the axis add up."""
     count = site.number("N", len(site.inputs) - 1)
+    if not 0 <= count < len(site.inputs):
+        raise MalformedNode(f"its N is {count}, and it has {len(site.inputs)} inputs")
     axis, first = (site.scalar(0), 1) if site.node.op == "Concat" else (site.scalar(count), 0)
     parts = [site.shape(index) for index in range(first, first + count)]
     known = [part for part in parts if part is not None]
     if not known or axis is None:
         return [None]
     joined: list[int | None] = [
-        next((side for side in sides if side is not None), None) for sides in zip(*known, strict=True)
+        next((side for side in sides if side is not None), None)
+        for sides in zip(*_of_one_rank(known), strict=True)
     ]
-    at = axis % len(joined)
+    at = axis_of(axis, len(joined))
     sides = [part[at] for part in known]
     joined[at] = sum(side or 0 for side in sides) if len(known) == len(parts) and None not in sides else None
     return [tuple(joined)]
 
 
+def _of_one_rank(shapes: Sequence[Dims]) -> Sequence[Dims]:
+    """The shapes, which must have as many sides. Raises MalformedNode."""
+    if len({len(shape) for shape in shapes}) > 1:
+        raise MalformedNode(
+            f"its shapes {', '.join(str(list(shape)) for shape in shapes)} do not go together"
+        )
+    return shapes
+
+
 def split(site: ShapeContext) -> list[Shape]:
     """Equal parts along an axis."""
-    count = site.number("num_split", 1)
+    count = site.count("num_split")
     shape, axis = site.shape(1), site.scalar(0)
     if shape is None or axis is None:
         return [None] * count
-    at = axis % len(shape)
+    at = axis_of(axis, len(shape))
     side = shape[at]
     return [(*shape[:at], None if side is None else side // count, *shape[at + 1 :])] * count
 
@@ -56,8 +70,8 @@ def split_sizes(site: ShapeContext) -> list[Shape]:
     """Parts of stated sizes along an axis; one of -1 is what is left."""
     shape, sizes, axis = site.shape(0), site.value(1), site.scalar(2)
     if shape is None or sizes is None or axis is None:
-        return [None] * site.number("num_split", 1)
-    at = axis % len(shape)
+        return [None] * site.count("num_split")
+    at = axis_of(axis, len(shape))
     side = shape[at]
     stated = sum(size for size in sizes if size is not None and size != -1)
     rest = None if side is None or None in sizes else side - stated
@@ -89,7 +103,7 @@ def tile(site: ShapeContext) -> list[Shape]:
     return [
         tuple(
             None if side is None or count is None else side * count
-            for side, count in zip(shape, times, strict=True)
+            for side, count in zip(*_of_one_rank([shape, times]), strict=True)
         )
     ]
 
@@ -99,7 +113,7 @@ def squeeze(site: ShapeContext) -> list[Shape]:
     shape = site.shape(0)
     if shape is None:
         return [None]
-    gone = {axis % len(shape) for axis in site.numbers("squeeze_dims")} or {
+    gone = {axis_of(axis, len(shape)) for axis in site.numbers("squeeze_dims")} or {
         at for at, side in enumerate(shape) if side == 1
     }
     return [tuple(side for at, side in enumerate(shape) if at not in gone)]
@@ -110,7 +124,7 @@ def expand(site: ShapeContext) -> list[Shape]:
     shape, axis = site.shape(0), site.scalar(1)
     if shape is None or axis is None:
         return [None]
-    at = axis % (len(shape) + 1)
+    at = axis_of(axis, len(shape) + 1)
     return [(*shape[:at], 1, *shape[at:])]
 
 
@@ -121,7 +135,7 @@ def transpose(site: ShapeContext) -> list[Shape]:
         return [None if order is None else (None,) * len(order)]
     if order is None or len(order) != len(shape):
         return [(None,) * len(shape)]
-    return [tuple(None if at is None else shape[at] for at in order)]
+    return [tuple(None if at is None else side_of(shape, at) for at in order)]
 
 
 def pack(site: ShapeContext) -> list[Shape]:
@@ -129,12 +143,14 @@ def pack(site: ShapeContext) -> list[Shape]:
     shape = site.shape(0)
     if shape is None:
         return [None]
-    at = site.number("axis") % (len(shape) + 1)
+    at = axis_of(site.number("axis"), len(shape) + 1)
     return [(*shape[:at], len(site.inputs), *shape[at:])]
 
 
 def unpack(site: ShapeContext) -> list[Shape]:
     """The parts along an axis."""
-    shape, count = site.shape(0), site.number("num", 1)
-    at = site.number("axis") % max(len(shape or ()), 1)
-    return [None if shape is None else (*shape[:at], *shape[at + 1 :])] * count
+    shape, count = site.shape(0), site.count("num")
+    if shape is None:
+        return [None] * count
+    at = axis_of(site.number("axis"), len(shape))
+    return [(*shape[:at], *shape[at + 1 :])] * count

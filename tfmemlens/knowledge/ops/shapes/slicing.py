@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
+from tfmemlens.errors import MalformedNode
+from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext, side_of
 
 
 def sliced(site: ShapeContext) -> list[Shape]:
@@ -12,6 +13,8 @@ def sliced(site: ShapeContext) -> list[Shape]:
     shape, begin, size = site.shape(0), site.value(1), site.value(2)
     if size is None:
         return [None if shape is None else (None,) * len(shape)]
+    if any(vector is not None and len(vector) != len(size) for vector in (shape, begin)):
+        raise MalformedNode("what it slices, its begin and its size differ in rank")
     starts = begin or (None,) * len(size)
     sides = shape or (None,) * len(size)
     rest = [
@@ -30,9 +33,9 @@ def strided_slice(site: ShapeContext) -> list[Shape]:
         if axis is None:
             result.append(1)
         elif spec is None:
-            result.append(shape[axis])
+            result.append(side_of(shape, axis))
         elif not _masked(site, "shrink_axis", spec):
-            chosen = _chosen(site, spec, shape[axis])
+            chosen = _chosen(site, spec, side_of(shape, axis))
             result.append(None if chosen is None else len(chosen))
     return [tuple(result)]
 
@@ -43,7 +46,8 @@ def chosen_ranges(site: ShapeContext, sides: Sequence[int]) -> list[range] | Non
     for axis, spec in _specs(site, len(sides)):
         if axis is None:
             continue
-        chosen = range(sides[axis]) if spec is None else _chosen(site, spec, sides[axis])
+        side = side_of(sides, axis)
+        chosen = range(side) if spec is None else _chosen(site, spec, side)
         if chosen is None:
             return None
         picked.append(chosen)
@@ -85,7 +89,7 @@ def _masked(site: ShapeContext, name: str, index: int) -> bool:
 
 def _chosen(site: ShapeContext, at: int, side: int | None) -> range | None:
     """The indices that are picked of a side; a masked bound is the side's own end."""
-    low, high, step = (vector[at] if (vector := site.value(index)) else None for index in (1, 2, 3))
+    low, high, step = (side_of(vector, at) if (vector := site.value(index)) else None for index in (1, 2, 3))
     if _masked(site, "shrink_axis", at):
         if side is None or low is None:
             return None

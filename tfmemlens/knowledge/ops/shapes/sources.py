@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext
+from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, shape_of
 from tfmemlens.model.tensor import TensorType
 
 
@@ -10,8 +10,8 @@ def feed(site: ShapeContext) -> list[Shape]:
     """A feed's own shape, its open dimensions as the user states them."""
     if site.open_feeds:
         return [None]
-    shape = site.node.attributes.get("shape")
-    if not isinstance(shape, tuple):
+    shape = site.sides("shape")
+    if shape is None:
         return [fed(None, site.feed)]
     if shape == () and site.node.outputs and site.node.outputs[0].shape != ():
         return [site.node.outputs[0].shape]  # a shape that was not stated reads as a scalar in old graphs
@@ -20,8 +20,7 @@ def feed(site: ShapeContext) -> list[Shape]:
 
 def variable(site: ShapeContext) -> list[Shape]:
     """The shape that the variable declares."""
-    shape = site.node.attributes.get("shape")
-    return [shape if isinstance(shape, tuple) else None]
+    return [site.sides("shape")]
 
 
 def constant(site: ShapeContext) -> list[Shape]:
@@ -34,15 +33,14 @@ def default(site: ShapeContext) -> list[Shape]:
     """The shape that the placeholder declares."""
     if site.open_feeds:
         return [None]
-    shape = site.node.attributes.get("shape")
-    return [shape if isinstance(shape, tuple) and shape else None]
+    return [site.sides("shape") or None]
 
 
 def dataset(site: ShapeContext) -> list[Shape]:
     """The shapes that a dataset declares."""
     found = site.node.attributes.get("output_shapes") or site.node.attributes.get("shapes")
     shapes = found if isinstance(found, tuple) else ()
-    return [fed(each, site.feed) for each in shapes]
+    return [fed(shape_of(each), site.feed) for each in shapes]
 
 
 def spelled_by_first(site: ShapeContext) -> list[Shape]:
