@@ -42,6 +42,14 @@ def test_the_curve_asks_for_the_peak_once_and_not_for_each_row(monkeypatch: pyte
     assert len(asked) <= len(trace.capture.timelines)
 
 
+def test_groups_and_layers_ask_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = tfmemlens.read(LENET)
+    total, layers = trace.peak_bytes, len(trace.peak.case.layers)
+    monkeypatch.setattr("tfmemlens.findings.examine", lambda case: pytest.fail("the rules were asked"))
+    assert trace.by("kind")["bytes"].sum() == total
+    assert len(trace.layers()) == layers > 0
+
+
 def test_tensorflows_own_object_is_read_too() -> None:
     metadata = parse("RunMetadata", LENET.read_bytes())
     assert tfmemlens.read(metadata).peak_bytes == tfmemlens.read(LENET).peak_bytes

@@ -11,6 +11,7 @@ from tfmemlens import attribution, findings
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.garbage import without_gc
 from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.case import Case
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
@@ -48,6 +49,7 @@ def _predicted(network: Network, hints: Hints) -> Capture:
     return capture.capture(network, StepSettings.of(hints))
 
 
+@without_gc
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
     capture = step_choice.read(source, hints)
@@ -73,4 +75,10 @@ def report(capture: Capture, at: str | None = None) -> Report:
     """The report on a capture, wherever it came from: a log, a trace, a prediction. `at` asks for another
     moment than the peak.
     """
-    return findings.examine(what_if.attach(attribution.attribute(capture, at), capture))
+    return findings.examine(case(capture, at))
+
+
+@without_gc
+def case(capture: Capture, at: str | None = None) -> Case:
+    """Who held it, and no rule asked: enough for those who only group the rows of a moment."""
+    return what_if.attach(attribution.attribute(capture, at), capture)

@@ -81,11 +81,8 @@ class Trace:
         """
         import pandas
 
-        groups = (
-            pipeline.report(self.capture, at=None if when is None else _moment(when))
-            .case.moments[0]
-            .attribution.by(key)
-        )
+        case = pipeline.case(self.capture, at=None if when is None else _moment(when))
+        groups = case.moments[0].attribution.by(key)
         return pandas.DataFrame(
             {key: [group.name for group in groups], "bytes": [group.total_bytes for group in groups]}
         ).astype({"bytes": "int64"})
@@ -96,7 +93,7 @@ class Trace:
         """
         import pandas
 
-        rows = pipeline.report(self.capture).case.layers
+        rows = pipeline.case(self.capture).layers
         names = ("layer", "parameters", "formula", "parameter_bytes", "slot_bytes")
         return pandas.DataFrame(
             {

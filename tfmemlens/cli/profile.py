@@ -7,6 +7,7 @@ import argparse
 from tfmemlens import pipeline
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
+from tfmemlens.garbage import without_gc
 from tfmemlens.model.capture import Capture
 from tfmemlens.use_cases import traced_step
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_view(parser, "report")
 
 
+@without_gc
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)

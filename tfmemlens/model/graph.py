@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
+from typing import Any
 
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass
@@ -54,17 +56,28 @@ class Graph:
         return iter(self.nodes.values())
 
     @cached_property
+    def ops(self) -> frozenset[str]:
+        """The op types of its nodes: a few hundred, however large the graph."""
+        return frozenset({node.op for node in self.nodes.values()})
+
+    @cached_property
     def consumers(self) -> Mapping[str, tuple[tuple[str, int, int], ...]]:
         """For each node the (consumer, its input index, our output port) that read it; control edges left
         out.
         """
-        reads: dict[str, list[tuple[str, int, int]]] = {}
+        reads: dict[str, Any] = defaultdict(list)
         for node in self.nodes.values():
+            name = node.name
             for index, reference in enumerate(node.inputs):
-                if not reference.startswith("^"):
-                    producer, port = split_reference(reference)
-                    reads.setdefault(producer, []).append((node.name, index, port))
-        return {name: tuple(readers) for name, readers in reads.items()}
+                if ":" in reference or reference.startswith("^"):
+                    if not reference.startswith("^"):
+                        producer, port = split_reference(reference)
+                        reads[producer].append((name, index, port))
+                else:  # most inputs name a first output
+                    reads[reference].append((name, index, 0))
+        for name, readers in reads.items():
+            reads[name] = tuple(readers)  # in place: a graph of 100,000 nodes has no room for two
+        return dict(reads)
 
     @cached_property
     def waiters(self) -> Mapping[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.graph import Graph, Node
-from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.timeline import Executions, Timeline
 
 _LABEL = re.compile(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
 MAX_ROWS = 20_000
@@ -34,32 +34,29 @@ def graph_of(timeline: Timeline) -> Graph | None:
 def last_reader(rows: Iterable[Allocation], graph: Graph | None, timeline: Timeline) -> Iterator[str | None]:
     """For each row the op that read it last before it was freed; None where nothing tells."""
     ran = timeline.executions
-    spans = (
-        dict(zip(ran.node, zip(ran.start_micros, ran.end_micros, strict=True), strict=True))
-        if graph is not None
-        else {}
-    )
+    runs = {name: index for index, name in enumerate(ran.node)} if graph is not None else {}
     for row in rows:
         yield (
-            _last_reader(row, graph, spans)
+            _last_reader(row, graph, ran, runs)
             if graph is not None and row.node and row.start_micros is not None
             else None
         )
 
 
-def _last_reader(row: Allocation, graph: Graph, spans: Mapping[str, tuple[float, float]]) -> str | None:
+def _last_reader(row: Allocation, graph: Graph, ran: Executions, runs: Mapping[str, int]) -> str | None:
     """The reader, also of ops that hand the buffer on in place, that ended next to the free: its stamp may be
     some microseconds later.
     """
     from tfmemlens.knowledge.ops.table import may_hand_on
 
-    freed = row.end_micros
+    freed, starts, ends = row.end_micros, ran.start_micros, ran.end_micros
     holders = [row.node or ""]
     best: tuple[float, str | None] = (float("inf"), None)
     for name in holders:  # grows while we walk
         for reader, _, _ in graph.consumers.get(name, ()):
-            if reader in spans:
-                start, end = spans[reader]
+            run = runs.get(reader)
+            if run is not None:
+                start, end = starts[run], ends[run]
                 distance = -end
                 if freed is not None:
                     distance = abs(freed - end) if start <= freed else float("inf")

@@ -23,7 +23,8 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     """
     if graph is None:
         return {}
-    updates = [node for node in graph if _APPLY.match(node.op)]
+    applying = set(filter(_APPLY.match, graph.ops))
+    updates = [node for node in graph if node.op in applying]
     owners = dict(_under_variables(graph))
     owners.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph:

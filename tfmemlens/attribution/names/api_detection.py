@@ -12,6 +12,11 @@ from tfmemlens.model.incident import Incident
 _KERAS = re.compile(
     r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_train_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
 )
+_FIRST_LAYOUT_PASS = re.compile(
+    r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N"
+)
+
+_OPS_OF_1_14 = {"FusedBatchNormV3", "AddV2"}
 
 
 def api_of(capture: Capture) -> Api:
@@ -45,16 +50,10 @@ def _era(
     graph: Graph, oldest: tuple[int, int], newest: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """What the layout pass's names and a few op types tell of the TensorFlow that wrote a graph."""
-    if any(
-        re.search(
-            r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N", name
-        )
-        for name in graph.nodes
-    ):
+    inserted = [name for name in graph.nodes if "-" in name or "LayoutOptimizer" in name]
+    if any(_FIRST_LAYOUT_PASS.search(name) for name in inserted):
         return max(oldest, (1, 4)), min(newest, (1, 14))
-    if any("-PermConstN" in name for name in graph.nodes) or any(
-        node.op in ("FusedBatchNormV3", "AddV2") for node in graph
-    ):
+    if any("-PermConstN" in name for name in inserted) or not graph.ops.isdisjoint(_OPS_OF_1_14):
         return max(oldest, (1, 14)), newest
     return oldest, newest
 

@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
 from typing import Any
 
 from tfmemlens.model.graph import Graph, Node, Signature
@@ -119,10 +120,16 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
         own = graph.debug_info if _has(graph, "debug_info") else None
         lines = _source_lines(debug if debug is not None else own)
         for raw in graph.node:
-            nodes.setdefault(raw.name, _node(raw, lines.get(f"{raw.name}@") or lines.get(raw.name)))
+            name = raw.name
+            if name not in nodes:
+                source = lines.get(f"{name}@") or lines.get(name) if lines else None
+                nodes[name] = _node(raw, name, source, nodes)
         for function in graph.library.function:
             name = function.signature.name
-            body = {raw.name: _node(raw, lines.get(f"{raw.name}@{name}")) for raw in function.node_def}
+            body = {
+                raw.name: _node(raw, raw.name, lines.get(f"{raw.name}@{name}"), {})
+                for raw in function.node_def
+            }
             functions.setdefault(name, Graph(body, signature=_signature(function)))
     return Graph(nodes, functions, producer)
 
@@ -145,10 +152,19 @@ def _has(message: Any, field: str) -> bool:
     return field in message.DESCRIPTOR.fields_by_name and bool(message.HasField(field))
 
 
-def _node(raw: Any, source: str | None = None) -> Node:
-    own = raw.attr[SOURCE].s.decode("utf-8", "replace") if SOURCE in raw.attr else None
+def _node(raw: Any, name: str, source: str | None, before: Mapping[str, Node]) -> Node:
+    """The node; an input that names one of those `before` shares its name, which saves a text for each."""
+    attributes = raw.attr
+    if SOURCE in attributes:
+        source = attributes[SOURCE].s.decode("utf-8", "replace") or source
     return Node(
-        raw.name, raw.op, tuple(raw.input), raw.device, Attributes(raw.attr), _outputs(raw), own or source
+        name,
+        intern(raw.op),  # hundreds of ops and a few devices stand for all nodes of a graph
+        tuple([before[each].name if each in before else each for each in raw.input]),
+        intern(raw.device),
+        Attributes(attributes),
+        _outputs(attributes),
+        source,
     )
 
 
@@ -181,15 +197,16 @@ def _source_lines(debug: Any) -> dict[str, str]:
     return line_of
 
 
-def _outputs(raw: Any) -> tuple[TensorType, ...]:
-    listed = next((name for name in ("_output_shapes", "_tfmemlens_shapes") if name in raw.attr), None)
-    if listed is None:
+def _outputs(attributes: Any) -> tuple[TensorType, ...]:
+    if "_output_shapes" in attributes:
+        listed = attributes["_output_shapes"].list.shape
+    elif "_tfmemlens_shapes" in attributes:
+        listed = attributes["_tfmemlens_shapes"].list.shape
+    else:
         return ()
     kinds = [
-        numpy_dtype_of_enum(raw.attr[name].type)
+        numpy_dtype_of_enum(attributes[name].type)
         for name in ("T", "dtype", "DstT", "out_type", "Tout")
-        if name in raw.attr and raw.attr[name].HasField("type")
+        if name in attributes and attributes[name].HasField("type")
     ]
-    return tuple(
-        TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in raw.attr[listed].list.shape
-    )
+    return tuple(TensorType(shape_of(shape), kinds[0] if kinds else None) for shape in listed)
