@@ -1,7 +1,9 @@
-"""Compare what two checkouts answer to every sample: compare_answers.py write DIR; compare_answers.py diff DIR DIR.
+"""Compare what two checkouts answer to every sample: compare_answers.py write DIR; compare_answers.py diff
+DIR DIR.
 
-`write` puts the JSON document of `explain` (logs), `profile` (traces) and `estimate` (models) of every sample into
-DIR, one file a sample; run it in each checkout (`PYTHONPATH=. python scripts/compare_answers.py write DIR`).
+`write` puts the JSON document of `explain` (logs), `profile` (traces) and `estimate` (models) of every sample
+into DIR, one file a sample; run it in each checkout (`PYTHONPATH=. python scripts/compare_answers.py write
+DIR`).
 `diff` prints which documents differ, and in which fields, and exits with 1 when any does.
 """
 
@@ -21,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 _LOGS = ("oom_log", "memory_dump", "xla_dump")
 _NO_SAMPLES = (".truth.json", ".md", ".origin.txt")
-_MOST_LINES = 12
+_MAX_LINES = 12
 
 
 def samples() -> list[tuple[str, str]]:
@@ -98,7 +100,7 @@ def diff(before: Path, after: Path) -> int:
             {"".join("[]" if each.isdigit() else each for each in place.split("[")[0:1]) for place in places}
         )
         print(f"{name}: {len(places)} places")
-        for place in places[:_MOST_LINES]:
+        for place in places[:_MAX_LINES]:
             print(f"    {place}: {old.get(place)!r:.120} -> {new.get(place)!r:.120}")
     print(f"{changed} of {len(names)} documents differ")
     for field, count in fields.most_common():

@@ -12,7 +12,8 @@ import pytest
 from tests import goldens, groups, tiers
 from tfmemlens.cli.main import DEBUG_VARIABLE
 
-# No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random` does not.
+# No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random`
+# does not.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("repeatable")

@@ -8,12 +8,19 @@ from pathlib import Path
 
 SAMPLES = Path(__file__).parent.parent / "sample_traces" / "oom_log"
 WORDS = (
-    "OOM when allocating tensor with shape[", "64,28,28,128]", " and type float on ", "/job:localhost/replica:0/task:0/device:GPU:0", " by allocator GPU_0_bfc",
-    "\n\t [[{{node a/b_1/Conv2D}}]]", "\nCurrent usage from device: ", ", allocator: GPU_0_bfc\n", "  450.14MiB from a/b/c\n", "  Remaining 4 nodes with 1.2KiB\n",
-    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)", "\nStats: \n", "Limit: 99\n", "InUse: 100\n", "Chunk at 0x1 of size 256\n",
-    "Free at 7f next 18446744073709551615 of size 99999999999999999999\n", "1 Chunks of size 0 totalling 0B\n", "Sum Total of in-use chunks: 1.00GiB\n", "\x1b[31m", "\r", "\x00", "‮", "😀",
-    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes.\n", "Peak buffers:\n\tBuffer 1:\n\t\tSize: 3.15GiB\n", "  1. Size: 32.00G\n     Unpadded size: 1.00G\n",
-    "Total hbm usage >= 42.26G:\n", "Dst tensor is not initialized.", "[1,0]<stderr>:", "> ", "-1", "0", "999999999999", "[[", "]]", "(0) Resource exhausted: ", "2 root error(s) found.\n", "\n",
+    "OOM when allocating tensor with shape[", "64,28,28,128]", " and type float on ",
+    "/job:localhost/replica:0/task:0/device:GPU:0", " by allocator GPU_0_bfc",
+    "\n\t [[{{node a/b_1/Conv2D}}]]", "\nCurrent usage from device: ", ", allocator: GPU_0_bfc\n",
+    "  450.14MiB from a/b/c\n", "  Remaining 4 nodes with 1.2KiB\n",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)",
+    "\nStats: \n", "Limit: 99\n", "InUse: 100\n", "Chunk at 0x1 of size 256\n",
+    "Free at 7f next 18446744073709551615 of size 99999999999999999999\n",
+    "1 Chunks of size 0 totalling 0B\n", "Sum Total of in-use chunks: 1.00GiB\n", "\x1b[31m", "\r", "\x00",
+    "‮", "😀",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes.\n",
+    "Peak buffers:\n\tBuffer 1:\n\t\tSize: 3.15GiB\n", "  1. Size: 32.00G\n     Unpadded size: 1.00G\n",
+    "Total hbm usage >= 42.26G:\n", "Dst tensor is not initialized.", "[1,0]<stderr>:", "> ", "-1", "0",
+    "999999999999", "[[", "]]", "(0) Resource exhausted: ", "2 root error(s) found.\n", "\n",
 )  # fmt: skip
 
 

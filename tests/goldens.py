@@ -1,7 +1,8 @@
-"""Golden files: pages, each in a file of its own, and one list of what the program concludes from every sample.
+"""Golden files: pages, each in a file of its own, and one list of what the program concludes from every
+sample.
 
-A page that was printed anew shows a regression as a large diff among many. The list (`verdicts.txt`) shows it as a
-line, and `--update-golden` prints every line that it changes.
+A page that was printed anew shows a regression as a large diff among many. The list (`verdicts.txt`) shows it
+as a line, and `--update-golden` prints every line that it changes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _INDENT = "    "
 
 
 def entry_of(report: Report) -> str:
-    """The verdict, and the findings in their order: severity, rule, and of which failure if not of the first."""
+    """The verdict, and the findings in their order: severity, rule, and of which failure if not of the
+    first.
+    """
     findings = [
         f"{finding.severity} {finding.rule}{f' (failure {finding.moment + 1})' if finding.moment else ''}"
         for finding in report.findings

@@ -36,7 +36,8 @@ class Groups:
     def lines(self) -> list[str]:
         """A line for each group: how many ran, how many were skipped, and how to get these."""
         return [
-            f"{group:10} {self.ran[group]:4} ran, {self.skipped[group]} skipped{f': {how}' if self.skipped[group] else ''}"
+            f"{group:10} {self.ran[group]:4} ran, {self.skipped[group]}"
+            f" skipped{f': {how}' if self.skipped[group] else ''}"
             for group, how in HOW.items()
             if self.ran[group] or self.skipped[group]
         ]

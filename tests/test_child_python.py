@@ -1,4 +1,6 @@
-"""The child process: what is said when it cannot be started, has no TensorFlow, takes too long or says too much."""
+"""The child process: what is said when it cannot be started, has no TensorFlow, takes too long or says too
+much.
+"""
 
 from __future__ import annotations
 

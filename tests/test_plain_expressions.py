@@ -1,4 +1,6 @@
-"""Two ways of writing that nobody reads at a glance: a choice inside a choice, and a choice inside a text inside a text."""
+"""Two ways of writing that nobody reads at a glance: a choice inside a choice, and a choice inside a text
+inside a text.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which tests run: the fast selection (`--fast`), the suite, or all that there is (`--slow`).
 
-The fast selection leaves out the browser, TensorFlow and the tests marked `whole`, and takes a few cases of each
-test that has many, spread evenly over them. The suite leaves out the cases marked `slow`, which repeat for every
-sample what the suite asks of some.
+The fast selection leaves out the browser, TensorFlow and the tests marked `whole`, and takes a few cases of
+each test that has many, spread evenly over them. The suite leaves out the cases marked `slow`, which repeat
+for every sample what the suite asks of some.
 """
 
 from __future__ import annotations

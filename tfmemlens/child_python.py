@@ -1,5 +1,5 @@
-"""A script in a Python of its own, which has TensorFlow: which interpreter, with what around it, for how long, and
-what is said when it does not work.
+"""A script in a Python of its own, which has TensorFlow: which interpreter, with what around it, for how
+long, and what is said when it does not work.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ def run(
     """Run `python ARGUMENTS` (this interpreter where None is named), in `folder`, and wait for it.
 
     `purpose` ends the sentence "PYTHON has no TensorFlow …"; without `own_modules` the child does not see the
-    caller's PYTHONPATH, which may hold packages for another Python. Raises UsageError where it cannot be started,
-    MissingExtra where it has no TensorFlow, UnreadableInput where it takes too long or answers too much.
+    caller's PYTHONPATH, which may hold packages for another Python. Raises UsageError where it cannot be
+    started, MissingExtra where it has no TensorFlow, UnreadableInput where it takes too long or answers too
+    much.
     """
     python = python or sys.executable
     environment = {**os.environ, **_SURROUNDINGS}

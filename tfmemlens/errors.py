@@ -6,8 +6,8 @@ yields a traceback.
 
 
 class NotUnderstood(Exception):
-    """A part of the input lacks, or contradicts, what a rule of ours builds on: the reason, for a note. Who asks
-    goes on without that part; a defect of ours is any other exception, and nobody catches it.
+    """A part of the input lacks, or contradicts, what a rule of ours builds on: the reason, for a note. Who
+    asks goes on without that part; a defect of ours is any other exception, and nobody catches it.
     """
 
 

@@ -1,4 +1,6 @@
-"""The whole flow on one screen: read ▶ attribute ▶ examine. What a command asks for beyond it is a use case."""
+"""The whole flow on one screen: read ▶ attribute ▶ examine. What a command asks for beyond it is a use
+case.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS [--graphs].
-2,550 steps make 300,000 node executions.
+"""Under TensorFlow 1.15: trace one training step of an unrolled LSTM: big_trace.py OUTPUT.pb STEPS
+[--graphs]. 2,550 steps make 300,000 node executions.
 
 With --graphs the trace holds its partition graphs as well. The graph goes to OUTPUT.pb.graph, since tfprof
 wants one.

@@ -25,10 +25,13 @@ from tfmemlens.readers.keras_models._documents import network_of
 
 HERE = Path(__file__).parent
 BATCHES = {
-    "lenet": (16, 64, 256), "perceptron": (32, 256, 2048), "vgg": (4, 16, 64), "swish": (8, 32, 64), "unet": (2, 4, 8), "autoencoder": (4, 16, 64),
-    "volume": (2, 4, 8), "lstm": (8, 32, 64), "gru": (8, 32, 64), "text": (16, 64, 256), "transformer": (4, 16, 32), "mobilenet": (2, 8, 16),
+    "lenet": (16, 64, 256), "perceptron": (32, 256, 2048), "vgg": (4, 16, 64), "swish": (8, 32, 64),
+    "unet": (2, 4, 8), "autoencoder": (4, 16, 64),
+    "volume": (2, 4, 8), "lstm": (8, 32, 64), "gru": (8, 32, 64), "text": (16, 64, 256),
+    "transformer": (4, 16, 32), "mobilenet": (2, 8, 16),
     "resnet": (2, 8, 16), "densenet": (2, 8, 16), "efficientnet": (2, 8, 16), "xception": (2, 4, 8),
-    "generator": (8, 32, 64), "encoder": (4, 16, 32), "bilstm": (8, 32, 64), "waves": (8, 32, 128), "squeezed": (4, 16, 32), "residual": (4, 16, 32),
+    "generator": (8, 32, 64), "encoder": (4, 16, 32), "bilstm": (8, 32, 64), "waves": (8, 32, 128),
+    "squeezed": (4, 16, 32), "residual": (4, 16, 32),
 }  # fmt: skip
 
 

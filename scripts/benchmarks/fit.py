@@ -64,7 +64,8 @@ def run(
 def logged(environment: str, model: str, batch: int, limit_mib: int, **options: object) -> str:
     """All that one real run prints."""
     variables = {
-        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0",
+        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "0",
         "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(limit_mib),
     }  # fmt: skip
     settings = [f"{key}={value}" for key, value in options.items()]

@@ -33,7 +33,8 @@ async () => {
   for (let share = 0.05; share < 1; share += 0.045) {
     await frame();
     const start = performance.now();
-    canvas.dispatchEvent(new PointerEvent('pointerdown', {clientX: box.left + share * box.width, clientY: box.top + 50, pointerId: 1, bubbles: true}));
+    canvas.dispatchEvent(new PointerEvent('pointerdown', {clientX: box.left + share * box.width,
+        clientY: box.top + 50, pointerId: 1, bubbles: true}));
     canvas.dispatchEvent(new PointerEvent('pointerup', {pointerId: 1, bubbles: true}));
     const answered = performance.now() - start;
     await frame();

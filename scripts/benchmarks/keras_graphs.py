@@ -27,7 +27,8 @@ from tfmemlens.readers.formats.graph_file import read_graph
 
 RESULTS = HERE / "keras_graphs_results.json"
 MODELS = {
-    "lenet": 64, "perceptron": 256, "vgg": 16, "swish": 32, "unet": 4, "autoencoder": 16, "volume": 4, "lstm": 32, "gru": 32, "text": 64, "transformer": 16,
+    "lenet": 64, "perceptron": 256, "vgg": 16, "swish": 32, "unet": 4, "autoencoder": 16, "volume": 4,
+    "lstm": 32, "gru": 32, "text": 64, "transformer": 16,
     "mobilenet": 8, "resnet": 8, "densenet": 8, "efficientnet": 8, "xception": 4,
 }  # fmt: skip
 RUNS = 3
@@ -74,7 +75,8 @@ def measure(environment: str, model: str, batch: int, optimizer: str) -> dict[st
 
 def _told(word: str, environment: str, script: Path, *arguments: object) -> dict[str, Any]:
     variables = {
-        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "2",
+        "PATH": "/usr/bin:/bin", "HOME": tempfile.gettempdir(), "TF_ENABLE_ONEDNN_OPTS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
         "TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": "16000",
     }  # fmt: skip
     command = [str(ENVS / environment / "bin" / "python"), str(script), *map(str, arguments)]

@@ -1,9 +1,9 @@
 """Which deliberate errors do the tests miss? mutants.py [--count 200] [--seed 1] [--only FOLDER ...] [--list]
 
-Each mutant is one small change of one line of the package: a comparison, a boundary, an operator, a constant, a
-condition or a branch. It is made in a scratch copy of the checkout, and the tests of the mirror folder
-(tests/findings for tfmemlens/findings) run on it: the fast selection, and all of them if that notices nothing. A
-mutant that no test notices survives and is printed. One that runs out of time counts as noticed.
+Each mutant is one small change of one line of the package: a comparison, a boundary, an operator, a constant,
+a condition or a branch. It is made in a scratch copy of the checkout, and the tests of the mirror folder
+(tests/findings for tfmemlens/findings) run on it: the fast selection, and all of them if that notices
+nothing. A mutant that no test notices survives and is printed. One that runs out of time counts as noticed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*", ast.LShift: ">>",
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*",
+    ast.LShift: ">>",
     ast.RShift: "<<",
 }  # fmt: skip
 
@@ -235,7 +236,8 @@ def main() -> int:
             print(f"{number:4} {outcome:8} {took:5.0f} s  {shown(mutant)}", flush=True)
     share = outcomes["survived"] / max(len(drawn), 1)
     print(
-        f"{len(drawn)} mutants, {outcomes['survived']} survived ({share:.0%}): {dict(outcomes)}; by package {dict(survived)}"
+        f"{len(drawn)} mutants, {outcomes['survived']} survived ({share:.0%}): {dict(outcomes)}; by package"
+        f" {dict(survived)}"
     )
     return share > 0.1
 

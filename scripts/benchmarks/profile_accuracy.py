@@ -40,8 +40,10 @@ except Exception as error:
     found["timeline.py"] = None
 try:
     import tensorflow as tf
-    options = tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()
-    found["tfprof"] = tf.profiler.profile(tf.Graph(), run_meta=metadata, cmd="scope", options=options).total_requested_bytes
+    builder = tf.profiler.ProfileOptionBuilder
+    options = builder(builder.time_and_memory()).with_empty_output().build()
+    total = tf.profiler.profile(tf.Graph(), run_meta=metadata, cmd="scope", options=options)
+    found["tfprof"] = total.total_requested_bytes
 except Exception as error:
     found["tfprof"] = None
 print(json.dumps(found))

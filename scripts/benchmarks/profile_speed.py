@@ -55,8 +55,8 @@ TFPROF = (
     _TF + "import tensorflow as tf\nfrom google.protobuf import text_format\nnodes = tf.GraphDef()\n"
     "nodes.ParseFromString(open(sys.argv[1] + '.graph', 'rb').read())\ngraph = tf.Graph()\n"
     "with graph.as_default():\n    tf.import_graph_def(nodes, name='')\n"
-    "options ="
-    " tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()",
+    "builder = tf.profiler.ProfileOptionBuilder\n"
+    "options = builder(builder.time_and_memory()).with_empty_output().build()",
     "tf.profiler.profile(graph, run_meta=metadata, cmd='scope', options=options)",
 )
 

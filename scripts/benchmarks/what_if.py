@@ -1,9 +1,10 @@
-"""What a change was promised to save against what it saved: what_if.py [--folder DIR] [--python ENV=PATH ...].
+"""What a change was promised to save against what it saved: what_if.py [--folder DIR] [--python ENV=PATH
+...].
 
-Each net of what_if_run.py is trained for a few steps as it is and with each change applied, on a BFC allocator for
-the CPU with one thread for ops; the promise is read off the unchanged net's trace, once as a replayed step and once
-as if only the list at the peak were known. Without --python nothing is run: the peaks come from
-what_if_results.json, the traces from --folder.
+Each net of what_if_run.py is trained for a few steps as it is and with each change applied, on a BFC
+allocator for the CPU with one thread for ops; the promise is read off the unchanged net's trace, once as a
+replayed step and once as if only the list at the peak were known. Without --python nothing is run: the peaks
+come from what_if_results.json, the traces from --folder.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def main() -> None:
                     held_true = promise.low_bytes <= saved <= promise.high_bytes
                     inside[basis] += held_true
                     print(
-                        f"  {basis}: {human(promise.low_bytes)} to {human(promise.high_bytes)}{'' if held_true else ' MISSED'}",
+                        f"  {basis}: {human(promise.low_bytes)} to"
+                        f" {human(promise.high_bytes)}{'' if held_true else ' MISSED'}",
                         end="",
                     )
             print()

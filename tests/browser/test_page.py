@@ -57,7 +57,9 @@ def place(tab: Tab) -> dict[str, float]:
 
 
 def opened() -> list[Any]:
-    """A few families of each folder; the others with `--slow`, since every sample's page is checked in Python."""
+    """A few families of each folder; the others with `--slow`, since every sample's page is checked in
+    Python.
+    """
     rows: dict[str, list[str]] = {}
     for path in families():
         rows.setdefault(path.parent.name, []).append(path.name)

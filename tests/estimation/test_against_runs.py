@@ -17,7 +17,8 @@ from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
 
 QUICK = (
-    "lenet", "perceptron", "vgg", "swish", "unet", "autoencoder", "volume", "text", "transformer", "lstm", "gru", "mobilenet", "xception",
+    "lenet", "perceptron", "vgg", "swish", "unet", "autoencoder", "volume", "text", "transformer", "lstm",
+    "gru", "mobilenet", "xception",
     "generator", "encoder", "bilstm", "waves", "squeezed", "residual",
 )  # fmt: skip
 
@@ -27,7 +28,9 @@ EVERY_THIRD = 3
 
 
 def errors(version: str, mode: str, step: int = 1) -> list[float]:
-    """The share by which each quick model's prediction is off the median of its steps; of every `step`-th run."""
+    """The share by which each quick model's prediction is off the median of its steps; of every `step`-th
+    run.
+    """
     told = gzipped(f"peaks-{version}.json.gz")
     asked = [key for key in told["runs"] if key.split("/")[0] in QUICK and key.split("/")[3] == mode]
     shares = []

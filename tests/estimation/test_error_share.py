@@ -1,4 +1,6 @@
-"""How wide the bar round a prediction is: never narrower than what was measured, wider by what is not known."""
+"""How wide the bar round a prediction is: never narrower than what was measured, wider by what is not
+known.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +66,6 @@ def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
     """Each order takes as long as the first, so fifteen percent are assumed."""
     many = timeline(
         row("a", 100, 0, 1),
-        ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MANY_NODES + 1)),
+        ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MAX_REORDERED_NODES + 1)),
     )
     assert graph_capture._error_share(many, lambda variant: pytest.fail("walked")) == 0.15

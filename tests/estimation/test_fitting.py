@@ -124,10 +124,13 @@ def test_without_partition_graphs_the_labels_make_one() -> None:
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("unet", [UNET, "--limit", "1GiB"]), ("lenet-two", [LENET, "sample_traces/fit/1.15-lenet-b32.pb.gz", "--limit", "300MiB"]),
+    [("unet", [UNET, "--limit", "1GiB"]),
+     ("lenet-two", [LENET, "sample_traces/fit/1.15-lenet-b32.pb.gz", "--limit", "300MiB"]),
      ("oom-report", ["sample_traces/oom_log/1.15-unet-report.txt", "--batch", "2"]),
-     ("oom-without-names", ["sample_traces/oom_log/2.11-unet-hint.txt", "--batch", "2"]), ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
-     ("graph", ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "Adam", "--batch", "2", "--limit", "1GiB"])],
+     ("oom-without-names", ["sample_traces/oom_log/2.11-unet-hint.txt", "--batch", "2"]),
+     ("no-limit", ["sample_traces/fit/2.21-attention-b8.pb.gz"]),
+     ("graph",
+      ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "Adam", "--batch", "2", "--limit", "1GiB"])],
 )  # fmt: skip
 def test_fit_reads_well(
     name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
@@ -193,8 +196,11 @@ def test_each_step_of_an_event_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[UNET, "--batch", "0"], [UNET, "--limit", "much"], ["sample_traces/run_metadata/nothing.pb"], ["sample_traces/README.md"],
-                  [UNET, "--device", "GPU:3"], ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "no_such_node"]],
+    "arguments",
+    [[UNET, "--batch", "0"], [UNET, "--limit", "much"], ["sample_traces/run_metadata/nothing.pb"],
+     ["sample_traces/README.md"],
+                  [UNET, "--device", "GPU:3"],
+                  ["sample_traces/fit/1.15-unet.meta.gz", "--fetch", "no_such_node"]],
 )  # fmt: skip
 def test_usage_errors_are_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", *arguments]) == 2

@@ -1,4 +1,6 @@
-"""Whatever a damaged graph says of a node, a rule answers or raises MalformedNode: everything else is ours."""
+"""Whatever a damaged graph says of a node, a rule answers or raises MalformedNode: everything else is
+ours.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from tfmemlens.model.tensor import Constant, TensorType
 
 _NUMBERS = (-(1 << 63), -2, -1, 0, 1, 2, 3, 5, 1 << 40, (1 << 63) - 1)
 _NAMES = (
-    "T dtype shape value axis keep_dims N num num_split padding strides dilations ksize ksizes rates k equation"
+    "T dtype shape value axis keep_dims N num num_split padding strides dilations ksize ksizes rates k"
+    " equation"
     " explicit_paddings data_format block_size batch_dims squeeze_dims transpose_a adj_x begin_mask end_mask"
     " ellipsis_mask new_axis_mask shrink_axis_mask src_format dst_format output_shapes results element_dtype"
     " out_type Tout"
@@ -160,7 +163,8 @@ def test_the_page_says_which_node_was_not_understood_and_what_it_weighs() -> Non
         Node("n", "Unpack", ("x",), "", {**attributes, "num": 2}, (TensorType((4,), "float32"),))
     )
     assert damaged.notes == [
-        "n (Unpack) is not understood: its axis is 2, its tensor of rank 2; 16 B are counted for what it makes"
+        "n (Unpack) is not understood: its axis is 2, its tensor of rank 2; 16 B are counted for what it"
+        " makes"
     ]
     assert damaged.memory.rows[-1].requested_bytes == 16
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import NoReturn
 
 import pytest
@@ -12,9 +11,8 @@ from tests.models import small
 from tfmemlens.estimation.keras_step import lowering
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, lower
 from tfmemlens.estimation.keras_step.tape import Tape
-from tfmemlens.knowledge.keras_layers import model_types
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
+from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.readers.keras_models._documents import network_of
@@ -77,13 +75,3 @@ def test_a_defect_in_a_prediction_is_not_taken_for_a_bad_file(monkeypatch: pytes
     monkeypatch.setitem(lowering.RULES, "Dense", broken)
     with pytest.raises(TypeError, match="a slip"):
         estimate(network_of(small("2.21")[name]["json"], name), StepSettings(2))
-
-
-@pytest.mark.parametrize(("port", "size"), [(1 << 62, 4), (0, -7)])
-def test_what_no_tensor_is_does_not_count_as_declared(port: int, size: int) -> None:
-    reads = NetworkCall((TensorRef("odd", 0, port),), declared=(TensorType((None, size), "float32"),))
-    layers = (LayerSpec("odd", "Odd"), LayerSpec("dense", "Dense", {"units": 4}, (reads,)))
-    assert not model_types._declared(Network(layers))
-    whole = NetworkCall((TensorRef("odd", 0, 1),), declared=(TensorType((None, 4), "float32"),))
-    (types,) = model_types._declared(Network((*layers[:1], replace(layers[1], calls=(whole,))))).values()
-    assert types == {1: TensorType((None, 4), "float32")}

@@ -22,7 +22,8 @@ from tfmemlens.use_cases.fit import known_of
 with (SAMPLES / "convolution" / "measured.csv").open(newline="", encoding="utf-8") as saved:
     GRADIENTS = [
         line for line in csv.DictReader(saved)
-        if line["kind"] == "conv3d" and line["part"] in ("filter", "input") and line["onednn"] == "0" and not line["tf"].startswith(("1.10", "1.11"))
+        if line["kind"] == "conv3d" and line["part"] in ("filter", "input") and line["onednn"] == "0"
+        and not line["tf"].startswith(("1.10", "1.11"))
     ]  # fmt: skip
 SAMPLE = SAMPLES / "run_metadata" / "1.15-conv3d.pb"
 

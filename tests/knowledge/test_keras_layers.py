@@ -156,8 +156,11 @@ def _node(name: str, shape: list[int | None]) -> dict[str, Any]:
 
 def test_keras_1_named_things_differently() -> None:
     layers = [
-        {"class_name": "Convolution2D", "config": {"name": "c", "nb_filter": 32, "nb_row": 3, "nb_col": 3, "border_mode": "same", "subsample": [1, 1], "dim_ordering": "tf", "bias": True, "batch_input_shape": [None, 28, 28, 1]}},
-        {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2], "border_mode": "valid", "dim_ordering": "tf"}},
+        {"class_name": "Convolution2D", "config": {"name": "c", "nb_filter": 32, "nb_row": 3, "nb_col": 3,
+         "border_mode": "same", "subsample": [1, 1], "dim_ordering": "tf", "bias": True,
+         "batch_input_shape": [None, 28, 28, 1]}},
+        {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2], "border_mode": "valid",
+         "dim_ordering": "tf"}},
         {"class_name": "Flatten", "config": {"name": "f"}},
         {"class_name": "Dense", "config": {"name": "d", "output_dim": 10, "bias": True}},
     ]  # fmt: skip

@@ -1,4 +1,6 @@
-"""One order of a graph's nodes: producers first, whatever the graph's own order, loops and dangling references."""
+"""One order of a graph's nodes: producers first, whatever the graph's own order, loops and dangling
+references.
+"""
 
 from __future__ import annotations
 

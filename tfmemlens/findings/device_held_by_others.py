@@ -128,8 +128,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
 
 
 def _could_have_grown(pool: Size, limit: Size, moment: Moment) -> bool:
-    """Whether the limit left room for the request beside the whole pool: BFC then asks the driver for a region
-    of that size at least, and fails only where the driver refuses.
+    """Whether the limit left room for the request beside the whole pool: BFC then asks the driver for a
+    region of that size at least, and fails only where the driver refuses.
     """
     failed = moment.request.failed if moment.request else None
     if failed is None or failed.size is None or failed.kind not in _OF_THE_POOL:

@@ -21,13 +21,13 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent, round_up
 
-_SMALLEST = 16 << 10
+_MIN_REQUEST_BYTES = 16 << 10
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         need = request.needed_bytes
-        if need is None or need < _SMALLEST or attributed(moment):
+        if need is None or need < _MIN_REQUEST_BYTES or attributed(moment):
             continue
         equal = [row for row in moment.attribution.table if row.size_bytes == round_up(need)]
         count, size = sum(row.count for row in equal), sum(row.total_bytes for row in equal)

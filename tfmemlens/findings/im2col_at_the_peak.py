@@ -184,7 +184,8 @@ def _detail(buffer: _Buffer) -> str:
             f" {buffer.images} of {image} each."
         )
     text = (
-        f"The kernel takes as many images at once as its target of {TARGET_TEXT} asks for, whatever the batch:"
+        f"The kernel takes as many images at once as its target of {TARGET_TEXT} asks for, whatever the"
+        f" batch:"
         f" {buffer.images} of {image} each."
     )
     if batch and batch < buffer.images:

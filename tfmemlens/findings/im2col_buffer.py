@@ -221,7 +221,8 @@ def _detail(reading: _Reading) -> str:
             " fewer volumes nor a smaller volume makes it smaller."
         )
     many = (
-        f"The kernel takes as many images at once as its target of {TARGET_TEXT} allows ({reading.buffer.images}"
+        f"The kernel takes as many images at once as its target of {TARGET_TEXT} allows"
+        f" ({reading.buffer.images}"
         f" here, {human(image)} each), whatever the batch"
     )
     return f"{many}: a batch of fewer images makes it no smaller."

@@ -40,7 +40,8 @@ def check(case: Case) -> Iterator[Finding]:
         code = None if of_jax else code_snippets.enable_report(case.api)
         if of_jax:
             remedy = Remedy(
-                "save who holds the device, by line of code, before the step that fails; tfmemlens reads the file",
+                "save who holds the device, by line of code, before the step that fails; tfmemlens reads the"
+                " file",
                 code_snippets.profile_memory(case.api),
             )
         elif code:

@@ -96,8 +96,10 @@ class AllocationTable:
 
     def __getitem__(self, index: int) -> Allocation:
         return Allocation(
-            self.node[index], self.size_bytes[index], self.op[index], self.device[index], self.allocator[index], self.requested_bytes[index],
-            self.start_micros[index], self.end_micros[index], self.shape[index], self.dtype[index], self.count[index], self.error_bytes[index],
+            self.node[index], self.size_bytes[index], self.op[index], self.device[index],
+            self.allocator[index], self.requested_bytes[index],
+            self.start_micros[index], self.end_micros[index], self.shape[index], self.dtype[index],
+            self.count[index], self.error_bytes[index],
             self.purpose[index], self.line[index],
         )  # fmt: skip
 

@@ -40,8 +40,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Something to change. `saves_bytes` is None where nothing honest can be said, negative where more would be
-    needed.
+    """Something to change. `saves_bytes` is None where nothing honest can be said, negative where more would
+    be needed.
     """
 
     text: str

@@ -97,8 +97,8 @@ class Timeline:
     error_share: float | None = None
     """Half the width of a prediction's error bar, as a share of the peak."""
     original: Timeline | None = field(default=None, compare=False, repr=False)
-    """The timeline that this one is a copy of with another baseline or other owners: what follows from the same
-    table alone is asked of it.
+    """The timeline that this one is a copy of with another baseline or other owners: what follows from the
+    same table alone is asked of it.
     """
 
     @property

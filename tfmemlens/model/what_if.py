@@ -64,8 +64,8 @@ UNKNOWN = Saving("")
 
 
 class WhatIf(Protocol):
-    """Asked for a moment (its index) and a change (its slug), answers what it would buy there; of another batch
-    than half the measured one `to_batch` says which.
+    """Asked for a moment (its index) and a change (its slug), answers what it would buy there; of another
+    batch than half the measured one `to_batch` says which.
     """
 
     def __call__(self, moment: int, change: str, to_batch: int | None = None) -> Saving:

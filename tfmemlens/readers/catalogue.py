@@ -31,8 +31,8 @@ def holds(slug: str) -> Holds:
 
 
 def passed_over() -> tuple[str, ...]:
-    """Endings of the files of a directory that have nothing to say of what ran: what formats have lying beside
-    them, and models, unless a format claims them. A file that is named by the user is always read.
+    """Endings of the files of a directory that have nothing to say of what ran: what formats have lying
+    beside them, and models, unless a format claims them. A file that is named by the user is always read.
     """
     ran = {suffix for module in formats().values() for suffix in _declared(module, "SUFFIXES")}
     beside = {suffix for module in formats().values() for suffix in _declared(module, "COMPANIONS")}

@@ -23,8 +23,10 @@ from tfmemlens.recording import layout_pass
 from tfmemlens.values import dataclass
 
 GPUS = {
-    "K80": "3.7", "M60": "5.2", "P100": "6.0", "GTX1080": "6.1", "P4": "6.1", "P40": "6.1", "V100": "7.0", "T4": "7.5", "RTX2080": "7.5", "A100": "8.0",
-    "A10": "8.6", "RTX3090": "8.6", "L4": "8.9", "RTX4090": "8.9", "H100": "9.0", "H200": "9.0", "B200": "10.0",
+    "K80": "3.7", "M60": "5.2", "P100": "6.0", "GTX1080": "6.1", "P4": "6.1", "P40": "6.1", "V100": "7.0",
+    "T4": "7.5", "RTX2080": "7.5", "A100": "8.0",
+    "A10": "8.6", "RTX3090": "8.6", "L4": "8.9", "RTX4090": "8.9", "H100": "9.0", "H200": "9.0",
+    "B200": "10.0",
 }  # fmt: skip
 """Compute capabilities by the names that people use."""
 TRIES = {
@@ -77,7 +79,9 @@ class PassRuns:
 
     tensorflow: str
     done: list[tuple[dict[str, Any], dict[str, Any]]]
-    """What was asked (`remedy`, `out`: the file with the graph), and what was told of it (`changed`, `fetches`)."""
+    """What was asked (`remedy`, `out`: the file with the graph), and what was told of it (`changed`,
+    `fetches`).
+    """
     notes: list[ReadNote]
 
 
@@ -107,7 +111,8 @@ def _what_ran(options: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
     shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")
     return ReadNote(
         f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability"
-        f" {capability(options.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch for"
+        f" {capability(options.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch"
+        f" for"
         " others)"
     )
 
@@ -177,7 +182,8 @@ def _request(
     for index, run in enumerate(runs):
         run["out"] = os.path.join(folder, f"after-{index}.pb")
     return {
-        "graph": str(graph), "kind": kind, "text": graph_file.kind_of_text(raw[: 1 << 16]) is not None, "compute_capability": capability(options.gpu),
+        "graph": str(graph), "kind": kind, "text": graph_file.kind_of_text(raw[: 1 << 16]) is not None,
+        "compute_capability": capability(options.gpu),
         "fetches": list(options.fetches), "feed": list(hints.feed), "passes": options.passes, "runs": runs,
     }  # fmt: skip
 

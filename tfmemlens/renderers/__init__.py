@@ -1,8 +1,8 @@
 """How does it look? Forms as plug-ins: `renderers/FORM/SUBJECT.py` shows that subject in that form.
 
 A form is a folder that says `SUFFIX`, how its files end; `OPTIONS`, the help of the option `--FORM` for the
-subjects that have one; and `VIEWER`, the program that opens its files, where `tfmemlens export` writes them. A
-subject is a module in it with `render(content, view) -> str`. No sums, no thresholds, no printing.
+subjects that have one; and `VIEWER`, the program that opens its files, where `tfmemlens export` writes them.
+A subject is a module in it with `render(content, view) -> str`. No sums, no thresholds, no printing.
 `pictures` is no form: matplotlib writes a file, and what it draws is no text.
 """
 

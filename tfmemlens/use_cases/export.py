@@ -11,8 +11,8 @@ from tfmemlens.model.series import LiveCurve
 
 
 def export(capture: Capture, form: str) -> str:
-    """The capture in one of the formats. Raises UnreadableInput where that needs a time axis, and the input has
-    none.
+    """The capture in one of the formats. Raises UnreadableInput where that needs a time axis, and the input
+    has none.
     """
     if renderers.viewers("report", "curve")[form] == "report":
         return renderers.render(pipeline.report(capture), "report", form)

@@ -1,4 +1,6 @@
-"""The layout pass's copies in a graph, with the op that forces each, and what is left of them after an edit."""
+"""The layout pass's copies in a graph, with the op that forces each, and what is left of them after an
+edit.
+"""
 
 from __future__ import annotations
 

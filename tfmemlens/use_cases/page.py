@@ -1,4 +1,6 @@
-"""The content of the HTML page: a tab for each group of inputs, and what changed from the first to each other."""
+"""The content of the HTML page: a tab for each group of inputs, and what changed from the first to each
+other.
+"""
 
 from __future__ import annotations
 

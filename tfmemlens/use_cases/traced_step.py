@@ -1,4 +1,6 @@
-"""Traced steps outside a report: which there are, one that is in memory already, and its allocations as a table."""
+"""Traced steps outside a report: which there are, one that is in memory already, and its allocations as a
+table.
+"""
 
 from __future__ import annotations
 

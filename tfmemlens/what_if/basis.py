@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 MOST_REPLAYED = 5_000
 """Rows of a step that is simulated for a page: about half a second."""
-_MOST_WALKED = 20_000
+_MAX_WALKED_ROWS = 20_000
 """Rows of a step whose curve is scaled; of a larger one only the peak's own rows are."""
 
 
 def basis_of(capture: Capture, moment: Moment) -> FitBasis | RowsBasis | None:
-    """The best basis there is; `capture` is what the readers found, `moment` belongs to the case made of it."""
+    """The best basis there is; `capture` is what the readers found, `moment` belongs to the case made of
+    it.
+    """
     timeline = moment.timeline
     if timeline is not None and not moment.below_peak and len(timeline.table) <= MOST_REPLAYED:
         step = replayable(capture, moment)
@@ -52,7 +54,7 @@ def rows_basis(moment: Moment, hints: Hints) -> RowsBasis | None:
     if (
         timeline is not None
         and timeline.curve
-        and len(timeline.table) <= _MOST_WALKED
+        and len(timeline.table) <= _MAX_WALKED_ROWS
         and not moment.below_peak
     ):
         from tfmemlens.attribution.moments.ledger import rows_of

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def attach(case: Case, capture: Capture) -> Case:
-    """The case with the engine behind it; `capture` is what the readers found. Nothing is worked out before it is
-    asked for.
+    """The case with the engine behind it; `capture` is what the readers found. Nothing is worked out before
+    it is asked for.
     """
 
     @cache

@@ -18,7 +18,8 @@ CHANGES = {
         Change(SMALLER_BATCH, "half the batch"),
         Change(
             MIXED_PRECISION,
-            "mixed precision: activations and their gradients in 16 bits, weights in 32 and a 16-bit copy of them",
+            "mixed precision: activations and their gradients in 16 bits, weights in 32 and a 16-bit copy of"
+            " them",
         ),
         Change(RECOMPUTE, "recompute activations in the backward pass"),
         Change(LIGHTER_OPTIMIZER, "an optimizer without slots, such as plain SGD"),

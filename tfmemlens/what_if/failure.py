@@ -19,7 +19,7 @@ from tfmemlens.what_if.basis import rows_basis
 from tfmemlens.what_if.largest_batch import FitBasis
 from tfmemlens.what_if.step import batch_and_source, pool_grows
 
-_MUCH = 0.1
+_MIN_SHARE_TOLD = 0.1
 """A share of the whole that is worth a sentence."""
 _STAYING = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT, Kind.WORKSPACE)
 
@@ -143,7 +143,7 @@ def _nameless(step: ReplayedStep, owners: Sequence[Owner]) -> str | None:
         for size, owner in zip(step.timeline.table.size_bytes, owners, strict=True)
         if owner.kind is Kind.UNATTRIBUTED
     )
-    if unknown < _MUCH * step.timeline.peak_bytes:
+    if unknown < _MIN_SHARE_TOLD * step.timeline.peak_bytes:
         return None
     return (
         f"{human(unknown)} of it has no name and is taken to grow with the batch; a traced step at a smaller"

@@ -16,7 +16,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.values import dataclass
 from tfmemlens.what_if.summed import RowsBasis
 
-_MOST = 1 << 24
+_MAX_BATCH = 1 << 24
 """No batch is looked for beyond this."""
 _MARGIN = 0.06
 """Real peaks lie this far off a prediction in nine of ten cases (scripts/benchmarks/fit.py); chunks that were
@@ -134,7 +134,9 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
 
 
 def _missed(step: ReplayedStep) -> int:
-    """By how much the simulation misses the measured peak at its own batch: at others, too, as far as one knows."""
+    """By how much the simulation misses the measured peak at its own batch: at others, too, as far as one
+    knows.
+    """
     return 0 if step.is_bound else step.timeline.peak_bytes - step.peak_bytes(step.batch)
 
 
@@ -159,7 +161,7 @@ def largest(fits: Callable[[int], bool], start: int) -> int:
     low, high = 0, max(start, 1)
     while fits(high):
         low, high = high, 2 * high
-        if high > _MOST:
+        if high > _MAX_BATCH:
             return low
     while high - low > 1:
         middle = (low + high) // 2
@@ -176,7 +178,7 @@ def nearest(fits: Callable[[int], bool], guess: int) -> int:
     while low > 0 and low != guess and not fits(low):
         step *= 2
         low, high = max(low - step, 0), low
-    while high != guess and high <= _MOST and fits(high):
+    while high != guess and high <= _MAX_BATCH and fits(high):
         step *= 2
         low, high = high, high + step
     while high - low > max(low // 200, 1):

@@ -1,4 +1,6 @@
-"""What a change buys in a traced step: the step with the change applied, walked through the allocator again."""
+"""What a change buys in a traced step: the step with the change applied, walked through the allocator
+again.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ reason (scripts/benchmarks/what_if.py).
 """
 
 
-_LEAST_OF_HALVING = 0.25
-"""Of what halving should save, mixed precision was seen to save a third where softmax and casts stayed in 32 bits."""
+_MIN_SHARE_OF_HALVING = 0.25
+"""Of what halving should save, mixed precision was seen to save a third where softmax and casts stayed in 32
+bits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class Applied:
 
 
 def saving(known: FitBasis, change: str, to_batch: int | None = None) -> Saving:
-    """What the change buys at the measured batch, and the largest batch with it; no figure where the change does
-    not apply to this step.
+    """What the change buys at the measured batch, and the largest batch with it; no figure where the change
+    does not apply to this step.
     """
     step, batch = known.step, known.step.batch
     if change == changes.SMALLER_BATCH:
@@ -91,9 +95,9 @@ def _other_batch(known: FitBasis, other: int) -> Saving:
 
 
 def _interval(step: ReplayedStep, then: ReplayedStep, batch: int, best: int) -> tuple[int, int]:
-    """The least and the most that is saved. Afterwards every chunk may be just as large as its request, or the
-    largest may be twice that: BFC does not split a free chunk for less, and which chunks are free depends on all
-    that ran before.
+    """The least and the most that is saved. Afterwards every chunk may be just as large as its request, or
+    the largest may be twice that: BFC does not split a free chunk for less, and which chunks are free depends
+    on all that ran before.
     """
     measured = step.timeline.peak_bytes
     margin = round(_MARGIN * measured)
@@ -136,7 +140,7 @@ def _mixed_precision(known: FitBasis) -> Applied | None:
         return None
     step = known.step.changed(shares=shares, added_bytes=_weights(known) // 2)
     best = known.step.peak_bytes(known.step.batch) - step.peak_bytes(known.step.batch)
-    return Applied(step, between=(round(_LEAST_OF_HALVING * best), best))
+    return Applied(step, between=(round(_MIN_SHARE_OF_HALVING * best), best))
 
 
 def _weights(known: FitBasis) -> int:
@@ -156,7 +160,9 @@ def _recompute(known: FitBasis) -> Applied | None:
 
 
 def _grown_at_peak(known: FitBasis) -> int:
-    """All that grows with the batch at the peak: whole blocks may be recomputed, and other moments then hold less."""
+    """All that grows with the batch at the peak: whole blocks may be recomputed, and other moments then hold
+    less.
+    """
     step = known.step
     return sum(
         size for row, size in step.alive_at_peak(step.batch) if step.laws[row].scale is not Scale.FIXED

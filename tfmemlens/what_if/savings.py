@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def savings(basis: FitBasis | RowsBasis | None, change: str, to_batch: int | None = None) -> Saving:
     """What the change buys on this basis: a traced step, rows, or None for nothing at all; at the
-    measured batch. `to_batch` is the batch that a smaller (or larger) one is to have, half of it unless given.
+    measured batch. `to_batch` is the batch that a smaller (or larger) one is to have, half of it unless
+    given.
     """
     if basis is None:
         return Saving(change, to_batch=to_batch)

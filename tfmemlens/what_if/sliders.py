@@ -1,4 +1,6 @@
-"""The HTML page's sliders: each control's own effect as the engine tells it, and how the rows scale between."""
+"""The HTML page's sliders: each control's own effect as the engine tells it, and how the rows scale
+between.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from tfmemlens.what_if import changes
 from tfmemlens.what_if.row_scaling import scaling_of
 
 _SHARES = (0.25, 0.5, 2.0, 4.0)
-"""Batches, as shares of the measured one, that the engine is asked about; between them the page interpolates."""
+"""Batches, as shares of the measured one, that the engine is asked about; between them the page
+interpolates.
+"""
 
 
 def with_sliders(case: Case, index: int, rows: Ledger) -> Ledger:

@@ -28,8 +28,8 @@ def of_moment(
 def of_timeline(
     capture: Capture, timeline: Timeline, hints: Hints = Hints(), l3_bytes: int | None = None
 ) -> FitBasis:
-    """The basis of a capture's timeline. Raises UsageError when its batch cannot be told. `l3_bytes` is the L3
-    cache of the processor that is asked about.
+    """The basis of a capture's timeline. Raises UsageError when its batch cannot be told. `l3_bytes` is the
+    L3 cache of the processor that is asked about.
     """
     graph = capture.with_types(capture.graph) if capture.with_types else capture.graph
     standing = standing_of(timeline, graph)

@@ -1,7 +1,8 @@
-"""What a change buys where no step can be simulated: the rows scaled, then added up or walked along the curve.
+"""What a change buys where no step can be simulated: the rows scaled, then added up or walked along the
+curve.
 
-A sum over one moment is what that moment holds less with the change. Another moment may then be the highest, and
-rows without names or shapes may scale or not: so the interval is wide, and says so.
+A sum over one moment is what that moment holds less with the change. Another moment may then be the highest,
+and rows without names or shapes may scale or not: so the interval is wide, and says so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
 
 _STAYING = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
-_LEAST = 0.5
+_MIN_SHARE_SAVED = 0.5
 """A rule of thumb may be too high by half: chunks are not split, casts and sums need memory of their own."""
 
 _HALVED = 0.45
@@ -48,7 +49,7 @@ class _Estimate:
     most: Parts
     extra_bytes: int = 0
     certainty: Certainty = Certainty.ESTIMATE
-    least: float = _LEAST
+    least: float = _MIN_SHARE_SAVED
 
 
 def saving(known: RowsBasis, change: str, to_batch: int | None = None) -> Saving:
@@ -71,7 +72,8 @@ def saving(known: RowsBasis, change: str, to_batch: int | None = None) -> Saving
     text = _input_text(known) if change == changes.SMALLER_INPUT else changes.CHANGES[change].text
     half = batch // 2 if batch and change == changes.SMALLER_BATCH else None
     return Saving(
-        change, known.basis, best, min(least, best, most), max(least, best, most), estimate.certainty, text, batch,
+        change, known.basis, best, min(least, best, most), max(least, best, most), estimate.certainty, text,
+        batch,
         to_batch=half if to_batch is None else to_batch,
     )  # fmt: skip
 
@@ -176,8 +178,8 @@ def _smaller_input(known: RowsBasis) -> _Estimate | None:
 
 def _recompute(known: RowsBasis) -> Saving:
     """As if the kept activations were cut into as many stretches as is best for equal ones: what stays is the
-    stretches' ends and one stretch. Of few, or of one that is most of them, only a bound is known: whole blocks may
-    be recomputed, so all that grows with the batch may go.
+    stretches' ends and one stretch. Of few, or of one that is most of them, only a bound is known: whole
+    blocks may be recomputed, so all that grows with the batch may go.
     """
     table, owners = known.rows.table, known.rows.owners
     kept = [

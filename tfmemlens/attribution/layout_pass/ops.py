@@ -1,5 +1,5 @@
-"""What Grappler's layout pass does with each op type, as the table of ops says: convert it, let transposes pass
-through it, or stop at it.
+"""What Grappler's layout pass does with each op type, as the table of ops says: convert it, let transposes
+pass through it, or stop at it.
 """
 
 from __future__ import annotations

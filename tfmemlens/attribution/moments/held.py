@@ -9,7 +9,9 @@ from tfmemlens.model.tensor import TensorType
 
 
 def held(moment: Moment) -> Ledger:
-    """The rows of the moment's own table, each with its tensor: as measured, or the likeliest for its size."""
+    """The rows of the moment's own table, each with its tensor: as measured, or the likeliest for its
+    size.
+    """
     table = moment.attribution.table
     namings = moment.namings or [None] * len(table)
     tensors = [

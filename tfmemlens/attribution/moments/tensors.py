@@ -22,7 +22,7 @@ from tfmemlens.values import dataclass
 
 _NO_FEATURE_MAP = (Kind.WORKSPACE, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 """Requests whose shape says nothing of the activations."""
-_SMALL = 64 << 10
+_MIN_ROW_BYTES = 64 << 10
 _MAX_SLACK = 128 * MIB
 _LEVELS = 6
 _UP = 3
@@ -121,7 +121,7 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
     error.
     """
     entries: list[Entry] = []
-    if row.node is None or row.size_bytes < _SMALL:
+    if row.node is None or row.size_bytes < _MIN_ROW_BYTES:
         return entries
     for anchor in anchors:
         for level in _levels(anchor):

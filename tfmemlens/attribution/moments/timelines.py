@@ -214,7 +214,8 @@ def handle_of(name: str, timeline: Timeline, graph: Graph) -> tuple[Allocation, 
     owner = timeline.owners.get(name) or owner_of(name, "VarHandleOp")
     row = Allocation(
         name, round_up(size) if size else 0, "VarHandleOp", timeline.device, timeline.allocator, size,
-        shape=shape if isinstance(shape, tuple) else None, dtype=str(dtype) if dtype else None, purpose=PERSISTENT,
+        shape=shape if isinstance(shape, tuple) else None, dtype=str(dtype) if dtype else None,
+        purpose=PERSISTENT,
     )  # fmt: skip
     return row, owner
 

@@ -16,14 +16,20 @@ from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.values import dataclass
 
-_LAYOUT = r"(?P<what>Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape|PermConst|ReshapeConst)"
+_LAYOUT = (
+    r"(?P<what>Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape|PermConst"
+    r"|ReshapeConst)"
+)
 _FORMATS = r"(?P<source>N[DHWC]+)To(?P<target>N[DHWC]+)"
 LAYOUT_BEHIND = rf"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-{_LAYOUT}{_FORMATS}-LayoutOptimizer"
 LAYOUT_BEFORE = rf"(?P<x>.+)-(?P<input>\d+)-{_LAYOUT}{_FORMATS}-LayoutOptimizer"
 LAYOUT_OLD = (
     rf"LayoutOptimizer(?:{_LAYOUT}|PermVec)(?:{_FORMATS})?(?:-(?P<x>.+?)(?:-(?P<input>\d+)|-[\w./]+-\d+)?)?"
 )
-_LAYOUT_OTHER = r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer|(?P<shared>PermConst\w+)-LayoutOptimizer"
+_LAYOUT_OTHER = (
+    r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer"
+    r"|(?P<shared>PermConst\w+)-LayoutOptimizer"
+)
 _UNIQUE = re.compile(r"_\d+\Z")
 _OF_VARIABLES = roles.ALL_VARIABLES | roles.READS | roles.ASSIGNS
 _CONTROL = re.compile(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")

@@ -18,7 +18,8 @@ _KERAS = re.compile(
 )
 _KERAS_NEW = re.compile(rf"{_OPTIMIZER}/(?:m|v|vhat|momentum|velocity|accumulator|r|c)/(?P<x>.+?){_TAIL}\Z")
 _KERAS3 = re.compile(
-    rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
+    rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_"
+    rf"(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
 _UNIQUE = re.compile(r"_\d+\Z")
 _UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")

@@ -27,7 +27,7 @@ _SLOT = re.compile(
     r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z"
 )
 _STEPS = 3
-_MANY_ROWS = 20_000
+_MAX_EXACT_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ReplayedStep:
             return list(self.order)
         _, _, rows = self.timeline.events
         sizes = self.timeline.table.size_bytes
-        least = self.timeline.peak_bytes // 100_000 if len(sizes) > _MANY_ROWS else 0
+        least = self.timeline.peak_bytes // 100_000 if len(sizes) > _MAX_EXACT_ROWS else 0
         seen: set[int] = set()
         moments = []
         for row in rows:

@@ -92,7 +92,8 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
 
 def _leading_of_many(timeline: Timeline) -> Counter[int]:
     """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by
-    their names. Small tensors count only where there are no others: an optimizer makes many of the shape of a bias.
+    their names. Small tensors count only where there are no others: an optimizer makes many of the shape of a
+    bias.
     """
     table = timeline.table
     updated = {

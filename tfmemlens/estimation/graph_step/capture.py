@@ -20,13 +20,13 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
 
-LEAST_ERROR, MANY_ERROR = 0.05, 0.15
+MIN_ERROR_SHARE, ONE_ORDER_ERROR_SHARE = 0.05, 0.15
 """With the spread of five orders, but at least the first of these, 94 % of the real peaks were within the bar
 (scripts/benchmarks/simulate.py); for graphs with so many nodes that one order must do, the second.
 """
 _ORDERS = 5
-_MANY_NODES = 20_000
-_MOST_REMARKS = 5
+_MAX_REORDERED_NODES = 20_000
+_MAX_REMARKS = 5
 _NO_END = roles.STORED | roles.FEEDS | roles.ASSIGNS | those(lambda op: op.output is Output.NOTHING)
 _CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
 _DATASET_LOOPS = frozenset(("ReduceDataset", "ScanDataset"))
@@ -51,12 +51,13 @@ def capture(
 
     def walked(variant: int) -> Timeline:
         return of_graph(
-            graph, chosen, settings.batch, shapes=shapes, device=settings.device, limit_bytes=settings.limit_bytes,
+            graph, chosen, settings.batch, shapes=shapes, device=settings.device,
+            limit_bytes=settings.limit_bytes,
             threads=settings.threads, optimized=recorded, held_inputs=held, variant=variant, notes=remarks,
         )  # fmt: skip
 
     timeline = walked(0)
-    told = [*_notes(graph, chosen, settings, bool(fetches)), *remarks[:_MOST_REMARKS]]
+    told = [*_notes(graph, chosen, settings, bool(fetches)), *remarks[:_MAX_REMARKS]]
     notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,
@@ -75,11 +76,12 @@ def _plain(graph: Graph, fetches: Sequence[str], recorded: bool) -> tuple[Graph,
 
 def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float:
     """How far the peak is from that of other orders in which TensorFlow may visit the readers of a tensor."""
-    if len(timeline.executions.node) > _MANY_NODES:
-        return MANY_ERROR
+    if len(timeline.executions.node) > _MAX_REORDERED_NODES:
+        return ONE_ORDER_ERROR_SHARE
     others = [walked(variant).peak_bytes for variant in range(1, _ORDERS)]
     return min(
-        max(LEAST_ERROR, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)), 1.0
+        max(MIN_ERROR_SHARE, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)),
+        1.0,
     )
 
 

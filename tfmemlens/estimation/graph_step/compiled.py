@@ -13,8 +13,8 @@ from tfmemlens.values import dataclass
 
 _RUNS_TO_CHEAP = 95
 """A kernel that does not say that it is quick begins with a high cost estimate, a tenth of which each run
-replaces by what it took. 0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles (5000): in a long loop
-what is quick counts as cheap from then on.
+replaces by what it took. 0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles
+(5000): in a long loop what is quick counts as cheap from then on.
 """
 _QUICK_BYTES = 4096
 """What a kernel may read and write in so few cycles."""

@@ -212,7 +212,8 @@ class Executor:
             outputs = guessed(call)
             weight = human(sum(token.bytes for token in outputs))
             self._note(
-                f"{node.name} ({node.op}) is not understood: {problem}; {weight} are counted for what it makes"
+                f"{node.name} ({node.op}) is not understood: {problem}; {weight} are counted for what it"
+                f" makes"
             )
         return outputs
 

@@ -271,6 +271,7 @@ def _timeline(
             standing.append(replace(named, purpose=PERSISTENT))
     ticks = [float(index) for index in range(len(order))]
     return Timeline(
-        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None, BaselineSource.PREDICTED, limit_bytes, True,
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(standing), baseline, None,
+        BaselineSource.PREDICTED, limit_bytes, True,
         Executions(list(order), ticks, ticks),
     )  # fmt: skip

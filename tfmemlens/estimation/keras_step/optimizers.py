@@ -32,7 +32,7 @@ class Optimizer:
         return [*rows_and_columns, shape]
 
 
-_KNOWN = {
+_OPTIMIZERS = {
     "sgd": Optimizer("sgd", 0, 0),
     "momentum": Optimizer("momentum", 1, 1),
     "nesterov": Optimizer("nesterov", 1, 1),
@@ -55,9 +55,9 @@ _KNOWN = {
 def optimizer(name: str) -> Optimizer:
     """The optimizer of this name, Keras's class names included. Raises UsageError."""
     plain = name.lower().replace("_", "").replace("optimizer", "").replace("gradientdescent", "sgd")
-    if plain not in _KNOWN:
-        raise UsageError(f"the optimizer {name} is not known", f"one of {', '.join(_KNOWN)}")
-    return _KNOWN[plain]
+    if plain not in _OPTIMIZERS:
+        raise UsageError(f"the optimizer {name} is not known", f"one of {', '.join(_OPTIMIZERS)}")
+    return _OPTIMIZERS[plain]
 
 
 def prepare(

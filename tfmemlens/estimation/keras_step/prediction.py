@@ -21,7 +21,7 @@ from tfmemlens.values import dataclass
 
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
-_FEW = 4
+_MAX_UNTRIMMED_RUNS = 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     runs = _settled(step, pool, standing, kept, settings)
     middle = runs[len(runs) // 2]
-    low, high = (runs[1], runs[-2]) if len(runs) > _FEW else (runs[0], runs[-1])
+    low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
     return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread)
 
@@ -179,7 +179,8 @@ def _timeline(
     owners |= {buffers[index].node: buffers[index].owner for index in standing}
     names, starts, ends = zip(*result.executions, strict=True) if result.executions else ((), (), ())
     return Timeline(
-        device, allocator, AllocationTable.of(rows), AllocationTable.of(before), result.start_bytes, None, BaselineSource.PREDICTED, settings.limit_bytes, True,
+        device, allocator, AllocationTable.of(rows), AllocationTable.of(before), result.start_bytes, None,
+        BaselineSource.PREDICTED, settings.limit_bytes, True,
         Executions(names, starts, ends), owners=owners,
     )  # fmt: skip
 
@@ -211,6 +212,8 @@ def _row(buffers: Sequence[TapeBuffer], life: Life, device: str, allocator: str)
     if life.op:
         name, op = life.op.name, life.op.op
     return Allocation(
-        name, life.chunk_bytes, op, device, allocator, life.requested_bytes, life.start_micros, life.end_micros,
-        buffer.shape if buffer else None, buffer.dtype if buffer else None, purpose=OUTPUT if buffer else TEMPORARY,
+        name, life.chunk_bytes, op, device, allocator, life.requested_bytes, life.start_micros,
+        life.end_micros,
+        buffer.shape if buffer else None, buffer.dtype if buffer else None,
+        purpose=OUTPUT if buffer else TEMPORARY,
     )  # fmt: skip

@@ -247,7 +247,7 @@ def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:
     return made
 
 
-_MANY_CLASSES = 1000
+_MIN_SPARSE_CLASSES = 1000
 
 
 def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
@@ -256,7 +256,7 @@ def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
     """
     if loss is not None:
         return "sparse" in loss
-    return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MANY_CLASSES,))
+    return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MIN_SPARSE_CLASSES,))
 
 
 def _loss(step: TrainingStep, output: TapeValue, loss: str | None) -> list[tuple[TapeValue, TapeValue]]:

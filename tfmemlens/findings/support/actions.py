@@ -9,8 +9,8 @@ from tfmemlens.model.finding import Action, Finding, Remedy
 
 def merged(findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
-    them. What saves most is first, then what has no figure in the order of the findings; what needs more memory
-    is last.
+    them. What saves most is first, then what has no figure in the order of the findings; what needs more
+    memory is last.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     advised: dict[str, tuple[Remedy, list[str]]] = {}

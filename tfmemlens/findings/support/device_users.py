@@ -17,8 +17,8 @@ _CONTEXT_BYTES = 2 * GIB
 
 
 def others(case: Case, moment: Moment) -> Iterator[Evidence]:
-    """What `nvidia-smi` shows of other processes on the device, the largest first; nothing where the log's own
-    process explains what is in use.
+    """What `nvidia-smi` shows of other processes on the device, the largest first; nothing where the log's
+    own process explains what is in use.
     """
     use = _device(case, moment)
     if use is None:

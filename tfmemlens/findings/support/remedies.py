@@ -1,4 +1,6 @@
-"""The remedies that several rules offer: words and code for this run, what each would save from the what-if engine."""
+"""The remedies that several rules offer: words and code for this run, what each would save from the what-if
+engine.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,15 @@ Words = tuple[str, str | None]
 
 
 def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
-    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and slots
-    stay.
+    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and
+    slots stay.
     """
     batch = saving.batch if saving.basis is Basis.REPLAY else _batch(moment)
     if batch == 1 and not saving.best_bytes:
-        text = "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten sequences), or the model"
+        text = (
+            "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten"
+            " sequences), or the model"
+        )
         return text, None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
@@ -66,14 +71,20 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
 def _mixed_precision(case: Case, *_: object) -> Words | None:
     """Activations in 16 bits; weights and slots stay in 32."""
     code = code_snippets.mixed_precision(case.api)
-    text = "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots do not"
+    text = (
+        "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots"
+        " do not"
+    )
     return (text, code) if code else None
 
 
 def _recompute(case: Case, *_: object) -> Words | None:
     """Keep only the inputs of blocks, compute the rest again in backward."""
     code = code_snippets.recompute(case.api)
-    text = "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the blocks' inputs are kept"
+    text = (
+        "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the"
+        " blocks' inputs are kept"
+    )
     return (text, code) if code else None
 
 

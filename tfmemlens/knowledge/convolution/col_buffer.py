@@ -52,8 +52,8 @@ class UnrolledConvolution:
         return self.positions * self.patch + self.positions * self.filters + self.patch * self.filters
 
     def images_filling(self, target_bytes: int) -> int:
-        """Images whose work fills so many bytes, the last one perhaps beyond; one at least. The batch does not
-        limit them.
+        """Images whose work fills so many bytes, the last one perhaps beyond; one at least. The batch does
+        not limit them.
         """
         return max(-(-(target_bytes // self.item_bytes) // max(self.work_unit, 1)), 1)
 

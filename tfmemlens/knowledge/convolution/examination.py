@@ -94,7 +94,8 @@ def _verdict(conv: Convolution, setting: ConvolutionSetting) -> str:
             f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on"
             " the algorithm that autotune finds fastest."
         )
-    return f"{_of_forward(conv, needs.forward)} {_of_backward(needs.filter_gradient, needs.input_gradient)}".rstrip()
+    backward = _of_backward(needs.filter_gradient, needs.input_gradient)
+    return f"{_of_forward(conv, needs.forward)} {backward}".rstrip()
 
 
 def _of_forward(conv: Convolution, need: Need) -> str:

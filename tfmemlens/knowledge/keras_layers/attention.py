@@ -65,7 +65,10 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
         weights.append(asked.weight("attention_output/bias", *sizes))
     more = "+1" if bias else ""
     gate = f"+({query[-1]}{more})*{heads}*{wide}" if asked.config.get("use_gate") else ""
-    formula = f"({query[-1]}{more})*{heads}*{deep}+({key[-1]}{more})*{heads}*{deep}+({value[-1]}{more})*{heads}*{wide}{gate}+({heads}*{wide}{more})*{times(*sizes)}"
+    formula = (
+        f"({query[-1]}{more})*{heads}*{deep}+({key[-1]}{more})*{heads}*{deep}"
+        f"+({value[-1]}{more})*{heads}*{wide}{gate}+({heads}*{wide}{more})*{times(*sizes)}"
+    )
     outputs = [TensorType((*query[:-1], *sizes), asked.dtype)]
     if _scores(asked):
         axes = asked.config.get("attention_axes") or [1]

@@ -10,7 +10,6 @@ from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.model.tensor import TensorType
 
 Types = Mapping[tuple[str, int], Sequence[TensorType]]
-_MOST_PORTS = 10_000
 _NOTHING = TensorType(None, None)
 
 
@@ -180,15 +179,12 @@ def _lookup(made: Types, ref: TensorRef) -> TensorType:
 
 
 def _declared(network: Network) -> dict[tuple[str, int], dict[int, TensorType]]:
-    """What Keras 3 notes of each tensor where it is read; not what no tensor is, in a damaged description."""
+    """What Keras 3 notes of each tensor where it is read."""
     types: dict[tuple[str, int], dict[int, TensorType]] = {}
     for layer in network.layers:
         for call in layer.calls:
             for ref, kind in zip(call.inbound, call.declared, strict=False):
-                if 0 <= ref.port < _MOST_PORTS and all(
-                    size is None or size >= 0 for size in kind.shape or ()
-                ):
-                    types.setdefault((ref.layer, ref.call), {})[ref.port] = kind
+                types.setdefault((ref.layer, ref.call), {})[ref.port] = kind
     return types
 
 

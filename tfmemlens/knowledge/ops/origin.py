@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.graph import Graph, split_reference
 
-_MOST_STEPS = 16
+_MAX_STEPS = 16
 _SOURCES = roles.CONSTANTS | roles.VARIABLES | roles.FEEDS
 _CONVERTING = ("Cast", "OptionalGetValue")
 """Ops that make another tensor of the same value."""
@@ -17,7 +17,7 @@ def source_of(name: str, graph: Graph | None) -> str:
         return name
     from tfmemlens.knowledge.ops.table import passes_on
 
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         node = graph.nodes.get(name)
         if node is None or node.op in _SOURCES or not node.inputs:
             return name

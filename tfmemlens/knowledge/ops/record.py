@@ -59,8 +59,8 @@ class Op:
     values: ValueRule | None = None
     """The whole numbers in its outputs, where they are few and known."""
     dtypes: tuple[str, ...] = ()
-    """For each output (the last for all further ones) the attribute that states its dtype, or `attribute=dtype`
-    with what holds without it; nothing where the usual attributes do.
+    """For each output (the last for all further ones) the attribute that states its dtype, or
+    `attribute=dtype` with what holds without it; nothing where the usual attributes do.
     """
     output: Output = Output.NEW
     layout: Layout | None = None

@@ -31,12 +31,12 @@ TAIL_LITERALS = (
 _HEAD = 64 << 10
 """Bytes at the start, where devices, versions and settings stand."""
 _PIECE = 32 << 10
-"""Bytes that a region begins with on each side of a hit, and grows by: of what is parsed, a failure's own lines
-are few, and each line of its neighbourhood costs as much as one of them.
+"""Bytes that a region begins with on each side of a hit, and grows by: of what is parsed, a failure's own
+lines are few, and each line of its neighbourhood costs as much as one of them.
 """
 _WINDOW = 32 << 20
 _MAX_REGIONS = 64
-_WORTH_A_PROCESS = 256 << 20
+_MIN_FORKED_BYTES = 256 << 20
 
 
 def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
@@ -85,7 +85,7 @@ def _search(opened: Opened, end: int) -> list[int]:
     all there is to do.
     """
     middle = end // 2 // _WINDOW * _WINDOW
-    if end < _WORTH_A_PROCESS or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
+    if end < _MIN_FORKED_BYTES or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
         return _search_range(opened, 0, end)
     receive, send = os.pipe()
     child = os.fork()

@@ -175,7 +175,8 @@ def _output(reference: str, text: str) -> graph_liveness.Output:
     shape = None if "unknown_rank" in facts else tuple(int(size or 0) for size in _DIMENSION.findall(text))
     requested = number.get("requested_bytes", 0)
     return graph_liveness.Output(
-        reference, facts.get("allocator_name", ""), number.get("allocated_bytes", 0) or requested, requested, number.get("allocation_id", 0),
+        reference, facts.get("allocator_name", ""), number.get("allocated_bytes", 0) or requested, requested,
+        number.get("allocation_id", 0),
         number.get("ptr", 0), shape, numpy_dtype(facts["dtype"]) if "dtype" in facts else None,
     )  # fmt: skip
 

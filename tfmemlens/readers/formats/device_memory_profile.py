@@ -201,7 +201,9 @@ def _incident(device: str, held: list[Held]) -> Incident:
 
 
 def _row(held: Held, device: str) -> Allocation:
-    """One row a stack: named after the user's functions, outermost first, and the library's that they call."""
+    """One row a stack: named after the user's functions, outermost first, and the library's that they
+    call.
+    """
     users = [frame for frame in held.stack if user_frame(frame.file)]
     place = users[0] if users else None
     path = [frame.function for frame in reversed(users) if frame.function != "<module>"]

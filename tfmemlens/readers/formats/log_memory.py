@@ -303,7 +303,8 @@ def _timeline(allocator: str, lane: _Lane, log: _Log, step: int | None) -> Timel
         return None
     before = standing.table("", allocator)
     return Timeline(
-        "", allocator, table.table("", allocator), before, before.total_bytes, None, BaselineSource.STANDING if _late(log) else BaselineSource.LOG,
+        "", allocator, table.table("", allocator), before, before.total_bytes, None,
+        BaselineSource.STANDING if _late(log) else BaselineSource.LOG,
         curve_source=CurveSource.LOG, ordinal=not log.stamped,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """`nvidia-smi`: its table, and `--query-gpu` or `--query-compute-apps` as CSV, alone or in a log.
 
-Who holds the device, and how much of it, at one moment. Of several tables (`nvidia-smi -l`) each device is taken from the one that shows most of it in use. The processes of other containers are not listed.
+Who holds the device, and how much of it, at one moment. Of several tables (`nvidia-smi -l`) each device is
+taken from the one that shows most of it in use. The processes of other containers are not listed.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def _is_text(head: bytes) -> bool:
     return bool(_TEXT.match(head) or _JSON.match(head))
 
 
-_MOST_TYPED = 5_000
+_MAX_TYPED_ROWS = 5_000
 """Rows of a step up to which its types are kept at hand unless they are asked for."""
 
 
@@ -177,8 +177,8 @@ def _wrapped(stats: Any) -> Any:
 
 
 def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, types: bool = False) -> Capture:
-    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` lets every output's type be asked
-    for however large the step is.
+    """The capture of a RunMetadata message, TensorFlow's own or ours; `types` lets every output's type be
+    asked for however large the step is.
     """
     timelines = tuple(step_stats.timelines(metadata.step_stats))
     timelines += tuple(step_liveness.timelines(metadata.step_stats, known=timelines))
@@ -198,7 +198,7 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
     known = proto_graph.of_graph_defs(graphs) if graphs else None
     if known is not None:
         timelines = tuple(graph_join.with_variables(timeline, known) for timeline in timelines)
-    small = sum(len(timeline.table) for timeline in timelines) <= _MOST_TYPED
+    small = sum(len(timeline.table) for timeline in timelines) <= _MAX_TYPED_ROWS
     return Capture(
         Source(path, ("run-metadata",), "tensorflow"),
         timelines=timelines,

@@ -234,7 +234,8 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
     baseline, count = votes.most_common(1)[0]
     share = count / sum(votes.values())
     return Timeline(
-        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share, baseline_source=BaselineSource.EVENTS,
+        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share,
+        baseline_source=BaselineSource.EVENTS,
         limit_bytes=limit, curve_source=CurveSource.EVENTS,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from tfmemlens.model.capture import Capture, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
 def merge(captures: list[Capture]) -> Capture:
@@ -98,8 +98,8 @@ def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:
     told = [Path(capture.source.path).name for capture in logs if capture.incidents]
     if not told or len(told) == len(logs):
         return ()
-    names = ", ".join(told[:_MOST_NAMES]) + (
-        f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
+    names = ", ".join(told[:_MAX_NAMES]) + (
+        f" and {len(told) - _MAX_NAMES} more" if len(told) > _MAX_NAMES else ""
     )
     return (
         ReadNote(f"of {len(logs)} logs only {names} {'tells' if len(told) == 1 else 'tell'} of a failure"),

@@ -1,5 +1,5 @@
-"""An input as bytes that can be looked at anywhere: streams are spooled to disk, archives unzipped, both up to
-a limit.
+"""An input as bytes that can be looked at anywhere: streams are spooled to disk, archives unzipped, both up
+to a limit.
 """
 
 from __future__ import annotations

@@ -47,7 +47,11 @@ if not listed:
     answer["layers"] = []
     for layer in model.layers:
         frozen = set(id(weight) for weight in layer.non_trainable_weights)
-        weights = [[getattr(w, "path", w.name), [int(size) for size in w.shape], str(getattr(w, "dtype", "float32")), id(w) not in frozen] for w in layer.weights]
+        weights = [
+            [getattr(w, "path", w.name), [int(size) for size in w.shape], str(getattr(w, "dtype", "float32")),
+             id(w) not in frozen]
+            for w in layer.weights
+        ]
         answer["layers"].append([layer.name, type(layer).__name__, weights])
 print("\n" + sys.argv[3] + json.dumps(answer))
 """

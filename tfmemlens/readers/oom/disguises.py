@@ -95,7 +95,8 @@ CUDA_ERROR = LineRule(
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
 )
 OUTPUT = LineRule(
-    r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\} ?)?"
+    r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\}"
+    r" ?)?"
     r"failed to allocate memory\b",
     "InternalError: failed to allocate memory [Op:AddV2]",
     "RESOURCE_EXHAUSTED: failed to allocate memory",

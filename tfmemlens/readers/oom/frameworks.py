@@ -33,8 +33,10 @@ _MENTIONS = (
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = re.compile(r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile")
 _JAX = re.compile(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|XlaRuntimeError|\bp(?:map|jit)(?:ped|\b)|\bjit\("
-    r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b|XLA_PYTHON_CLIENT|\bhaiku\b",
+    r"\bjax(?:lib|_src)?(?:[./\\ :,_-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|XlaRuntimeError|\bp(?:map|jit)(?:ped"
+    r"|\b)|\bjit\("
+    r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
+    r"|XLA_PYTHON_CLIENT|\bhaiku\b",
 )
 
 

@@ -71,7 +71,8 @@ HARMLESS = {
         needs="layout failed",
     ),
     "a Grappler pass that gave up": LineRule(
-        r"(?:memory_optimizer|remapper|arithmetic_optimizer|constant_folding|function_optimizer|dependency_optimizer|loop_optimizer|meta_optimizer).{0,40}failed: ",
+        r"(?:memory_optimizer|remapper|arithmetic_optimizer|constant_folding|function_optimizer"
+        r"|dependency_optimizer|loop_optimizer|meta_optimizer).{0,40}failed: ",
         "memory_optimizer failed: Deadline exceeded: memory_optimizer exceeded deadline.",
         needs="failed: ",
     ),
@@ -94,7 +95,8 @@ LARGE = LineRule(
 )
 FOREIGN = {
     "ffmpeg": LineRule(
-        r"OpenEncodeSessionEx failed|\[(?:h264|hevc|av1)_(?:nvenc|cuvid) @ \w+\].*(?:emory|No capable devices)",
+        r"OpenEncodeSessionEx failed|\[(?:h264|hevc|av1)_(?:nvenc|cuvid) @ \w+\].*(?:emory|No capable"
+        r" devices)",
         "[h264_nvenc @ 0x55d0] OpenEncodeSessionEx failed: out of memory (10): (no details)",
     ),
     "PyTorch": LineRule(
@@ -123,7 +125,8 @@ ELSEWHERE = {
     ),
     "another run holds the file of tf.data's `cache(filename)`": LineRule(
         r"concurrent caching iterator running|cache lockfile already exists",
-        "AlreadyExistsError: There appears to be a concurrent caching iterator running - cache lockfile already"
+        "AlreadyExistsError: There appears to be a concurrent caching iterator running - cache lockfile"
+        " already"
         " exists ('/tmp/cache_0.lockfile').",
         needs="caching iterator",
     ),

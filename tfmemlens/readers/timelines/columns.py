@@ -42,6 +42,7 @@ class Columns:
         """The table, every row on this device and allocator."""
         rows = len(self.node)
         return AllocationTable(
-            self.node, self.size_bytes, self.op, [device] * rows, [allocator] * rows, self.requested_bytes, self.start_micros, self.end_micros,
+            self.node, self.size_bytes, self.op, [device] * rows, [allocator] * rows, self.requested_bytes,
+            self.start_micros, self.end_micros,
             self.shape, self.dtype, [1] * rows, [0] * rows, self.purpose, [None] * rows,
         )  # fmt: skip

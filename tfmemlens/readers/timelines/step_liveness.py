@@ -82,6 +82,7 @@ def _output(node: str, output: Any) -> graph_liveness.Output:
     where = description.allocation_description
     shape = None if description.shape.unknown_rank else tuple(dim.size for dim in description.shape.dim)
     return graph_liveness.Output(
-        f"{node}:{output.slot}" if output.slot else node, where.allocator_name, where.allocated_bytes or where.requested_bytes, where.requested_bytes,
+        f"{node}:{output.slot}" if output.slot else node, where.allocator_name,
+        where.allocated_bytes or where.requested_bytes, where.requested_bytes,
         where.allocation_id, where.ptr, shape, numpy_dtype_of_enum(description.dtype),
     )  # fmt: skip

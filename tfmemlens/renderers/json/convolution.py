@@ -22,11 +22,13 @@ def render(report: ConvolutionReport, view: View = View()) -> str:
         "kind": conv.kind.value,
         "input": {"shape": conv.input, "dtype": conv.dtype, "bytes": conv.input_bytes},
         "kernel": {
-            "shape": conv.kernel_shape, "size": conv.kernel, "filters": conv.filters, "bytes": conv.kernel_bytes,
+            "shape": conv.kernel_shape, "size": conv.kernel, "filters": conv.filters,
+            "bytes": conv.kernel_bytes,
             "strides": conv.strides, "dilations": conv.dilations, "padding": conv.padding,
         },
         "setting": {
-            "tensorflow": ".".join(map(str, setting.version)), "device": setting.device, "threads": setting.threads, "onednn": setting.onednn,
+            "tensorflow": ".".join(map(str, setting.version)), "device": setting.device,
+            "threads": setting.threads, "onednn": setting.onednn,
             "l3_bytes": setting.l3_bytes,
         },
         "output": {"shape": report.output, "bytes": report.output_bytes},
@@ -36,7 +38,9 @@ def render(report: ConvolutionReport, view: View = View()) -> str:
         "backward_filter": _need(report.backward_filter),
         "backward_input": _need(report.backward_input),
         "workspaces": [asdict(workspace) for workspace in report.workspaces],
-        "alternatives": [{**asdict(option), "certainty": option.certainty.value} for option in report.alternatives],
+        "alternatives": [
+            {**asdict(option), "certainty": option.certainty.value} for option in report.alternatives
+        ],
         "table": [asdict(line) for line in report.table],
         "verdict": report.verdict,
         "notes": report.notes,

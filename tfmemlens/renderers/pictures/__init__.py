@@ -1,1 +1,3 @@
-"""Pictures drawn by matplotlib: `figure` gives a sheet that is saved as .png, .svg or .pdf. No form: no text."""
+"""Pictures drawn by matplotlib: `figure` gives a sheet that is saved as .png, .svg or .pdf. No form: no
+text.
+"""

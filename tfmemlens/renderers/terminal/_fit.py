@@ -63,7 +63,7 @@ def _parts(fit: Fit, view: View) -> list[str]:
     )
     how = "was predicted" if fit.predicted else "died" if fit.certainty is Certainty.BOUND else "was measured"
     return lines + paragraph(
-        f"The step {how} at batch {fit.batch}, as {_KNOWN.get(fit.batch_source, fit.batch_source)}"
+        f"The step {how} at batch {fit.batch}, as {_BATCH_SOURCES.get(fit.batch_source, fit.batch_source)}"
         f" says{holds}.",
         view.width,
         "  ",
@@ -74,7 +74,7 @@ def _plural(what: str) -> bool:
     return what.endswith("s") and not what.startswith("what")
 
 
-_KNOWN = {
+_BATCH_SOURCES = {
     "the graph's inputs": "the first dimension of the graph's inputs",
     "the commonest leading dimension": "the commonest first dimension of its tensors",
 }

@@ -1,8 +1,8 @@
 """What each kernel of the CPU allocates, passes on or makes in place.
 
-After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). Shapes, dtypes and whole numbers come from the
-table of ops (`knowledge.ops.table`); a kernel here is a function of a call that knows more than the table does:
-scratch memory, shared buffers, lists, variables.
+After the kernels of TensorFlow 1.15 to 2.21 (core/kernels/*.cc). Shapes, dtypes and whole numbers come from
+the table of ops (`knowledge.ops.table`); a kernel here is a function of a call that knows more than the table
+does: scratch memory, shared buffers, lists, variables.
 """
 
 from __future__ import annotations

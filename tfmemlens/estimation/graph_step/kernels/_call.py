@@ -67,8 +67,9 @@ class KernelCall:
         return ShapeContext(self.node, self.inputs, [each.values for each in self.inputs])
 
     def results(self, *guesses: Shape | None) -> list[Token]:
-        """The outputs as the table has them, still without buffers. A shape that the inputs leave open is what
-        the graph states, else the guess. Raises UnknownShapeError where there is none, and MalformedNode.
+        """The outputs as the table has them, still without buffers. A shape that the inputs leave open is
+        what the graph states, else the guess. Raises UnknownShapeError where there is none, and
+        MalformedNode.
         """
         site, record = self.site, self.record
         shapes = shapes_of(site)
@@ -134,8 +135,8 @@ class KernelCall:
         )
 
     def forward(self, indices: Iterable[int], token: Token) -> Token:
-        """In place of the first of these inputs that has the size and that nobody else holds; else in a buffer
-        of its own.
+        """In place of the first of these inputs that has the size and that nobody else holds; else in a
+        buffer of its own.
         """
         count = math.prod(token.shape)
         for index in indices:

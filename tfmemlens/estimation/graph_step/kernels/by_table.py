@@ -38,7 +38,9 @@ def in_place(call: KernelCall, token: Token) -> Token:
 
 @kernel("Minimum")
 def _minimum(call: KernelCall) -> list[Token]:
-    """The length of a sequence that is fed is at most that of its tensor: one known side is taken for both."""
+    """The length of a sequence that is fed is at most that of its tensor: one known side is taken for
+    both.
+    """
     made = call.result()
     sides = [each.values for each in call.inputs if each.values]
     if made.values is None and len(sides) == 1 and call.input(0).dtype == call.input(1).dtype == "int32":

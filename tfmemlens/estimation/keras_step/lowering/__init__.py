@@ -21,8 +21,8 @@ def known(job: LoweringContext) -> bool:
 
 
 def lower(job: LoweringContext) -> list[TapeValue]:
-    """Write the ops of one call to the tape; returns its outputs. Where the description leaves out what the ops
-    depend on, inputs and outputs stand for the layer, and `job.not_understood` says why.
+    """Write the ops of one call to the tape; returns its outputs. Where the description leaves out what the
+    ops depend on, inputs and outputs stand for the layer, and `job.not_understood` says why.
     """
     rule = _rule(job)
     if rule is None or not job.inputs:

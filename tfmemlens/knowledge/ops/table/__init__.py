@@ -1,7 +1,8 @@
 """What TensorFlow's ops do: one record an op type, in a module for each family, and queries over all of them.
 
-Asked by shape inference, the kernels of predicted steps, the walk along the batch, and the study of the layout
-pass. Importing it takes milliseconds; `ops.roles` answers without it which ops are constants or variables.
+Asked by shape inference, the kernels of predicted steps, the walk along the batch, and the study of the
+layout pass. Importing it takes milliseconds; `ops.roles` answers without it which ops are constants or
+variables.
 """
 
 from __future__ import annotations
