@@ -149,14 +149,31 @@ def test_only_the_recorder_imports_tensorflow() -> None:
             assert "import tensorflow" not in file.read_text(encoding="utf-8"), file
 
 
-def test_explaining_a_paste_stays_light() -> None:
+def run_and_modules(*words: str) -> tuple[str, set[str]]:
+    """What the command line prints, and the modules that are imported after it, `site`'s apart."""
     code = (
-        "import sys\nfrom tfmemlens.cli.main import main\nmain(['explain',"
-        " 'sample_traces/oom_log/1.10-founding-question-unet.txt'])\nprint(' '.join(sys.modules),"
-        " file=sys.stderr)"
+        "import sys\nbefore = set(sys.modules)\nfrom tfmemlens.cli.main import main\n"
+        f"try:\n    main({list(words)!r})\nexcept SystemExit:\n    pass\n"
+        "print(*(set(sys.modules) - before), file=sys.stderr)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout, set(run.stderr.split())
+
+
+def test_explaining_a_paste_stays_light() -> None:
+    out, modules = run_and_modules("explain", "sample_traces/oom_log/1.10-founding-question-unet.txt")
     heavy = {"pandas", "numpy", "matplotlib", "plotly", "tensorflow", "google.protobuf", "rich", "jinja2"}
-    assert not heavy & set(run.stderr.split())
-    assert "tfmemlens.knowledge.ops.table" not in run.stderr.split(), "the table of ops is for graphs"
-    assert "LayoutOptimizer" in run.stdout
+    waiting = {"pkgutil", "subprocess", "tempfile", "gzip", "tfmemlens.child_python"}
+    assert not (heavy | waiting) & modules
+    assert "tfmemlens.knowledge.ops.table" not in modules, "the table of ops is for graphs"
+    assert "tfmemlens.knowledge.keras_layers" not in modules, "the shapes of layers are for models"
+    assert "LayoutOptimizer" in out
+
+
+def test_help_imports_no_command() -> None:
+    out, modules = run_and_modules("--help")
+    assert {name for name in modules if name.startswith("tfmemlens.")} == {
+        f"tfmemlens.{name}" for name in ("cli", "cli.main", "discovery", "errors", "progress")
+    }
+    assert not {"inspect", "dataclasses", "pkgutil"} & modules
+    assert "explain" in out

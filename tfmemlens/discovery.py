@@ -5,8 +5,7 @@ renderer or a command.
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from pathlib import Path
+import os
 from types import ModuleType
 
 
@@ -33,13 +32,19 @@ def names(package: ModuleType) -> list[str]:
     return sorted(slug(name) for name in _modules(package) if name != "main")
 
 
+def documentation(package: ModuleType, name: str) -> str:
+    """The docstring that the module of this slug opens with, read from its source: it is not imported."""
+    (folder,) = package.__path__
+    with open(os.path.join(folder, f"{name.replace('-', '_')}.py"), encoding="utf-8") as source:
+        return source.read().split('"""', 2)[1].strip()
+
+
 def folders(package: ModuleType, member_name: str) -> dict[str, ModuleType]:
     """The folders of a package that have a module of this name, by slug."""
     rooms = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        inside = [str(Path(folder, info.name)) for folder in package.__path__]
-        if info.ispkg and member_name in {each.name for each in pkgutil.iter_modules(inside)}:
-            rooms[slug(info.name)] = importlib.import_module(f"{package.__name__}.{info.name}")
+    for name in _listed(package):
+        if any(os.path.isfile(os.path.join(path, name, f"{member_name}.py")) for path in package.__path__):
+            rooms[slug(name)] = importlib.import_module(f"{package.__name__}.{name}")
     return dict(sorted(rooms.items()))
 
 
@@ -49,11 +54,13 @@ def member(folder: ModuleType, name: str) -> ModuleType:
 
 
 def _modules(package: ModuleType) -> list[str]:
-    return [
-        info.name
-        for info in pkgutil.iter_modules(package.__path__)
-        if not info.name.startswith("_") and not info.ispkg
-    ]
+    files = [name for name in _listed(package) if name.endswith(".py") and not name.startswith("_")]
+    return sorted(name.removesuffix(".py") for name in files)
+
+
+def _listed(package: ModuleType) -> list[str]:
+    """What lies in the folder of a package; `pkgutil` would import `inspect` to say it."""
+    return [entry.name for folder in package.__path__ for entry in os.scandir(folder)]
 
 
 def slug(module_name: str) -> str:

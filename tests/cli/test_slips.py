@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SAMPLES
-from tfmemlens.cli.main import main
+from tfmemlens.cli.main import main, overview, parser
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.renderers.view import UNICODE_TO_ASCII
 from tfmemlens.units import MIB, parse_limit
@@ -57,6 +57,10 @@ def test_a_slip_gets_a_hint(arguments: list[str], said: str, capsys: pytest.Capt
 def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint([], capsys)
     assert "to begin with:" in said and "explain train.log" in said
+
+
+def test_the_help_without_imports_says_what_the_commands_say() -> None:
+    assert overview().format_help() == parser().format_help()
 
 
 @pytest.mark.parametrize("command", ["plot", "export", "report", "layout", "estimate"])

@@ -20,6 +20,8 @@ from tfmemlens.errors import TfmemlensError, UsageError
 
 DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
 """Set to 1, a defect ends in its traceback instead of an apology."""
+OVERVIEW = ("-h", "--help", "--version")
+"""What is answered without importing a command."""
 EXAMPLES = """to begin with:
   tfmemlens explain train.log                            a run that died: a log, a notebook, pasted text
   tfmemlens profile logdir                               a traced step: who holds what, and when
@@ -33,10 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         words = sys.argv[1:] if argv is None else argv
         if not words:
-            parser().print_help(sys.stderr)
+            overview().print_help(sys.stderr)
             return 2
         _check_command(words[0])
-        args = parser(words[0] if words else None).parse_args(words)
+        args = (overview() if words[0] in OVERVIEW else parser(words[0])).parse_args(words)
         with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and getattr(args, "form", "") != "json"):
             return int(args.run(args))
     except TfmemlensError as problem:
@@ -101,23 +103,24 @@ def _check_command(word: str) -> None:
     )
 
 
+def overview() -> argparse.ArgumentParser:
+    """The command line with the names and summaries of its commands, none of which is imported."""
+    root, commands = _root()
+    for name in discovery.names(cli):
+        commands.add_parser(name, help=_summary(discovery.documentation(cli, name)))
+    return root
+
+
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The whole command line, made of the commands that there are; for one command, just that one: the others
     take a while to import.
     """
-    root = _Parser(
-        "tfmemlens",
-        description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    root.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
-    commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    root, commands = _root()
     for name, module in discovery.plugins(cli, "add_arguments", "run", only=only).items():
         doc = (module.__doc__ or "").strip()
         sub = commands.add_parser(
             name,
-            help=doc.split("\n")[0],
+            help=_summary(doc),
             description=_wrapped(doc),
             epilog=getattr(module, "EXAMPLES", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -125,6 +128,22 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
     return root
+
+
+def _root() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Parser]]:
+    """The command line before it has commands, and where they are added."""
+    root = _Parser(
+        "tfmemlens",
+        description="Why did TensorFlow run out of memory, which of your layers holds it, and what helps?",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    root.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
+    return root, root.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+
+def _summary(doc: str) -> str:
+    return doc.split("\n")[0]
 
 
 def _wrapped(doc: str) -> str:

@@ -7,8 +7,6 @@ says what is held, not what failed, and knows neither the device's limit nor whe
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -91,6 +89,9 @@ def _unzipped(raw: bytes) -> bytes:
     """As much as can be unzipped."""
     if raw[:2] != b"\x1f\x8b":
         return raw
+    import gzip
+    import zlib
+
     try:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error):

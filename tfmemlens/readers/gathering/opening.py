@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO
@@ -57,9 +56,9 @@ def opened_text(text: str, path: str, name: str, label: str = "") -> Opened:
         raw = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raw = text.encode("utf-8", "replace")
-    spool = tempfile.SpooledTemporaryFile(max_size=SMALL)
+    spool = _spool()
     spool.write(raw)
-    return Opened(path, name, spool, len(raw), label, is_text=True)  # type: ignore[arg-type]
+    return Opened(path, name, spool, len(raw), label, is_text=True)
 
 
 def unzipped_start(path: str, count: int = 1 << 18) -> bytes:
@@ -106,10 +105,16 @@ def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield decoder.flush()
 
 
+def _spool() -> BinaryIO:
+    import tempfile
+
+    return tempfile.SpooledTemporaryFile(max_size=SMALL)  # type: ignore[return-value]
+
+
 def _spooled(source: Input, pieces: Iterator[bytes], limit: int) -> Opened:
     """On disk above a size, and no more than the limit."""
-    spool = tempfile.SpooledTemporaryFile(max_size=SMALL)
-    opened = Opened(source.path, source.name, spool, 0)  # type: ignore[arg-type]
+    spool = _spool()
+    opened = Opened(source.path, source.name, spool, 0)
     for piece in pieces:
         room = limit - opened.size
         spool.write(piece[:room])

@@ -10,7 +10,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from tfmemlens import child_python
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
 from tfmemlens.readers.keras_models._documents import network_of_text
@@ -64,6 +63,8 @@ def is_spec(text: str) -> bool:
 
 def network(text: str, python: str | None = None) -> Network:
     """The model that the function returns. Raises UnreadableInput with the other Python's last words."""
+    from tfmemlens import child_python
+
     match = _SPEC.match(text)
     assert match
     arguments = ["-c", _CHILD, match["module"], match["function"], _MARK]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UnreadableInput
-from tfmemlens.knowledge.keras_layers import RULES
 from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
 from tfmemlens.readers.contract import Confidence, Sample
@@ -74,6 +73,8 @@ def with_stored(network: Network, file: Any) -> Network:
 
 def unknown_layers(network: Network) -> list[str]:
     """The layers that are neither Keras's own nor ops."""
+    from tfmemlens.knowledge.keras_layers import RULES
+
     return [
         layer.name
         for _, layer in network.walk()
