@@ -114,7 +114,10 @@ def test_the_users_layer_is_named_where_a_report_lists_it(truth: Path) -> None:
     assert any(name == layer or name.startswith(f"{layer}/") for name in layers)
 
 
-@pytest.mark.parametrize("truth", TRUTHS, ids=lambda path: path.name.removesuffix(".truth.json"))
+BY_TENSORFLOW = [path for path in TRUTHS if path.name[0].isdigit()]
+
+
+@pytest.mark.parametrize("truth", BY_TENSORFLOW, ids=lambda path: path.name.removesuffix(".truth.json"))
 def test_the_version_that_wrote_the_log_is_among_those_named(truth: Path) -> None:
     """A warning that something `will be replaced by that in Tensorflow 2.0` states no version."""
     wrote = re.match(r"(\d+)\.(\d+)", truth.name)

@@ -43,7 +43,7 @@ def run_attention():
 
 
 def run_gram():
-    truth(failing_shape=[300000, 300000], failing_dtype="float32",
+    truth(array_shape=[300000, 300000], array_dtype="float32",  # the message has only its bytes
           culprit="the kernel matrix [300000,300000] float32, 335 GiB, op by op outside jit")
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     x = jnp.linspace(0, 1, 300_000)
