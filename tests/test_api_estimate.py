@@ -64,4 +64,4 @@ def test_a_shape_that_is_none_is_named() -> None:
 def test_a_trace_without_a_timeline_says_why_once() -> None:
     with pytest.raises(tfmemlens.TfmemlensError) as problem:
         tfmemlens.read("README.md")
-    assert str(problem.value).count("not understood") <= 1
+    assert str(problem.value).count("unrecognised") <= 1

@@ -57,7 +57,7 @@ def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: s
     capture = step_choice.read(source, hints)
     if capture.network is not None:
         raise UnreadableInput(
-            f"{capture.source.path} is a model, and no traced step",
+            f"{capture.source.path} is a model, not a trace",
             f"`tfmemlens estimate {capture.source.path}` predicts a step of it",
         )
     kept = tuple(

@@ -32,7 +32,7 @@ def test_a_text_without_an_oom_is_status_1(tmp_path: Path, capsys: pytest.Captur
     log = tmp_path / "fine.log"
     log.write_text("step 1 loss 0.5\nstep 2 loss 0.4\n")
     assert main(["explain", str(log)]) == 1
-    assert "No sign that memory ran out" in capsys.readouterr().out
+    assert "No out-of-memory message" in capsys.readouterr().out
 
 
 def test_a_missing_file_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,4 +105,4 @@ def test_a_page_without_memory_figures_is_status_1(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     (tmp_path / "calm.log").write_text("epoch 1\nepoch 2\n")
     assert main(["report", str(tmp_path / "calm.log"), "-o", str(target)]) == 1
-    assert "No sign that memory ran out" in target.read_text(encoding="utf-8")
+    assert "No out-of-memory message" in target.read_text(encoding="utf-8")

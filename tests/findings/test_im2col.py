@@ -35,7 +35,7 @@ def facts(finding: Finding) -> str:
 def test_one_image_says_why_the_batch_does_not_matter() -> None:
     found = failing("1,65536,576")
     assert "256 x 256 output positions x (3 x 3 kernel x 64 channels)" in found.headline
-    assert "No smaller batch shrinks it" in found.detail
+    assert "A smaller batch does not help here" in found.detail
     assert "another 144.00 MiB" in found.detail
     quarter = found.remedies[0]
     assert (quarter.saves_bytes, quarter.certainty) == (108 * MIB, Certainty.EXACT)

@@ -114,7 +114,7 @@ def test_the_verdict_knows_a_dropped_format_as_a_trace(plugged: Path) -> None:
     (plugged / "run.dummy").write_text("DUMMY\n", encoding="utf-8")
     assert pipeline.explain(plugged / "run.dummy").verdict == "No memory figures are in this trace."
     (plugged / "other.txt").write_text("nothing\n", encoding="utf-8")
-    assert pipeline.explain(plugged / "other.txt").verdict == "No sign that memory ran out was found."
+    assert pipeline.explain(plugged / "other.txt").verdict == "No out-of-memory message was found."
 
 
 @pytest.mark.parametrize("place", ["above", "below", "alone"])

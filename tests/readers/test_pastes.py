@@ -312,7 +312,7 @@ def test_the_paste_is_understood(name: str) -> None:
         "version": document["source"].get("version"),
     }
     assert {key: found.get(key) for key in facts} == facts
-    assert not [note for note in document["notes"] if "not understood" in note["text"]]
+    assert not [note for note in document["notes"] if "unrecognised" in note["text"]]
     assert len(document["incidents"]) == 1
 
 

@@ -85,9 +85,9 @@ def _what(moment: Moment) -> str:
     if moment.timeline:
         return f"{'predicted ' if moment.predicted else ''}peak on {moment.timeline.allocator}"
     return (
-        "listed when memory ran out"
+        "listed when it ran out of memory"
         if moment.incident and moment.incident.holders
-        else "in use when memory ran out"
+        else "in use when it ran out of memory"
     )
 
 

@@ -1,4 +1,4 @@
-"""Say why memory ran out, with the lines of the input that show it."""
+"""Explain an out-of-memory failure, with the lines of the input that show it."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
 OVERVIEW = ("-h", "--help", "--version")
 """What is answered without importing a command."""
 EXAMPLES = """to begin with:
-  tfmemlens explain train.log                            a run that died: a log, a notebook, pasted text
-  tfmemlens profile logdir                               a traced step: who holds what, and when
+  tfmemlens explain train.log                            a run that failed: a log, a notebook, pasted text
+  tfmemlens profile logdir                               a traced step: what holds memory, and when
   tfmemlens fit run_metadata.pb --limit 11GiB            the largest batch
   tfmemlens report train.log -o report.html              a page to send to a colleague
-`tfmemlens COMMAND --help` tells more"""
+`tfmemlens COMMAND --help` shows more"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Draw the live curve of a traced step, its largest layers and the lives of its largest tensors."""
+"""Plot memory over time, the largest layers and tensor lifetimes of a traced step."""
 
 from __future__ import annotations
 

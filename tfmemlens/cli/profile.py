@@ -1,4 +1,4 @@
-"""Say who is alive at the peak of a traced step, in your layers, exactly."""
+"""Show what holds memory at the peak of a traced step, by layer, exactly."""
 
 from __future__ import annotations
 

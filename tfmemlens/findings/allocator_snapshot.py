@@ -2,7 +2,7 @@
 
 What it means: a `MemoryDump` file or a dump whose head is missing shows every chunk, but not what was asked
 for. Whether memory was short or scattered then depends on the size of the request: anything larger than the
-largest free chunk needs the pool to grow.
+largest free block needs the pool to grow.
 When it fires: a dump, and no size of any request.
 What to do: read it together with the log of the same run, which names the request: `tfmemlens explain
 train.log dump_GPU_0_bfc.…`.
@@ -34,7 +34,7 @@ def check(case: Case) -> Iterator[Finding]:
             and books.free.bytes >= 0.2 * books.pool.bytes
             and books.largest_free_chunk.bytes <= 0.5 * books.free.bytes
         )
-        pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""
+        pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         shape = (
             f"{human_size(books.free)} of it free{pieces}, the largest {human_size(books.largest_free_chunk)}"
             if books.free
@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
         remedies = [
             Remedy(
-                "read it together with the run's log, which names what was asked for",
+                "read it together with the run's log, which names what was requested",
                 "tfmemlens explain train.log memory_dump_file",
             )
         ]

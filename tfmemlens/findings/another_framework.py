@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                "no sign that memory ran out: the process crashed, which TensorFlow does not do for lack of"
+                "no out-of-memory message: the process crashed, which TensorFlow does not do for lack of"
                 " memory"
             ),
             evidence=(Evidence("the crash", case.capture.surroundings.crash),),

@@ -48,11 +48,11 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because=(
                 f"attention scores grow with the square of the sequence length, here {queries} x {keys} for"
-                f" each of {math.prod(outer):,} heads and samples"
+                f" {_matrices(outer)}"
             ),
             bytes=need,
             weight=0.8,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line), *alive[:2]),
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
                 Remedy(
                     f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes"
@@ -75,10 +75,23 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             detail=(
                 "Scores, softmax and, in training, the dropout mask are each this large, in every layer, and"
-                " all of them wait for the backward pass."
+                " all of them are kept for the backward pass."
             ),
             moment=index,
         )
+
+
+def _matrices(outer: list[int]) -> str:
+    """The dimensions before a matrix of scores: `32 samples × 8 heads`."""
+    if len(outer) == 2:
+        samples, heads = (_count_of(*each) for each in zip(outer, ("sample", "head"), strict=True))
+        return f"{samples} × {heads}"
+    return f"{math.prod(outer):,} (samples × heads)"
+
+
+def _count_of(count: int, noun: str) -> str:
+    """`1 head`, `8 heads`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _scores(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:

@@ -67,7 +67,7 @@ def _against_stated(case: Case) -> Iterator[Finding]:
                     " is another batch than you think"
                 ),
                 evidence=(
-                    Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
+                    Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                     Evidence(f"batch size {stated}", line),
                 ),
                 remedies=(

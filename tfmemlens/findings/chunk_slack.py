@@ -1,10 +1,10 @@
-"""Chunks are larger than the tensors in them.
+"""Memory is lost to allocator rounding: chunks are larger than the tensors in them.
 
 What it means: BFC gives out a whole free chunk unless it is at least twice the request or 128 MiB larger; the
 rest of the chunk is lost until the tensor dies. Printed sizes are chunk sizes, so equal tensors can show
 unequal figures.
-When it fires: the dump's bins, or the tensors of a traced step, show at least 5 % of the in-use bytes beyond
-what was asked for, or a figure of the list is a known tensor and more.
+When it fires: the dump's bins, or the tensors of a traced step, show at least 5 % of the in-use bytes lost
+to rounding, or a figure of the list is a known tensor and more.
 What to do: usually nothing; it shrinks when shapes stay the same from step to step.
 """
 
@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
                 severity=Severity.FACTOR if share >= 0.15 else Severity.NOTE,
                 headline=(
                     f"{human_size(books.waste)}, {percent(books.waste.bytes, books.in_use.bytes)} of what is"
-                    " in use, lies inside chunks beyond what was asked for"
+                    " in use, is lost to allocator rounding"
                 ),
                 bytes=books.waste.bytes,
                 weight=share,
@@ -58,8 +58,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.NOTE,
                 headline=(
-                    f"figures that differ slightly are the same tensor in larger chunks: {human(lost)} of"
-                    f" slack in {len(slack)} lines"
+                    f"figures that differ slightly are the same tensor in larger chunks: {human(lost)}"
+                    f" lost to allocator rounding in {len(slack)} lines"
                 ),
                 bytes=lost,
                 evidence=(

@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
             )
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"{shares}; the arena is asked for in one piece",
+            headline=f"{shares}; the arena is allocated as one block",
             because=shares,
             bytes=temporaries.bytes,
             weight=0.5,

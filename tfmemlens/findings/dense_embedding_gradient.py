@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             bytes=need,
             weight=0.7,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
                 Remedy(
                     "keep the gradient as IndexedSlices: clip by value or per slice instead of clip_by_norm"

@@ -93,7 +93,7 @@ def _finding(
         ),
         bytes=need,
         weight=0.7,
-        evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment)}", failed.line),),
+        evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", failed.line),),
         detail=_image(inputs),
         remedies=(
             Remedy(

@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
             weight=size / max(held(moment), size, 1),
             evidence=(
                 *(quote(row) for row in masks[:2]),
-                *((Evidence(f"asked for: {tensor_text(moment)}", failed.line),) if asking else ()),
+                *((Evidence(f"requested: {tensor_text(moment)}", failed.line),) if asking else ()),
             ),
             remedies=(
                 Remedy(

@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"{what}{_meaning(case, moment)}",
             bytes=size,
             weight=0.35 * size / max(held(moment), 1),
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line), *_lines(equal)),
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(equal)),
             detail="A dump has no names; that these are the same tensor over and over is likely, not proved.",
             remedies=tuple(_remedies(case, moment)),
             moment=index,

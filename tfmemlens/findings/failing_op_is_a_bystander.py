@@ -1,4 +1,4 @@
-"""The op that failed asked for little; it only came when everything was taken.
+"""The op that failed requested little; the memory was already in use.
 
 What it means: the error names the op that asked last, not the one that holds the memory. Changing that op
 changes nothing.
@@ -29,14 +29,14 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.FACTOR if whole else Severity.CAUSE,
             headline=(
-                f"{place(moment) or 'the failing op'} is a bystander: it asked for only {human(need)}{share}"
+                f"{place(moment) or 'the failing op'} is a bystander: it requested only {human(need)}{share}"
             ),
             because=(
-                f"the failing op is a bystander that asked for only {human(need)}; the memory was already"
+                f"the failing op is a bystander that requested only {human(need)}; the memory was already"
                 " taken by others"
             ),
             weight=0.3,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),),
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
             moment=index,
         )
@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _holders(moment: Moment) -> str:
     if not attributed(moment):
-        return "Who holds the memory is not in this input."
+        return "This input does not show what holds the memory."
     groups = [group for group in moment.attribution.by("layer") if group.name][:3]
     return (
         "The memory is held by "

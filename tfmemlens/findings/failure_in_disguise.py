@@ -85,8 +85,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     of_model = moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
     if of_model and moment.request.failed.shape is not None:
         yield Remedy(
-            "this is a constant or a weight's first value, which no smaller batch makes smaller: make the"
-            " layer smaller, or the other layers"
+            "this is a constant or a weight's first value, so a smaller batch does not help here: make this"
+            " layer or other layers smaller"
         )
     elif not of_pool:
         yield from remedies.offered(case, moment, "smaller-batch")

@@ -1,8 +1,8 @@
-"""Enough memory was free, but no single piece of it was large enough.
+"""Enough memory was free, but no free block was large enough.
 
 What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a
 tensor.
-When it fires: the free bytes cover the failed request, and neither the largest free chunk nor what the pool
+When it fires: the free bytes cover the failed request, and neither the largest free block nor what the pool
 may still grow by does. Where they cover it only just, the device is nearly full, and fragmentation is a
 factor rather than the cause.
 What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next
@@ -38,26 +38,26 @@ def check(case: Case) -> Iterator[Finding]:
         remedies.append(
             Remedy(
                 "create the biggest tensors (embeddings, feature buffers) before training starts, while"
-                " memory is still in one piece"
+                " memory is still in one block"
             )
         )
-        pieces = f" in {state.free_chunks} pieces" if state.free_chunks else ""
+        pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         plenty = books.available.bytes >= 1.25 * books.requested
         yield Finding(
             severity=Severity.CAUSE if plenty else Severity.FACTOR,
             headline=(
                 f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
-                f" largest free chunk has {human_size(books.largest_free_chunk)}"
+                f" largest free block is {human_size(books.largest_free_chunk)}"
             ),
             because=(
-                f"{human_size(books.available)} was free{pieces}, but the largest piece has only"
+                f"{human_size(books.available)} was free{pieces}, but the largest free block is"
                 f" {human_size(books.largest_free_chunk)}"
             ),
             bytes=books.available.bytes,
             weight=_weight(case, moment) if plenty else 0.4,
             evidence=(
                 Evidence(
-                    f"largest free chunk: {human_size(books.largest_free_chunk)}",
+                    f"largest free block: {human_size(books.largest_free_chunk)}",
                     state.line_of("largest_free_chunk"),
                 ),
                 Evidence(

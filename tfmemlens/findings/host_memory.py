@@ -1,9 +1,10 @@
-"""It is the machine's own memory that ran out, not the GPU's.
+"""Host RAM ran out, not GPU memory.
 
-What it means: the allocator `cpu` (or `mklcpu`) is RAM; `gpu_host_bfc` and `cuda_host_bfc` are pinned RAM for
-transfers. A GPU with more memory changes nothing; the input pipeline, a data set in memory, ops placed on the
+What it means: the allocator `cpu` (or `mklcpu`) is host RAM; `gpu_host_bfc` and `cuda_host_bfc` are pinned
+host RAM for transfers. A GPU with more memory changes nothing;
+the input pipeline, a data set in memory, ops placed on the
 CPU or the process limit (ulimit, cgroup) do.
-When it fires: the failing device is a CPU, the allocator is a host allocator, or the message speaks of host
+When it fires: the failing device is a CPU, the allocator is a host allocator, or the message names host
 or pinned memory.
 What to do: see which ops run on the CPU and why; shrink shuffle buffers and prefetching; check the
 container's memory limit.
@@ -42,21 +43,19 @@ def check(case: Case) -> Iterator[Finding]:
         failed = moment.request.failed
         said = failed.line.text if failed.line else ""
         pinned = "host_bfc" in (failed.allocator or "") or "pinned" in said
-        what = "pinned host memory (RAM that the GPU can copy from)" if pinned else "host memory (RAM)"
+        what = "pinned host RAM (which the GPU can copy from)" if pinned else "host RAM"
         because = f"this is {what}, not GPU memory"
         if _killed(moment):
             because = (
                 "the process was killed from outside, most likely because the machine or its container had no"
-                " host memory (RAM) left"
+                " host RAM left"
             )
         elif moment.incident and moment.incident.compiler and failed.size:
-            because = f"a program asked for {human_size(failed.size)} of host memory (RAM), not of GPU memory"
+            because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
         elif "for the batch of component" in said:
-            because = "the input pipeline found no host memory (RAM) for one batch of the data set"
+            because = "the input pipeline could not get host RAM for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
-            because = (
-                f"Python asked for an array {tensor_text(moment)} in host memory (RAM), not in GPU memory"
-            )
+            because = f"Python requested an array {tensor_text(moment)} in host RAM, not in GPU memory"
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST else Severity.NOTE,
@@ -93,7 +92,7 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
     large = case.capture.surroundings.large_host_requests
     if large and kind is RequestKind.HOST:
         size, line = max(large, key=lambda request: request[0].bytes)
-        yield Evidence(f"before it TensorFlow asked for {human_size(size)} at once", line)
+        yield Evidence(f"before it TensorFlow requested {human_size(size)} at once", line)
 
 
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:

@@ -5,7 +5,7 @@ some images into a matrix, [images, positions, kernel area * channels]. They tak
 hold, and one at least, whatever the batch: a batch of one small image pays for several, and a large image's
 buffer does not shrink with the batch.
 When it fires: at a traced moment such a gradient (or the forward pass of a transposed convolution) holds
-scratch of at least a MiB and 5 %, and the trace or the graph tells the layer's kernel.
+a temporary buffer of at least a MiB and 5 %, and the trace or the graph tells the layer's kernel.
 What to do: fewer positions or channels at that layer, one gradient after the other, or oneDNN, which builds
 no such matrix. Source: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}; measured to the byte in
 TensorFlow 1.10, 1.15 and 2.21.
@@ -176,7 +176,10 @@ def _detail(buffer: _Buffer) -> str:
     batch = buffer.layer.batch
     if buffer.images == 1:
         noun = "volume" if len(buffer.layer.weights) == 5 else "image"
-        return f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}."
+        return (
+            "A smaller batch does not help here: the kernel unrolls"
+            f" {noun} by {noun}, and this is one {noun}."
+        )
     image = human(buffer.bytes // buffer.images)
     if len(buffer.layer.weights) == 5:
         return (

@@ -95,7 +95,7 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.75,
             evidence=(
                 Evidence(
-                    f"asked for by {_op(moment)} of {place(moment) or 'an unnamed layer'}",
+                    f"requested by {_op(moment)} of {place(moment) or 'an unnamed layer'}",
                     moment.request.failed.line,
                 ),
                 *_certainty(reading),
@@ -211,7 +211,8 @@ def _detail(reading: _Reading) -> str:
             else ""
         )
         return (
-            f"No smaller batch shrinks it: the kernel unrolls {noun} by {noun}, and this is one {noun}."
+            "A smaller batch does not help here: the kernel unrolls"
+            f" {noun} by {noun}, and this is one {noun}."
             f" {grows}{other}{back}"
         )
     if reading.volume:

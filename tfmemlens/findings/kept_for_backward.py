@@ -1,4 +1,4 @@
-"""Tensors that wait: born in the forward pass, needed again only late in the backward pass.
+"""Tensors kept for the backward pass: made in the forward pass, needed again much later.
 
 What it means: an activation that is alive at the peak is kept because some op still has to read it, usually
 the gradient of the op that made or consumed it. The longer the wait, the more it pays to compute the tensor
@@ -39,12 +39,9 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.FACTOR,
             headline=(
-                f"{human(size)}, {percent(size, held(moment))} of the peak, waits for gradient ops that run"
-                " later"
+                f"{human(size)}, {percent(size, held(moment))} of the peak, is kept for the backward pass"
             ),
-            because=(
-                f"{percent(size, held(moment))} of it are forward tensors that wait for their gradient ops"
-            ),
+            because=(f"{percent(size, held(moment))} of it is kept for the backward pass"),
             bytes=size,
             weight=size / max(held(moment), 1),
             evidence=tuple(

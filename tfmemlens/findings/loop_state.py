@@ -70,7 +70,7 @@ def _most_alive(stacks: list[Row]) -> tuple[str, int, int]:
 
 def _swap(size: int) -> Remedy:
     return Remedy(
-        "move the stacks to host memory while they wait (GPU only)",
+        "move the stacks to host RAM until the backward pass (GPU only)",
         "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # also tf.while_loop(..., swap_memory=True)",
         size,
         Certainty.BOUND,

@@ -31,21 +31,19 @@ def check(case: Case) -> Iterator[Finding]:
         in_use = (
             f", {human_size(books.in_use)} of {human_size(limit)} in use" if books.in_use and limit else ""
         )
+        of_limit = f" of {human_size(limit)}" if limit else ""
         line = state.line_of("in_use") or state.line_of("limit") if state else None
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"{human(books.missing)} short: {human(books.requested)} was asked for,"
+                f"{human(books.missing)} short: {human(books.requested)} was requested,"
                 f" {human_size(books.available)} was free{in_use}"
             ),
-            because=(
-                f"{human(books.missing)} more than the {human_size(books.available).removeprefix('about ')}"
-                f" that was still free{in_use}"
-            ),
+            because=f"only {human_size(books.available)}{of_limit} was free",
             bytes=books.missing,
             weight=0.05,
             evidence=(
-                Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 Evidence(
                     f"in use: {human_size(books.in_use)}" if books.in_use else "the allocator's figures", line
                 ),
@@ -56,8 +54,8 @@ def check(case: Case) -> Iterator[Finding]:
                 else (
                     (
                         Remedy(
-                            "shrink the model or its optimizer: what was asked for is a weight or a slot, and"
-                            " no smaller batch makes it smaller"
+                            "shrink the model or its optimizer: the request is for a weight or a slot, so a"
+                            " smaller batch does not help here"
                         ),
                     )
                     if request.owner.phase is Phase.OPTIMIZER

@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
                 weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
                 evidence=(
                     Evidence(
-                        f"asked for: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
+                        f"requested: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
                     ),
                 ),
                 remedies=(

@@ -1,11 +1,11 @@
-"""Most of what is in use stands in no line of the report.
+"""TensorFlow's list accounts for little of what is in use.
 
 What it means: the list of `report_tensor_allocations_upon_oom` covers what the ops of the failing step
 allocated and still hold. The allocator's own figure counts everything: weights and optimizer slots,
 constants, tensors kept from earlier steps, iterators, other graphs and sessions in the process, and ops that
 were running.
-When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are in no
-line.
+When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are not
+in the list.
 What to do: count the model (parameters x 4 bytes, times 3 with Adam). If the rest is larger than that,
 something is kept between steps: tensors in Python lists, graphs built again and again, a second model, a
 dataset held as a constant.
@@ -29,24 +29,24 @@ def check(case: Case) -> Iterator[Finding]:
         outside, in_use = books.outside_report.bytes, books.in_use.bytes
         if outside < 0.4 * in_use:
             continue
-        what = f"{percent(outside, in_use)} of the {human(in_use)} in use"
+        listed = "almost none" if outside >= 0.99 * in_use else f"only {percent(in_use - outside, in_use)}"
+        what = f"TensorFlow's list accounts for {listed} of the {human(in_use)} in use"
         yield Finding(
             severity=Severity.CAUSE if outside >= 0.6 * in_use else Severity.FACTOR,
             headline=(
-                f"{what}, {human_size(books.outside_report)}, are in no line of the report: weights,"
-                " optimizer slots, constants, buffers of ops that were running, or tensors kept from earlier"
-                " steps"
+                f"{what}; the other {human_size(books.outside_report)} may be weights, optimizer slots,"
+                " constants, buffers of running ops, or tensors kept from earlier steps"
             ),
             because=(
-                f"{what} are in no line of the report: weights, slots, constants, buffers of running ops, or"
-                " tensors kept from earlier steps"
+                f"{what}; the rest may be weights, slots, constants, buffers of running ops, or tensors kept"
+                " from earlier steps"
             ),
             bytes=outside,
             weight=0.3 * outside / in_use,
             evidence=(
                 Evidence(f"in use: {human_size(books.in_use)}", moment.incident.state.line_of("in_use")),
                 Evidence(
-                    f"in the report: {human_size(books.total)}",
+                    f"in the list: {human_size(books.total)}",
                     moment.incident.holders[0].header if moment.incident.holders else None,
                 ),
             ),

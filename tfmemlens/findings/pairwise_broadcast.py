@@ -55,7 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             bytes=need,
             weight=0.65,
-            evidence=(Evidence(f"asked for: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
+            evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             remedies=(
                 *_product(shape, need),
                 Remedy(

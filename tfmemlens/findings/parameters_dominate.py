@@ -46,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 because=(
                     f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and"
-                    " optimizer slots, which no smaller batch reduces"
+                    " optimizer slots; a smaller batch does not help here"
                 ),
                 bytes=total(model),
                 weight=total(model) / max(held(moment), 1),
@@ -68,22 +68,17 @@ def _while_making(case: Case) -> Iterator[Finding]:
         making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
         )
-        doing = (
-            "updated the weights in"
-            if owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
-            else "made the weights or optimizer slots of"
-        )
+        updating = owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
+        where = _doing(updating, place(moment))
         if making and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=(
-                    f"the run died while it {doing} {place(moment)}, not while it computed:"
-                    f" {tensor_text(moment)}"
-                ),
-                because=f"the run {doing} {place(moment)} just then, and the batch plays no part in these",
+                headline=f"the run failed {where}: {tensor_text(moment)}",
+                because=f"it failed {where}",
+                detail="Weights and optimizer slots do not depend on the batch.",
                 bytes=failed.tensor_bytes,
                 weight=0.7,
-                evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+                evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
                 remedies=(
                     Remedy(
                         "count the parameters of this layer first: a Dense after Flatten has height x width x"
@@ -96,3 +91,11 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 ),
                 moment=index,
             )
+
+
+def _doing(updating: bool, where: str) -> str:
+    """What the run was at when it failed; the optimizer's update may be the place itself."""
+    if where.startswith("the optimizer's update"):
+        return f"in {where}"
+    doing = "in the optimizer update of" if updating else "while creating the weights or optimizer slots of"
+    return f"{doing} {where}"

@@ -81,7 +81,7 @@ def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         bytes=found.bytes,
         weight=0.75,
         evidence=(
-            Evidence(f"asked for at {place(moment) or 'an unnamed op'}", failed.line),
+            Evidence(f"requested at {place(moment) or 'an unnamed op'}", failed.line),
             *_certainty(found),
         ),
         detail=f"At stride 1 the input that it copies takes about {human(found.bytes // found.copies)}.",

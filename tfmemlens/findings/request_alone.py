@@ -1,4 +1,4 @@
-"""The message names the request that failed, and nothing says what held the memory.
+"""A log that shows what failed, not what was using the memory.
 
 What it means: an exception in a notebook or a traceback holds one sentence of the story. TensorFlow logs the
 rest just before it, on standard error: the limit, what was in use and free, every chunk. The op that failed
@@ -33,15 +33,15 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.FACTOR,
-            headline="the message names the request that failed, not what held the memory",
-            because="the message tells what failed, not what held the memory",
+            headline="this log shows what failed, not what was using the memory",
+            because="this log shows what failed, not what was using the memory",
             detail=(
                 "TensorFlow logs the limit, what was in use and every chunk on standard error, just before"
                 " the exception."
                 if _logs(moment)
                 else ""
             ),
-            evidence=(Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),),
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
@@ -57,8 +57,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     owner = moment.request.owner
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(
-            "shrink the model or its optimizer: what was asked for is a weight or a slot, and no smaller"
-            " batch makes it smaller"
+            "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller"
+            " batch does not help here"
         )
     else:
         yield from remedies.offered(case, moment, "smaller-batch")

@@ -39,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=need,
             weight=1.0,
             evidence=(
-                Evidence(f"asked for: {tensor_text(moment)}", request.failed.line),
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *(
                     (Evidence(f"limit: {human_size(known)}", state.line_of("limit") if state else None),)
                     if known

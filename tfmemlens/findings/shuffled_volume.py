@@ -45,7 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
             weight=0.75,
             evidence=(
                 Evidence(
-                    f"asked for by the weight gradient of {place(moment) or 'an unnamed layer'}", failed.line
+                    f"requested by the weight gradient of {place(moment) or 'an unnamed layer'}", failed.line
                 ),
             ),
             detail=(

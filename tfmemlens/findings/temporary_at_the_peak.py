@@ -1,12 +1,12 @@
-"""The peak belongs to scratch memory that lives for one op only.
+"""Temporary buffers of running ops make the peak.
 
-What it means: while a kernel runs it may take a workspace (im2col buffer, cuDNN or oneDNN scratch) that is
+What it means: while a kernel runs it may take a workspace (im2col buffer, cuDNN or oneDNN workspace) that is
 freed when the kernel returns. Where such a workspace is alive at the peak, the peak is as high as it is
 because of that one op, and not because of what the model keeps.
 When it fires: at the peak of a traced step, temporaries of running ops hold at least a quarter of all that is
 in use.
-What to do: make that op's scratch smaller (its resolution, kernel or channels; another algorithm), or keep
-two such ops from running at the same time.
+What to do: make that op's temporary buffer smaller (its resolution, kernel or channels; another algorithm),
+or keep two such ops from running at the same time.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         largest = scratch[0]
         where = largest.owner.layer or row_name(largest)
+        when = "at that moment" if moment.below_peak else "at the peak"
+        all_of_it = "what is held" if moment.below_peak else "the peak"
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"{human(total(scratch))}, {percent(total(scratch), whole)} of the peak, is scratch memory of"
-                f" ops that run just then, most of it in {where}"
+                f"{human(total(scratch))}, {percent(total(scratch), whole)} of {all_of_it}, is in temporary"
+                f" buffers of ops running {when}, most of it in {where}"
             ),
             because=(
-                f"{percent(total(scratch), whole)} of it is scratch memory of ops that run just then, most in"
-                f" {where}"
+                f"{percent(total(scratch), whole)} of it is in temporary buffers of ops running {when}, most"
+                f" in {where}"
             ),
             bytes=total(scratch),
             weight=0.9 * total(scratch) / whole,
@@ -49,8 +51,8 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 Remedy(
-                    f"make the scratch of {row_name(largest)} smaller; with none at all, the step's next"
-                    " highest moment decides",
+                    f"make the temporary buffer of {row_name(largest)} smaller; without it, the next highest"
+                    " moment of the step is the peak",
                     saves_bytes=moment.timeline.peak_bytes
                     - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
@@ -66,9 +68,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _other_kernels(case: Case, timeline: Timeline) -> Iterator[Remedy]:
-    """Kernels that take less scratch, where there are some."""
+    """Kernels with smaller temporary buffers, where there are some."""
     if "GPU" in timeline.device.upper():
-        yield Remedy("cap what cuDNN may take as scratch", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512")
+        yield Remedy("limit cuDNN's workspace", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512")
     elif case.api.newest >= (2, 5):
         yield Remedy(
             "let oneDNN compute convolutions, whose kernels build no patch matrix",

@@ -2,8 +2,8 @@
 
 What it means: the gradients for the filter and for the input of one convolution do not depend on each other,
 so TensorFlow's executor runs them side by side on two threads. Both workspaces are alive at once.
-When it fires: at a moment where scratch memory of two or more convolution gradients is alive; or two of them
-fail in one log.
+When it fires: at a moment where temporary buffers of two or more convolution gradients are alive; or two of
+them fail in one log.
 What to do: run ops one after another (inter_op_parallelism_threads=1): the peak falls by the smaller of the
 two, and the step takes longer.
 """

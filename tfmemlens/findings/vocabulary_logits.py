@@ -67,7 +67,7 @@ def _finding(
         ),
         bytes=need,
         weight=0.65,
-        evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
                 "train with a sampled loss, which never makes all logits",
@@ -106,7 +106,7 @@ def _looked_up(
         ),
         bytes=need,
         weight=0.7,
-        evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
                 "look the embedding up by index: no one-hot vector is ever made (BERT:"

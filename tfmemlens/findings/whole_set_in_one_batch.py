@@ -66,7 +66,7 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         ),
         bytes=failed.tensor_bytes,
         weight=0.75,
-        evidence=(Evidence(f"asked for: {tensor_text(moment)}", failed.line),),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             (_batches(case, samples, failed.tensor_bytes), _HOST)
             if copying

@@ -110,10 +110,9 @@ def _what_ran(options: LayoutPassOptions, answer: dict[str, Any]) -> ReadNote:
     passes = "the default passes of Grappler" if options.passes == "default" else "the layout pass alone"
     shown = ", ".join(fetches[:4]) + (f" and {len(fetches) - 4} more" if len(fetches) > 4 else "")
     return ReadNote(
-        f"TensorFlow {answer['tensorflow']} ran {passes} for a GPU of compute capability"
-        f" {capability(options.gpu)} that exists on paper only, with {shown or 'nothing'} fetched (--fetch"
-        f" for"
-        " others)"
+        f"TensorFlow {answer['tensorflow']} ran {passes} for a simulated GPU of compute capability"
+        f" {capability(options.gpu)}, with {shown or 'nothing'} fetched (--fetch"
+        " for others)"
     )
 
 

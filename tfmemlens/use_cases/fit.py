@@ -143,8 +143,8 @@ def verdict(result: Fit, known: FitBasis) -> str:
     measured = (
         f"batch {result.batch} {'needs' if known.complete else 'wanted at least'} {human(result.peak_bytes)}"
     )
-    grows = f"about {human(result.per_sample_bytes)} a sample" + (
-        f" and {human(result.fixed_bytes)} that stay" if result.fixed_bytes else ""
+    grows = f"about {human(result.per_sample_bytes)} per sample" + (
+        f" + {human(result.fixed_bytes)} fixed" if result.fixed_bytes else ""
     )
     if result.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"

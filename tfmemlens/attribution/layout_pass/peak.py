@@ -1,5 +1,5 @@
-"""What the peak of a step would be without the copies of the layout pass: from a timeline, else from a step
-played through on paper.
+"""What the peak of a step would be without the copies of the layout pass: from a timeline, else from a
+simulated step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 
 MEASURED = "the measured curve without the copies, with each original kept as long as its copy was"
-SIMULATED = "the graph played through on paper, without weights and workspaces"
+SIMULATED = "the graph simulated, without weights and temporary buffers"
 
 
 def measured(timelines: Sequence[Timeline]) -> dict[str, TensorType]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tfmemlens.model.allocation import TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 
-_MISSING = "Scratch memory inside ops is missing"
-_SUMMED = "Scratch memory counts with one figure for the whole of its op"
+_MISSING = "Temporary buffers inside ops are missing"
+_SUMMED = "Temporary buffers count with one figure for the whole of their op"
 
 
 def _worth(timeline: Timeline) -> str:

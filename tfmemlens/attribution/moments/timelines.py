@@ -225,17 +225,21 @@ def _ended(timeline: Timeline) -> dict[str, float]:
     return dict(zip(ran.node, ran.end_micros, strict=True))
 
 
+def _agreeing(share: float | None) -> str:
+    """How many of the allocator's samples bear the baseline out."""
+    if share is None:
+        return "an unknown share of its samples"
+    return (
+        "every allocator sample" if share == 1 else f"{share:.0%} of the allocator samples".replace("%", " %")
+    )
+
+
 def _omissions(timeline: Timeline) -> Iterable[str]:
     yield from of_curve(timeline)
     if timeline.baseline_source is BaselineSource.ALLOCATOR:
-        share = (
-            f"{timeline.baseline_confidence:.0%}".replace("%", " %")
-            if timeline.baseline_confidence is not None
-            else "?"
-        )
         yield (
-            f"What was in use before the step is known from the allocator's own figure; {share} of its"
-            " samples agree."
+            "What was in use before the step comes from the allocator's own figure, consistent with"
+            f" {_agreeing(timeline.baseline_confidence)}."
         )
         if (timeline.baseline_confidence or 0) < 0.25:
             yield (

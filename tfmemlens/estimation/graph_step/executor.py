@@ -1,5 +1,5 @@
-"""TensorFlow's executor with one thread, thought through: which node runs when, what its outputs weigh, and
-when each buffer dies.
+"""TensorFlow's executor with one thread, simulated: which node runs when, how large its outputs are,
+and when each buffer dies.
 
 After core/common_runtime/executor.cc: inexpensive nodes run at once, in the order in which they became ready;
 of several expensive ones the last goes on in the same thread and the others wait in the thread's queue,

@@ -96,8 +96,8 @@ def _notes(
         and any("Backprop" in op.op for op in predicted.step.tape.ops)
     ):
         yield (
-            "scratch of convolutions is that of TensorFlow's own CPU kernels (TF_ENABLE_ONEDNN_OPTS=0);"
-            " oneDNN's kernels take other amounts"
+            "temporary buffers of convolutions are those of TensorFlow's own CPU kernels"
+            " (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's kernels take other amounts"
         )
     if settings.device == "gpu":
         yield (

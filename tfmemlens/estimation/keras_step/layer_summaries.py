@@ -96,7 +96,7 @@ _REASONS = {
     "MaxPooling2D": "its gradient compares input and output",
     "MaxPooling1D": "its gradient compares input and output",
     "MaxPooling3D": "its gradient compares input and output",
-    "Dropout": "the mask stays, one byte an element, and the scaled copy goes on",
+    "Dropout": "the mask is kept, one byte per element, not the scaled copy",
     "BatchNormalization": "its gradient reads the input again",
     "LayerNormalization": "its gradient reads the input and its scale again",
     "Add": "a sum's gradient needs no values",
@@ -111,7 +111,7 @@ _REASONS = {
     "GRU": "every time step keeps its gates and states",
     "SimpleRNN": "every time step keeps its state",
     "Bidirectional": "every time step of both directions keeps its gates and states",
-    "MultiHeadAttention": "queries, keys, values and the softmax of all pairs stay",
+    "MultiHeadAttention": "queries, keys, values and the softmax of all pairs are kept",
 }
 
 
@@ -132,9 +132,9 @@ def _why(
             reason = f"{activation} keeps what it reads as well as what it makes"
         elif activation in ("relu", "tanh", "sigmoid") or layer.class_name == "ReLU":
             reason = f"{activation or 'relu'} writes over its input, and its output serves the gradient"
-    stays = "part stays" if kept.get(path, 0) else "nothing stays"
+    stays = "partly kept for the backward pass" if kept.get(path, 0) else "not kept"
     if kept.get(path, 0) >= made.get(path, 0) > 0:
-        stays = "all stays"
+        stays = "kept for the backward pass"
     if not made.get(path, 0) and path in reused:
         stays = "written over its input"
     return f"{stays}: {reason}" if reason else stays

@@ -138,7 +138,7 @@ def at_the_peak(case: Case, traced: bool) -> str:
     peak = case.layout.peak if case.layout else None
     if peak is None:
         return ""
-    where = " of the traced step" if case.capture.timelines else " of a step played through on paper"
+    where = " of the traced step" if case.capture.timelines else " of a simulated step"
     if traced:
         where = ""
     return (

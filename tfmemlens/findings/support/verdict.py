@@ -20,7 +20,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         nothing = (
             "No memory figures are in this trace."
             if case.capture.source.holds >= Holds.GRAPH
-            else "No sign that memory ran out was found."
+            else "No out-of-memory message was found."
         )
         return _sentence((soft or findings[0]).headline) if findings else nothing
     moment = case.moments[0]
@@ -94,10 +94,9 @@ def _what(moment: Moment) -> str:
             f" {moment.timeline.allocator if moment.timeline else 'its device'}"
         )
     failed = request.failed
-    where = place(moment)
-    at = f" at {where}" if where else ""
+    at = _at(moment)
     if failed.kind is RequestKind.XLA:
-        return f"An XLA program could not get {tensor_text(moment)} for its buffers"
+        return f"An XLA program could not allocate {tensor_text(moment)} for its buffers"
     if failed.kind is RequestKind.PROFILE:
         total_bytes, largest = moment.attribution.table.total_bytes, moment.attribution.by("layer")[0]
         share = percent(largest.total_bytes, total_bytes)
@@ -112,7 +111,7 @@ def _what(moment: Moment) -> str:
             and moment.incident.compiler.free
             and not failed.executable
         ):
-            return f"A buffer of {tensor_text(moment)} found no room on the TPU"
+            return f"Out of memory on the TPU while allocating a buffer of {tensor_text(moment)}"
         name = f" {failed.executable}" if failed.executable else ""
         return (
             f"The TPU program{name} needs {tensor_text(moment)}"
@@ -120,13 +119,13 @@ def _what(moment: Moment) -> str:
             else f"The TPU program{name} does not fit"
         )
     if failed.kind is RequestKind.HOST:
-        return f"Host memory (not the GPU's) ran out{at}"
+        return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
-        return f"A copy to the device found no memory{at}"
+        return f"Out of memory{at} while copying to the device"
     if failed.kind is RequestKind.WORKSPACE:
         return f"A call of cuDNN or cuBLAS failed{at}"
     if failed.kind is RequestKind.DRIVER:
-        return f"The driver refused memory{at}"
+        return f"The GPU driver could not allocate memory{at}"
     if failed.shape is None and failed.size is None:
         books = moment.balance
         used = (
@@ -134,8 +133,16 @@ def _what(moment: Moment) -> str:
             if books.in_use and books.limit and books.limit.bytes
             else ""
         )
-        return f"Memory ran out{at}{used}"
-    return f"Memory ran out{at} when {tensor_text(moment)} was asked for"
+        return f"Out of memory{at}{used}"
+    return f"Out of memory{at} while allocating {tensor_text(moment)}"
+
+
+def _at(moment: Moment) -> str:
+    """Where the request failed, a name as code; nothing where it is unknown."""
+    where = place(moment)
+    if where.startswith("the optimizer's update"):
+        return f" in {where}"
+    return f" in `{where}`" if where else ""
 
 
 def _sentence(text: str) -> str:

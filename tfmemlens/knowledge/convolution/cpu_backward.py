@@ -47,7 +47,7 @@ def _need(conv: Convolution, images: int) -> Need:
     shape = (images, positions(conv), patch(conv))
     count = math.prod(shape) * conv.item_bytes
     note = (
-        "one image at a time: no smaller batch shrinks it"
+        "one image at a time: a smaller batch does not help here"
         if images == 1
         else (
             f"{images} images at once, for the kernel aims at {TARGET_TEXT}, whatever the batch;"

@@ -89,9 +89,9 @@ def _verdict(conv: Convolution, setting: ConvolutionSetting) -> str:
     if setting.device == "gpu":
         size = needs.forward.temporary_bytes or 0
         if not size:
-            return f"It takes nothing beside its tensors: {needs.forward.formula}."
+            return f"It needs no extra memory: {needs.forward.formula}."
         return (
-            f"Each pass may take some {rough(size)} beside its tensors, an order of magnitude: it depends on"
+            f"Each pass may need some {rough(size)} of extra memory, an order of magnitude: it depends on"
             " the algorithm that autotune finds fastest."
         )
     backward = _of_backward(needs.filter_gradient, needs.input_gradient)
@@ -103,14 +103,14 @@ def _of_forward(conv: Convolution, need: Need) -> str:
     if size is None:
         return "The forward pass cannot run here."
     if size < MIB and conv.kind is ConvolutionKind.TRANSPOSED:
-        return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors."
+        return f"The forward pass needs {_hedge(need)}{human(size)} of extra memory."
     if size < MIB:
         return (
-            "The forward pass takes next to nothing beside its tensors: the"
+            "The forward pass needs almost no extra memory: the"
             f" {human(patch_matrix_bytes(conv))} of patches are never written out."
         )
     seen = "" if need.tracked else " that no report of TensorFlow shows"
-    return f"The forward pass takes {_hedge(need)}{human(size)} beside its tensors{seen}."
+    return f"The forward pass needs {_hedge(need)}{human(size)} of extra memory{seen}."
 
 
 def _of_backward(weights: Need, inputs: Need) -> str:
@@ -119,7 +119,7 @@ def _of_backward(weights: Need, inputs: Need) -> str:
         return "It cannot be trained here: this device has no gradient for it."
     first, second = (size or 0 for size in sizes)
     if max(first, second) < MIB:
-        return "The gradients take next to nothing, either."
+        return "The gradients need almost no extra memory either."
     if first == second:
         return (
             f"Training adds {_hedge(weights)}{human(first)} in the backward pass, and twice that when both"

@@ -61,7 +61,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     if whole:
         return capture
     note = ReadNote(
-        f"of {opened.size >> 20} MiB only the places that speak of memory were parsed; lines are given by"
+        f"of {opened.size >> 20} MiB only the places with memory messages were parsed; lines are given by"
         " their byte position"
     )
     source = replace(capture.source, by_bytes=True)
@@ -150,7 +150,7 @@ class _Stream:
     def _note(self, line: Line) -> None:
         self.unread += 1
         if len(self.notes) < _MAX_NOTES:
-            self.notes.append(ReadNote("not understood, though it speaks of memory", line))
+            self.notes.append(ReadNote("unrecognised memory message", line))
 
     def unread_rows(self) -> list[ReadNote]:
         """How many rows of the list of tensors could not be read, with the first of them."""
@@ -205,7 +205,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     if unread > len(notes):
         notes = (
             *notes,
-            ReadNote(f"{unread - len(notes)} more lines that speak of memory were not understood"),
+            ReadNote(f"{unread - len(notes)} more unrecognised memory messages"),
         )
     surroundings = (main or _Stream("")).surroundings
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)

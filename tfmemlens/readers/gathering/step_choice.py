@@ -50,7 +50,7 @@ def read(source: inputs.Source, hints: Hints = Hints(), logs: bool = False) -> C
 
         notes.append(
             ReadNote(
-                f"{capture.source.path} is a graph and no traced step: give it with --graph beside one;"
+                f"{capture.source.path} is a graph, not a trace: give it with --graph beside one;"
                 f" {HOW_TO_TRACE}"
             )
         )

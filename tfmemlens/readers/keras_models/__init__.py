@@ -28,7 +28,7 @@ def read(path: str | os.PathLike[str], python: str | None = None) -> Network:
     if _python_function.is_spec(os.fspath(path)):
         return _python_function.network(os.fspath(path), python)
     where = Path(path)
-    unknown = UnreadableInput(f"{where} is no model that tfmemlens knows", HINT)
+    unknown = UnreadableInput(f"{where} is not a supported model file", HINT)
     file = where / "saved_model.pb" if where.is_dir() else where
     if where.is_dir() and not file.exists():
         raise unknown

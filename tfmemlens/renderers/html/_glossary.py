@@ -25,7 +25,7 @@ KINDS = {
         " LayoutOptimizer."
     ),
     "workspace": (
-        "Scratch memory of one op while it runs: convolution buffers, sorted indices. It is freed as soon as"
+        "A temporary buffer of one running op: convolution patches, sorted indices. It is freed as soon as"
         " the op is done."
     ),
     "loop-stack": (
@@ -35,7 +35,7 @@ KINDS = {
     "constant": "A value that is part of the graph.",
     "input": "A batch on its way into the model.",
     "transfer": "A tensor that comes from or goes to another device or the host.",
-    "unattributed": "Memory whose owner the input does not tell.",
+    "unattributed": "Memory whose owner is unknown.",
 }
 
 TERMS = {
@@ -45,12 +45,12 @@ TERMS = {
     ),
     "in use": "Bytes in chunks that somebody holds at this moment.",
     "free": (
-        "Bytes that the allocator has or may still take from the device. A tensor needs one piece: many small"
-        " free pieces cannot hold a large one."
+        "Bytes that the allocator has or may still take from the device. A tensor needs one block: many small"
+        " free blocks cannot hold a large one."
     ),
-    "largest free chunk": (
-        "The largest single free piece of the pool. A tensor larger than that does not fit, however much is"
-        " free in sum."
+    "largest free block": (
+        "The largest contiguous free block of the pool. A tensor larger than that does not fit, however much"
+        " is free in sum."
     ),
     "outside the report": (
         "In use, but not in TensorFlow's list: weights and slots of earlier steps, constants, ops that were"
@@ -61,7 +61,7 @@ TERMS = {
     ),
     "peak": "The highest sum of bytes in use at one instant. It decides whether a step fits.",
     "chunk": (
-        "A piece of memory that the allocator hands out. It is at least as large as the tensor in it, in"
+        "A block of memory that the allocator hands out. It is at least as large as the tensor in it, in"
         " steps of 256 bytes, and may be larger."
     ),
     "region": (

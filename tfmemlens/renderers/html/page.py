@@ -19,7 +19,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
-from tfmemlens.renderers import savings
+from tfmemlens.renderers import origin, savings
 from tfmemlens.renderers.html import _glossary
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request
@@ -118,7 +118,7 @@ def _environment() -> Environment:
         place=_place,
         largest=_largest,
         output_bytes=_output_bytes,
-        origin=_origin,
+        origin=origin.described,
         label=_label,
         held=_held,
     )
@@ -160,24 +160,6 @@ def _label(moment: Any, number: int) -> str:
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     line = f", line {failed.line.number}" if failed.line else ""
     return f"failure {number + 1}{line}: {at}"
-
-
-def _origin(report: Any) -> str:
-    """What the input was read as, and who wrote it."""
-    formats = " + ".join(report.case.capture.source.formats)
-    predicted = any(moment.predicted for moment in report.case.moments)
-    return (
-        f"a model described by {formats}; nothing was run"
-        if predicted
-        else f"read as {formats}, written by {_writer(report)}"
-    )
-
-
-def _writer(report: Any) -> str:
-    framework = report.case.capture.source.framework
-    return {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}.get(framework or "") or str(
-        report.case.api
-    )
 
 
 def _place(line: Line, by_bytes: bool) -> str:

@@ -137,5 +137,5 @@ def _lives(axes: Any, moment: Moment, unit: int, name: str) -> None:
         ],
         fontsize=8,
     )
-    axes.set(xlabel=label, title="The lives of the largest tensors")
+    axes.set(xlabel=label, title="Tensor lifetimes")
     axes.set_xlim(0, max((last - origin) / scale, 1e-3))

@@ -33,7 +33,7 @@ def page(moment: Moment, view: View) -> list[str]:
         return []
     drawn = stacked_bar([(part.letter, part.bytes) for part in parts], whole, view.width - 4)
     lines = [
-        *heading("the balance", view),
+        *heading("memory use", view),
         f"  {_limit(moment, whole)}{_peak(moment)}",
         f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]",
     ]
@@ -76,7 +76,7 @@ def _parts(moment: Moment) -> list[_Part]:
         parts.append(
             _Part(
                 LETTERS[Kind.UNATTRIBUTED],
-                "in use, by whom is not in the input",
+                "in use, owner unknown",
                 in_use.bytes,
                 human_size(in_use),
                 percent(in_use.bytes, whole),
@@ -99,7 +99,7 @@ def _limit(moment: Moment, whole: int) -> str:
     if moment.balance.limit:
         return f"limit {human_size(moment.balance.limit)}"
     needed = moment.predicted or (moment.incident and moment.incident.compiler)
-    nobody = "no --limit was given" if moment.predicted else "the input states no limit"
+    nobody = "no --limit was given" if moment.predicted else "limit unknown"
     return f"{'needed' if needed else 'held'} {human(whole)} ({nobody})"
 
 
@@ -117,9 +117,9 @@ def _figures(moment: Moment, view: View) -> list[str]:
     if books.in_use:
         facts.append(f"in use {human_size(books.in_use)}")
     if books.largest_free_chunk is not None and books.free and books.free.bytes:
-        facts.append(f"largest free chunk {human_size(books.largest_free_chunk)}")
+        facts.append(f"largest free block {human_size(books.largest_free_chunk)}")
     if books.waste and books.waste.bytes:
-        facts.append(f"unused inside chunks {human_size(books.waste)}")
+        facts.append(f"lost to allocator rounding {human_size(books.waste)}")
     if books.missing:
         facts.append(f"missing {human(books.missing)}")
     return paragraph(", ".join(facts), view.width, "  ") if facts else []

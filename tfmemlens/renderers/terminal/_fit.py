@@ -28,7 +28,7 @@ def _parts(fit: Fit, view: View) -> list[str]:
     grown = fit.per_sample_bytes * fit.reported_batch
     whole = grown + fit.fixed_bytes
     rows = [
-        ["with the batch", human(grown), percent(grown, whole), f"{human(fit.per_sample_bytes)} a sample"],
+        ["with the batch", human(grown), percent(grown, whole), f"{human(fit.per_sample_bytes)} per sample"],
         [
             "not at all",
             human(fit.fixed_bytes),

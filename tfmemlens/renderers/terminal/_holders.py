@@ -29,7 +29,7 @@ def page(moment: Moment, view: View) -> list[str]:
     listed = (
         ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
     )
-    lines = heading(f"where it is, by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
+    lines = heading(f"by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
 
 

@@ -31,7 +31,7 @@ def table(case: Case, view: View) -> list[str]:
     if not layers:
         return []
     rows = columns(
-        [("layer", "class", "output", "parameters", "a sample"), *map(_row, layers)], frozenset({3, 4})
+        [("layer", "class", "output", "parameters", "per sample"), *map(_row, layers)], frozenset({3, 4})
     )
     lines = [rows[0][: view.width]]
     told: dict[str, str] = {}
@@ -67,7 +67,7 @@ def _detail(layer: LayerSummary) -> str:
         ("weights", layer.parameter_bytes),
         ("gradient", told.gradient_bytes),
         ("slots", layer.slot_bytes),
-        ("scratch", told.workspace_bytes),
+        ("temporary buffers", told.workspace_bytes),
     )
     sizes = [f"{name} {human(size)}" for name, size in named if size]
     if told.problem:
@@ -80,7 +80,8 @@ def _totals(layers: list[LayerSummary], view: View) -> list[str]:
     text = (
         f"in all {totals.parameters:,} parameters, {totals.trainable_parameters:,} of them trainable: weights"
         f" {human(totals.parameter_bytes)}, gradients {human(totals.gradient_bytes)}, slots"
-        f" {human(totals.slot_bytes)}; layers make {human(totals.activation_bytes_per_sample)} a sample,"
-        f" {human(totals.kept_bytes_per_sample)} of it stays for the backward pass"
+        f" {human(totals.slot_bytes)}; outputs of layers take"
+        f" {human(totals.activation_bytes_per_sample)} per sample, {human(totals.kept_bytes_per_sample)} of"
+        " it kept for the backward pass"
     )
     return ["", *paragraph(text, view.width, "  ")]

@@ -36,7 +36,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
     )
     told = [
         ("tensor" if failed.shape is not None else "size", tensor(failed)),
-        ("asked", f"{human(rounded)} of the allocator, after rounding" if rounded else ""),
+        ("rounded", f"{human(rounded)} after allocator rounding" if rounded else ""),
         ("layer", request.owner.layer or ""),
         ("op", _op(moment)),
         ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
@@ -57,7 +57,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
             ),
         ),
         ("program", failed.executable or ""),
-        ("told", _told(moment)),
+        ("log", _reported(moment)),
     ]
     return [(name, text) for name, text in told if text]
 
@@ -78,11 +78,12 @@ def _op(moment: Moment) -> str:
     return f"{node} ({op})" if node and op and op not in node.rpartition("/")[2] else node or op or ""
 
 
-def _told(moment: Moment) -> str:
+def _reported(moment: Moment) -> str:
     incident = moment.incident
     if incident is None or incident.request.line is None:
         return ""
-    times = f", {incident.occurrences} times in all" if incident.occurrences > 1 else ""
+    times = f" ({incident.occurrences}×)" if incident.occurrences > 1 else ""
+    first = "first reported" if incident.occurrences > 1 else "reported"
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
     line = incident.request.line
     who = (
@@ -90,5 +91,5 @@ def _told(moment: Moment) -> str:
         if line.source in incident.ranks
         else f", by {len(incident.ranks)} processes ({names})"
     )
-    source = f"{line.source}, " if line.source else ""
-    return f"in {source}line {line.number}{times}{who if incident.ranks else ''}"
+    source = f" of {line.source}" if line.source else ""
+    return f"{first} on line {line.number}{source}{times}{who if incident.ranks else ''}"

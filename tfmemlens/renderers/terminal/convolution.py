@@ -25,7 +25,7 @@ def render(report: ConvolutionReport, view: View = View()) -> str:
     lines = [styled(line, "bold", view.color) for line in paragraph(_title(report), view.width)]
     lines += ["", *paragraph(report.verdict, view.width)]
     lines += heading("what it is", view) + _facts(report)
-    lines += heading(f"what it takes beside its tensors, in {_setting(report)}", view) + _passes(report, view)
+    lines += heading(f"extra memory, in {_setting(report)}", view) + _passes(report, view)
     if report.workspaces:
         lines += heading("cudnn's algorithms, orders of magnitude", view) + _workspaces(report)
     lines += heading("other kernels and batches", view) + _table(report)

@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
+from tfmemlens.renderers import origin
 from tfmemlens.renderers.terminal import (
     _balance,
     _copies,
@@ -38,15 +39,10 @@ def render(report: Report, view: View = View()) -> str:
 
 
 def _title(report: Report, view: View) -> list[str]:
-    source = report.case.capture.source
-    what = " + ".join(source.formats) or "nothing recognised"
-    if any(moment.predicted for moment in report.case.moments):
-        what = f"a model described by {what}; nothing was run"
-    elif source.formats:
-        what = f"read as {what}, written by {_writer(report)}"
+    path = report.case.capture.source.path
     return [
-        styled(shorten(f"tfmemlens  {_files(source.path, view.width - 11)}", view.width), "bold", view.color),
-        styled(what, "dim", view.color),
+        styled(shorten(f"tfmemlens  {_files(path, view.width - 11)}", view.width), "bold", view.color),
+        styled(origin.described(report), "dim", view.color),
         "",
     ]
 
@@ -58,13 +54,6 @@ def _files(path: str, width: int) -> str:
         return path
     names = [PurePath(each).name for each in paths]
     return f"{len(paths)} files: {names[0]} … {names[-1]}"
-
-
-def _writer(report: Report) -> str:
-    framework = report.case.capture.source.framework
-    return {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}.get(framework or "") or str(
-        report.case.api
-    )
 
 
 def _layout_pass(report: Report, view: View) -> list[str]:
@@ -98,7 +87,7 @@ def _moment(report: Report, index: int, view: View) -> list[str]:
     return (
         _ruler(report, index, view)
         + _request.page(moment, view)
-        + (heading("when", view) + when if when else [])
+        + (heading("over time", view) + when if when else [])
         + _balance.page(moment, view)
         + _holders.page(moment, view)
         + (heading("the model", view) + layers if layers else [])
@@ -123,7 +112,7 @@ def _left_out(moment: Moment, view: View) -> list[str]:
     texts = moment.omissions
     return (
         (
-            heading("what these figures leave out", view)
+            heading("not included", view)
             + [line for text in texts for line in paragraph(text, view.width, "    ", "  - ")]
         )
         if texts

@@ -1,4 +1,4 @@
-// The balance: limit, in use by kind, outside the report, free, the largest free chunk. One bar and its legend.
+// The balance: limit, in use by kind, outside the report, free, the largest free block. One bar and its legend.
 
 import { element, inkOn, kindColours, swatch, telling } from "./canvas.js";
 import { counted, human, percent } from "./format.js";
@@ -50,7 +50,7 @@ export class BalanceView {
     const whole = Math.max(balance.limit ?? 0, highest, 1);
     const unused = { name: "free", bytes: free, kind: -1, free: true };
     const largest = ledger.timed ? 0 : Math.min(balance.largest ?? 0, free ?? 0);
-    const gaps = free ? [{ ...unused, name: "largest free chunk", bytes: largest, one: true }, { ...unused, name: largest ? "free elsewhere" : "free", bytes: free - largest }] : [];
+    const gaps = free ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free elsewhere" : "free", bytes: free - largest }] : [];
     const drawn = [...found, ...gaps.filter((gap) => gap.bytes)];
     if (free) found.push(unused);
     this.room.replaceChildren(this._head(held, free), bar(drawn, whole, ledger.kinds), this._legend(found, held));
@@ -67,10 +67,10 @@ export class BalanceView {
     if (balance.limit) facts.unshift(["limit", human(balance.limit)]);
     if (balance.peak) facts.push([ledger.timed ? "peak" : "peak so far", human(balance.peak)]);
     if (free !== null && free !== undefined) facts.push(["free", human(free)]);
-    if (balance.largest !== null && !ledger.timed) facts.push(["largest free chunk", human(balance.largest)]);
-    if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["unused inside chunks", human(balance.waste)]);
+    if (balance.largest !== null && !ledger.timed) facts.push(["largest free block", human(balance.largest)]);
+    if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["lost to allocator rounding", human(balance.waste)]);
     if (balance.missing) facts.push(["missing", human(balance.missing)]);
-    if (!balance.limit) facts.push(["limit", "not told by the input"]);
+    if (!balance.limit) facts.push(["limit", "unknown"]);
     return element("dl", { class: "figures" }, ...facts.map(([name, text]) => element("div", {}, element("dt", { text: name }), element("dd", { text }))));
   }
 

@@ -6,7 +6,7 @@ const PATHS = {
   scope: (ledger, row) => ledger.name("layer", row)?.split("/") ?? [NOBODY],
   layer: (ledger, row) => [ledger.name("layer", row) ?? NOBODY],
   kind: (ledger, row) => [ledger.kinds[ledger.kind[row]], ledger.name("layer", row) ?? NOBODY],
-  device: (ledger, row) => [ledger.name("device", row) ?? "(device not told)", ledger.name("layer", row) ?? NOBODY],
+  device: (ledger, row) => [ledger.name("device", row) ?? "(device unknown)", ledger.name("layer", row) ?? NOBODY],
 };
 
 export const MODES = Object.keys(PATHS);

@@ -1,0 +1,50 @@
+"""What an input is and what wrote it, in the words of the pages; JSON keeps the formats' own names."""
+
+from __future__ import annotations
+
+from tfmemlens.model.report import Report
+
+_FORMATS = {
+    "oom-sentence": "OOM message",
+    "oom-report": "allocation list",
+    "bfc-dump": "BFC dump",
+    "memory-dump": "binary memory dump",
+    "xla-oom": "XLA OOM message",
+    "tpu-oom": "TPU OOM message",
+    "oom-disguise": "indirect OOM message",
+    "xla-dump": "XLA dump",
+    "run-metadata": "RunMetadata",
+    "graph-def": "GraphDef",
+    "chrome-trace": "Chrome trace",
+    "xspace": "XSpace",
+    "tfprof": "tfprof profile",
+    "log-memory": "LOG_MEMORY log",
+    "memory-profile": "memory profile",
+    "device-memory-profile": "JAX device memory profile",
+    "tfevents": "event file",
+    "meta-graph": "MetaGraphDef",
+    "saved-model": "SavedModel",
+    "training-graph": "training graph",
+    "nvidia-smi": "nvidia-smi table",
+    "keras-1": "Keras 1 model",
+    "keras-2": "Keras 2 model",
+    "keras-3": "Keras 3 model",
+    "variables": "the names and shapes of variables",
+}
+_FRAMEWORKS = {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}
+
+
+def described(report: Report) -> str:
+    """`OOM message and BFC dump, TensorFlow 2.21 or newer`."""
+    source = report.case.capture.source
+    formats = _listed([_FORMATS.get(name, name.replace("-", " ")) for name in source.formats])
+    if any(moment.predicted for moment in report.case.moments):
+        return f"{formats or 'no known format'}; predicted, nothing was run"
+    if not formats:
+        return "no known format"
+    return f"{formats}, {_FRAMEWORKS.get(source.framework or '') or report.case.api}"
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names or [""]
+    return f"{', '.join(most)} and {last}" if most else last
