@@ -16,16 +16,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, layout_graph, layout_names
+from tfmemlens.findings.support import code_snippets, layout_graph, layout_names, remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent
 
 _BEHIND = re.compile(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
 
 
+_TIME_NOT_MEMORY = (
+    "It saves time; the peak hardly falls, since the originals then live in place of the copies"
+)
 _CAUTION = (
     "A copy often takes the place of its original, which dies: what the peak loses without the copies only a"
     " graph tells."
@@ -76,7 +79,7 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         remedies=(
             layout_graph.remedies(case, proven, moment.timeline is not None)
             if proven
-            else _remedies(case, moment, copies, forcing)
+            else _remedies(case, moment, forcing)
         ),
         moment=index,
     )
@@ -165,48 +168,38 @@ def _mentions(moment: Moment, *words: str) -> bool:
     return any(word in name for word in words for name in names)
 
 
-def _remedies(case: Case, moment: Moment, copies: list[Row], forcing: str) -> tuple[Remedy, ...]:
-    size = total(copies)
-    found = []
+def _remedies(case: Case, moment: Moment, forcing: str) -> tuple[Remedy, ...]:
+    """What makes the tensors themselves fewer or smaller comes first. Ending copies carries no figure: by
+    names alone nobody can tell which originals would then live in their place.
+    """
+    advice = list(
+        remedies.offered(case, moment, "smaller-batch", "smaller-input", "recompute", "mixed-precision")
+    )
     if "batch normalisation" in forcing or "stays in NHWC" in forcing:
-        found.append(
+        advice.append(
             Remedy(
-                "run batch normalisation in training mode while you train; its gradient is then converted and"
-                " the copies of conv outputs vanish (the peak falls by less where backward then keeps the"
-                " conv outputs themselves in place of their copies)",
+                "run batch normalisation in training mode while you train: its gradient is then converted and"
+                f" the copies of conv outputs go. {_TIME_NOT_MEMORY}",
                 code_snippets.batch_norm_training(case.api),
-                total(list(filter(_of_conv_output, copies))),
-                Certainty.BOUND,
             )
         )
-    found.append(
+    advice.append(
         Remedy(
             "build the model in the GPU's own format, channels_first, from the input on (batch normalisation"
-            " with axis=1): no copies at all",
+            f" with axis=1): no copies at all. {_TIME_NOT_MEMORY}",
             (
                 "x = tf.transpose(x, [0, 3, 1, 2]); conv = tf.layers.conv2d(x, ...,"
                 " data_format='channels_first')"
                 if case.api.is_tf1
                 else "tf.keras.backend.set_image_data_format('channels_first')"
             ),
-            size,
-            Certainty.BOUND,
         )
     )
     if "resize" in forcing or _mentions(moment, "resize", "Resize"):
-        found.append(
+        advice.append(
             Remedy(
                 "replace resize + conv by a transposed convolution, which the pass converts: 2 copies fewer"
                 " per up-sampling"
             )
         )
-    found.append(
-        Remedy(
-            "switch the pass off; the convolution kernels then transpose inside, into temporaries that are"
-            " freed at once instead of kept",
-            code_snippets.switch_off_layout(case.api),
-            size,
-            Certainty.BOUND,
-        )
-    )
-    return tuple(found)
+    return tuple(advice)
