@@ -119,7 +119,7 @@ def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
     )
     page = capsys.readouterr().out
     assert "THE FAILED REQUEST" in page
-    assert "WHEN" in page
+    assert "OVER TIME" in page
 
 
 def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -347,7 +347,10 @@ NOTHING = {
         "gRPC",
     ),
     "a crash": ("Fatal Python error: Segmentation fault\nSegmentation fault (core dumped)", "crash"),
-    "training": ("Epoch 1/10\n100/100 [====] - 3s 30ms/step - loss: 0.31 - acc: 0.91", "No sign"),
+    "training": (
+        "Epoch 1/10\n100/100 [====] - 3s 30ms/step - loss: 0.31 - acc: 0.91",
+        "No out-of-memory message",
+    ),
 }
 
 
@@ -367,7 +370,7 @@ VERDICTS = {
         "208.92 GiB"
     ),
     "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x1_HBM0)": (
-        "A buffer of about 8.00 MiB"
+        "a buffer of about 8.00 MiB"
     ),
     "Error loading program 'jit_step': Attempting to reserve 29.49G at the bottom of memory. That was not possible. There are 147.64M free": (
         "jit_step"
