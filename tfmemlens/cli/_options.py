@@ -36,6 +36,17 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--limit", metavar="11GiB", help="memory of the device; 11G and 11GB mean the same")
 
 
+def add_fetch(parser: argparse.ArgumentParser) -> None:
+    """What a step of a graph computes."""
+    parser.add_argument(
+        "--fetch",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a graph: what the step computes, such as train_op; repeatable",
+    )
+
+
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which step, which device, and the graph of the model."""
     group = parser.add_argument_group("which step")

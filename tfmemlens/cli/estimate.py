@@ -70,13 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let TensorFlow make the training graph of a Keras model, and predict from its ops",
     )
-    parser.add_argument(
-        "--fetch",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="of a graph: what the step computes, such as train_op; repeatable",
-    )
+    _options.add_fetch(parser)
     _options.add_view(parser, "report", "layers")
 
 

@@ -32,13 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tag", help="of several traced steps in an event file, the one with this tag")
     parser.add_argument("--step", type=int, metavar="N", help="of several traced steps, this one")
-    parser.add_argument(
-        "--fetch",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="of a graph: what the step computes, such as train_op; repeatable",
-    )
+    _options.add_fetch(parser)
     parser.add_argument(
         "--optimizer",
         metavar="NAME",
