@@ -163,7 +163,15 @@ def run_and_modules(*words: str) -> tuple[str, set[str]]:
 def test_explaining_a_paste_stays_light() -> None:
     out, modules = run_and_modules("explain", "sample_traces/oom_log/1.10-founding-question-unet.txt")
     heavy = {"pandas", "numpy", "matplotlib", "plotly", "tensorflow", "google.protobuf", "rich", "jinja2"}
-    waiting = {"pkgutil", "subprocess", "tempfile", "gzip", "tfmemlens.child_python"}
+    waiting = {
+        "pkgutil",
+        "inspect",
+        "dataclasses",
+        "subprocess",
+        "tempfile",
+        "gzip",
+        "tfmemlens.child_python",
+    }
     assert not (heavy | waiting) & modules
     assert "tfmemlens.knowledge.ops.table" not in modules, "the table of ops is for graphs"
     assert "tfmemlens.knowledge.keras_layers" not in modules, "the shapes of layers are for models"

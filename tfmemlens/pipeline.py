@@ -5,7 +5,6 @@ case.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.gathering import step_choice
+from tfmemlens.values import replace
 from tfmemlens.what_if import case as what_if
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
@@ -18,6 +17,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     import pandas

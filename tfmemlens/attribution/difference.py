@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.difference import ComparedItem, Difference, Side
 from tfmemlens.units import human, percent
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _UNIQUE = re.compile(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
 _REWRITTEN = re.compile(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")

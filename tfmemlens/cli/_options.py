@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens import progress, renderers
@@ -15,6 +14,7 @@ from tfmemlens.model.capture import Hints
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.renderers.view import View
 from tfmemlens.units import parse_limit
+from tfmemlens.values import replace
 
 
 def count(text: str) -> int:

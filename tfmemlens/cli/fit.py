@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
 from tfmemlens.units import parse_limit
+from tfmemlens.values import replace
 
 EXAMPLES = """examples:
   tfmemlens fit run_metadata.pb --limit 11GiB         # the largest batch, and what each remedy would buy

@@ -5,7 +5,6 @@ verdict.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from types import ModuleType
 
 from tfmemlens import discovery
@@ -13,6 +12,7 @@ from tfmemlens.findings.support import actions, verdict
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.report import Report
+from tfmemlens.values import replace
 
 _ORDER = {Severity.CAUSE: 0, Severity.FACTOR: 1, Severity.NOTE: 2}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.line import Line
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, fields
 
 if TYPE_CHECKING:
     import pandas
@@ -59,7 +59,7 @@ class Allocation:
         return "printed" if self.error_bytes else "exact"
 
 
-_COLUMNS = tuple(Allocation.__dataclass_fields__)
+_COLUMNS = tuple(column.name for column in fields(Allocation))
 
 
 @dataclass(frozen=True, slots=True)

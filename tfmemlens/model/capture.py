@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 if TYPE_CHECKING:
     from tfmemlens.model.network import Network

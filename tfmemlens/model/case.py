@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from enum import Enum
 
 from tfmemlens.model.attribution import Attribution, Owner
@@ -15,7 +14,7 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.model.what_if import WhatIf, nothing_known
 from tfmemlens.units import Size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

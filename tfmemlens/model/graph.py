@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

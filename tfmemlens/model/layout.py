@@ -5,12 +5,11 @@ together.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import NamedTuple
 
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 class TensorRef(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from tfmemlens.model.difference import Difference
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.report import Report
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

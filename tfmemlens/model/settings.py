@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 DTYPES = ("float32", "float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16")
 """Dtype policies of a whole model."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
@@ -12,7 +11,7 @@ from typing import Any
 
 from tfmemlens.model.allocation import BEFORE, AllocationTable
 from tfmemlens.model.attribution import Owner
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, replace
 
 
 class BaselineSource(str, Enum):

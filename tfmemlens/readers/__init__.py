@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import catalogue, dispatch
 from tfmemlens.readers.gathering import inputs, merge_logs, opening, traced_steps
+from tfmemlens.values import replace
 
 
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from tfmemlens.readers import catalogue
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.values import fields, replace
 
 
 class Match(NamedTuple):

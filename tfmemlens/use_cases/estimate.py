@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.pipeline import Input
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.model.network import Network

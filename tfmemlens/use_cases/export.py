@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tfmemlens import pipeline, renderers
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.series import LiveCurve
+from tfmemlens.values import replace
 
 
 def export(capture: Capture, form: str) -> str:

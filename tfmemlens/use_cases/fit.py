@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 from tfmemlens import attribution, pipeline
@@ -16,6 +15,7 @@ from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.what_if import Saving
 from tfmemlens.units import human
 from tfmemlens.use_cases.estimate import estimate, estimate_graph
+from tfmemlens.values import replace
 from tfmemlens.what_if.failure import of_failure
 from tfmemlens.what_if.largest_batch import FitBasis, fit, predict
 from tfmemlens.what_if.savings import ranked_savings

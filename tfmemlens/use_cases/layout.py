@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens import attribution, findings, pipeline
@@ -21,6 +20,7 @@ from tfmemlens.pipeline import Input
 from tfmemlens.readers.formats import graph_file
 from tfmemlens.recording import grappler
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 _Trial = tuple[str, str, "Capture | None"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.stacked_curve import stacked
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.series import LiveCurve
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfmemlens.attribution.moments.held import held
@@ -12,6 +11,7 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.what_if import Basis
+from tfmemlens.values import replace
 from tfmemlens.what_if.row_scaling import scaling_of
 from tfmemlens.what_if.summed import RowsBasis
 

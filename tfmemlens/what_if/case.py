@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case
 from tfmemlens.model.what_if import Saving
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.what_if.largest_batch import FitBasis

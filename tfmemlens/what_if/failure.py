@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.estimation.batch_scaling.scaling import BatchScaling, is_per_weight, laws_of, proportional
@@ -15,6 +14,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import human, round_up
+from tfmemlens.values import replace
 from tfmemlens.what_if.basis import rows_basis
 from tfmemlens.what_if.largest_batch import FitBasis
 from tfmemlens.what_if.step import batch_and_source, pool_grows

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.what_if import Saving
+from tfmemlens.values import replace
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.summed import RowsBasis
 from tfmemlens.what_if.summed import saving as summed

@@ -4,10 +4,9 @@ between.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tfmemlens.model.case import Case
 from tfmemlens.model.ledger import Ledger
+from tfmemlens.values import replace
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.row_scaling import scaling_of
 

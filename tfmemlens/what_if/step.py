@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tfmemlens.attribution.moments.timelines import owners_of, standing_of
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.batch_scaling import conv3d_cache
@@ -14,6 +12,7 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import replace
 from tfmemlens.what_if.largest_batch import FitBasis
 
 

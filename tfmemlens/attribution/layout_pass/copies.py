@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tfmemlens.attribution.layout_pass import ops, peak
 from tfmemlens.attribution.layout_pass.forcing import Forcing, Walk, on_cpu
@@ -15,6 +14,7 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import LayoutCopy, LayoutStudy
 from tfmemlens.model.tensor import Constant, TensorType
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import replace
 
 _FORMATS = re.compile(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
 _BEFORE = re.compile(

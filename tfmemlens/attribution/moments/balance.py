@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.case import Balance
 from tfmemlens.model.incident import NOTHING, AllocatorState, HolderBlock, Incident
 from tfmemlens.units import Size, round_up
+from tfmemlens.values import replace
 
 
 def holders(incident: Incident) -> AllocationTable:

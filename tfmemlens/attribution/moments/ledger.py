@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from tfmemlens.model.lazy_column import LazyColumn
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import fields, replace
 
 
 def ledger_of(moment: Moment, graph: Graph | None = None) -> Ledger:
@@ -52,8 +52,8 @@ def _timed(moment: Moment, timeline: Timeline) -> Rows:
     before = AllocationTable.of([row for row, _ in standing])
     table = AllocationTable(
         **{
-            name: LazyColumn(partial(_joined, ours, before, name))
-            for name in AllocationTable.__dataclass_fields__
+            column.name: LazyColumn(partial(_joined, ours, before, column.name))
+            for column in fields(AllocationTable)
         }
     )
     owners = [*owners_of(timeline), *(owner for _, owner in standing)]

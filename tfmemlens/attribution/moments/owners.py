@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.values import replace
 
 _COLOCATED = re.compile(r"loc:@([^\"\]]+)")
 _LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")

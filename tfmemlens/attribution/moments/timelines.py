@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from tfmemlens.attribution.moments.consumers import last_reader
 from tfmemlens.attribution.moments.curves import of_curve
@@ -23,6 +22,7 @@ from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.graph import Graph, variables_on
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import Size, round_up
+from tfmemlens.values import replace
 
 _ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.values import replace
 
 _APPLY = re.compile(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
 _PASSED = roles.SWITCHES | roles.ENTERS | {"Identity", "_Arg"}

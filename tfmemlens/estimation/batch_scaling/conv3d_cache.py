@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from tfmemlens.estimation.batch_scaling.axes import shape_of
 from tfmemlens.knowledge.convolution.col_buffer import of_convolution
@@ -22,7 +21,7 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, human, round_up
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 GRADIENTS = frozenset(("Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"))
 _SC_LEVEL3_CACHE_SIZE = 194

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, round_up
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _SLOT = re.compile(
     r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z"

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from tfmemlens.estimation.batch_scaling import conv3d_cache
 from tfmemlens.estimation.batch_scaling.axes import (
@@ -27,7 +26,7 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import MIB, round_up
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _CONVOLUTION_GRADIENTS = ("Conv2DBackpropFilter", "Conv2DBackpropInput")
 _PER_WEIGHT_NAMES = (

@@ -5,7 +5,6 @@ measurement.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
@@ -19,6 +18,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import replace
 
 MIN_ERROR_SHARE, ONE_ORDER_ERROR_SHARE = 0.05, 0.15
 """With the spread of five orders, but at least the first of these, 94 % of the real peaks were within the bar

@@ -6,12 +6,12 @@ A variable's shape is what our exporter wrote beside it, or what those who read 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from tfmemlens.errors import UsageError
 from tfmemlens.knowledge.ops.table import passes_on
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import replace
 
 _UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply")
 _READS = ("ReadVariableOp", "ResourceGather")

@@ -5,11 +5,10 @@ edges.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, split_reference
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 _RUNS_TO_CHEAP = 95
 """A kernel that does not say that it is quick begins with a high cost estimate, a tenth of which each run

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.errors import MalformedNode
@@ -24,7 +23,7 @@ from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.units import human
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}

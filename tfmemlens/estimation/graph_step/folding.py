@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from tfmemlens.errors import NotUnderstood
@@ -23,6 +22,7 @@ from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 MOST_BYTES = 10 * MIB
 _ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")

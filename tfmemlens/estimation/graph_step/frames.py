@@ -4,11 +4,10 @@ outermost.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import NamedTuple
 
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 @dataclass(slots=True)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, Signature, split_reference
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, replace
 
 ARGUMENTS, RESULTS = "_FunctionArguments", "_FunctionResults"
 """Our own ops at the ends of a call that is not inlined."""

@@ -9,7 +9,6 @@ breadth first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from zlib import crc32
 
 from tfmemlens.estimation.graph_step.compiled import needed
@@ -23,6 +22,7 @@ from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.graph_step.compiled import needed
@@ -22,6 +21,7 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}

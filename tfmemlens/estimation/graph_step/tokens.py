@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.errors import MalformedNode
 from tfmemlens.knowledge.bfc import Chunk, Pool
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation
 from tfmemlens.model.tensor import ITEM_BYTES
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 Shape = tuple[int, ...]
 LARGEST_BYTES = 1 << 60

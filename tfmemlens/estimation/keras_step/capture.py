@@ -5,7 +5,6 @@ measurement.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
@@ -15,6 +14,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 DEFAULT_OPTIMIZER = "adam"
 _MEASURED_ERROR = 0.10

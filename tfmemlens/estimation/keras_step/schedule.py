@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from random import Random
 
 from tfmemlens.estimation.keras_step.op_costs import (
@@ -25,7 +24,7 @@ from tfmemlens.estimation.keras_step.op_costs import (
 )
 from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
 from tfmemlens.knowledge.bfc import Chunk, Pool
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""

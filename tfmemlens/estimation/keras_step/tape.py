@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
 
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.tensor import ITEM_BYTES
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, replace
 
 Sizes = tuple[int, ...]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
@@ -13,7 +12,7 @@ from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.network import LayerSpec, Network, TensorRef
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, replace
 
 _HANDLE_BYTES = 200
 """About what a handle asks for: its chunk has 256."""

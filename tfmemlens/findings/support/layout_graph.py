@@ -5,7 +5,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tfmemlens.findings.support.layout_remedies import of_cause, of_study
 from tfmemlens.findings.support.rows import Row
@@ -13,6 +12,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.layout import LayoutCause, LayoutCopy, LayoutStudy
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 _ENDS = ("graph-input", "loss-boundary", "constant", "fetched", "not-in-this-graph")
 """Causes at the ends of a model: they cost a copy or two, and nobody can do without an end."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tfmemlens.knowledge.convolution import cpu_forward, gpu, onednn
 from tfmemlens.knowledge.convolution.passes import passes
@@ -14,6 +13,7 @@ from tfmemlens.knowledge.convolution.sizes import output_bytes, output_shape, pa
 from tfmemlens.model.convolution import Alternative, Convolution, ConvolutionKind, ConvolutionSetting
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 MIN_SHARE_SAVED = 0.05
 """A saving below this share is not offered."""

@@ -8,7 +8,6 @@ Sources: conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h}, conv_grad_ops_3d.c
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, USUAL_L3_BYTES, of_convolution
 from tfmemlens.knowledge.convolution.sizes import output_shape, padding_of, patch, positions
@@ -16,6 +15,7 @@ from tfmemlens.model.convolution import Convolution, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 MOST_OVERHEAD = 25
 """Conv3D's gradients fall back to Eigen above this multiple of their tensors

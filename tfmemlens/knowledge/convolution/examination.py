@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tfmemlens.knowledge.convolution import gpu, onednn
 from tfmemlens.knowledge.convolution.alternatives import alternatives
@@ -19,6 +18,7 @@ from tfmemlens.model.convolution import (
 )
 from tfmemlens.model.finding import Certainty
 from tfmemlens.units import MIB, human, rough
+from tfmemlens.values import replace
 
 KERNELS = (1, 3, 5, 7, 11, 15, 31, 61)
 """Sides of the kernels in the table."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
+from tfmemlens.values import replace
 
 
 def reach(kernel: int, dilation: int) -> int:

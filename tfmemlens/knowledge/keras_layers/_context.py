@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.errors import NotUnderstood
 from tfmemlens.model.network import LayerSpec, WeightSpec
 from tfmemlens.model.tensor import TensorType, numpy_dtype
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 Shape = tuple["int | None", ...]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from tfmemlens.knowledge.keras_layers import LayerCall, LayerSpecs, UnsupportedLayer, describe
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import replace
 
 Types = Mapping[tuple[str, int], Sequence[TensorType]]
 _NOTHING = TensorType(None, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers._context import (
@@ -17,6 +16,7 @@ from tfmemlens.knowledge.keras_layers._context import (
 )
 from tfmemlens.model.network import LayerSpec, NetworkCall, WeightSpec
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import replace
 
 GATES = {
     "SimpleRNN": 1,

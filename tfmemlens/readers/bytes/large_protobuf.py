@@ -12,7 +12,6 @@ import os
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from functools import cached_property
 from itertools import repeat
 from typing import Any, BinaryIO
@@ -21,7 +20,7 @@ from tfmemlens import progress
 from tfmemlens.readers.bytes import wire
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 WHOLE = 1 << 30
 """Up to this size protobuf takes a file in one go: it holds about as much again in memory."""

@@ -10,7 +10,6 @@ memory at all, as in the profiler's `trace.json.gz`.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -26,7 +25,7 @@ from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines import graph_liveness
 from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.readers.timelines.step_stats import keeps_memory
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.OUTPUTS
 SUFFIXES = (".timeline", ".trace", ".json")

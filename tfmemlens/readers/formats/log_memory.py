@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
 from datetime import datetime, timezone
 from itertools import accumulate
 
@@ -26,7 +25,7 @@ from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.timelines.columns import Columns
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.ALLOCATIONS
 SHARED = True

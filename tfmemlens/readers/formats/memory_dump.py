@@ -8,7 +8,6 @@ neither is the limit.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -19,6 +18,7 @@ from tfmemlens.readers.bytes.wire import whole_prefix
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.units import Size
+from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".bin",)

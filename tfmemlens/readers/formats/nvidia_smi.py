@@ -7,7 +7,6 @@ taken from the one that shows most of it in use. The processes of other containe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 
 from tfmemlens.model.capture import Capture, DeviceProcess, DeviceUse, Hints, Holds, Source, Surroundings
 from tfmemlens.model.line import Line
@@ -16,7 +15,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.units import MIB, Size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.SURROUNDINGS
 SHARED = True

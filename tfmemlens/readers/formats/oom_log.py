@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import Incident, RequestKind
@@ -31,6 +30,7 @@ from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.sentence import SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
+from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
 SHARED = True

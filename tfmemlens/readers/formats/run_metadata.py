@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import graph_join, proto_graph
 from tfmemlens.readers.timelines import step_liveness, step_stats
+from tfmemlens.values import replace
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".pb", ".pbtxt", ".json", ".bin", ".meta", ".profile", ".trace")

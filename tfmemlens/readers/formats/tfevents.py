@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any
 
 from tfmemlens import progress
@@ -23,7 +22,7 @@ from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.graphs import proto_graph
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".tfevents",)

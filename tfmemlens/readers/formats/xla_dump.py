@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from pathlib import Path
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
@@ -22,7 +21,7 @@ from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
 from tfmemlens.units import Size, parse_size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".txt",)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Set
-from dataclasses import field
 from typing import BinaryIO
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import catalogue
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 SMALL = 16 << 20
 """What is kept in memory; a text above it is not read whole."""

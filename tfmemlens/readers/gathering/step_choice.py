@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from tfmemlens import readers
@@ -17,6 +16,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.step import TracedStep
 from tfmemlens.readers import catalogue
 from tfmemlens.readers.gathering import inputs, traced_steps
+from tfmemlens.values import replace
 
 _ATTEMPTS = 8
 """How many steps of a directory are read in search of one that tells of memory."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ from tfmemlens.model.step import TracedStep
 from tfmemlens.readers import catalogue, dispatch
 from tfmemlens.readers.contract import Step
 from tfmemlens.readers.gathering import inputs, opening
+from tfmemlens.values import replace
 
 _NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
 

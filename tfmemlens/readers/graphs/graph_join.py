@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.knowledge.ops.origin import source_of
@@ -17,6 +16,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.units import round_up
+from tfmemlens.values import replace
 
 _UPDATES = re.compile(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 

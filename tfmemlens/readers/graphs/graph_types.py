@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
 from tfmemlens.readers.timelines.step_stats import keeps_memory, op_of
+from tfmemlens.values import replace
 
 
 def graph_with_types(step_stats: Any, known: Graph | None) -> Graph | None:

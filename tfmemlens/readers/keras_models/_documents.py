@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.readers.keras_models._calls import calls_of, references
+from tfmemlens.values import replace
 
 _SUBCLASSED = (
     "give a functional or Sequential model; for a subclassed one give `module:function`, so that its layers"

@@ -4,7 +4,6 @@ alone gives only these.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UnreadableInput
@@ -14,6 +13,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of_text
+from tfmemlens.values import replace
 
 HOLDS = Holds.MODEL
 SUFFIXES = (".h5",)

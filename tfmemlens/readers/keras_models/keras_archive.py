@@ -8,7 +8,6 @@ import json
 import zipfile
 import zlib
 from contextlib import suppress
-from dataclasses import replace
 from typing import BinaryIO
 
 from tfmemlens.errors import UnreadableInput
@@ -19,6 +18,7 @@ from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.readers.keras_models.hdf5 import optimizer_of, unknown_layers, with_stored
+from tfmemlens.values import replace
 
 HOLDS = Holds.MODEL
 SUFFIXES = (".keras",)

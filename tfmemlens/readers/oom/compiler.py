@@ -5,7 +5,6 @@ rematerialisation.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
@@ -14,7 +13,7 @@ from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, user_frame
 from tfmemlens.units import Size, parse_size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 XLA = LineRule(
     rf"[Oo]ut of (?:host )?memory while trying to allocate (?P<size>{SIZE}|\d+)(?P<plain> ?bytes)?\.?"

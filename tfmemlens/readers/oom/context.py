@@ -5,12 +5,11 @@ node, its op, the user's code.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 Attributes = tuple[tuple[str, str], ...]
 

@@ -5,7 +5,6 @@ allocator.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -14,6 +13,7 @@ from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import DEVICE, LineRule
 from tfmemlens.readers.oom.sentence import EXCEPTION
 from tfmemlens.units import Size, parse_size
+from tfmemlens.values import dataclass
 
 DRIVER = LineRule(
     r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device:"

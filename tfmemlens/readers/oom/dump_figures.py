@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import field
 
 from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.units import Size, parse_size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 _STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak"}
 _Figure = tuple[Size, "Line | None"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
@@ -15,6 +14,7 @@ from tfmemlens.readers.oom.joining import IncidentDraft
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.units import round_up
+from tfmemlens.values import replace
 
 
 def incident(draft: IncidentDraft) -> Incident:

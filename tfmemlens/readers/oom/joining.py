@@ -7,8 +7,6 @@ retelling, and a new dump after a Python exception begins a new failure.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
@@ -18,7 +16,7 @@ from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.sentence import OomMessage
 from tfmemlens.units import Size, round_up
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 Part = OomMessage | Dump | Block | Executable | IndirectFailure
 

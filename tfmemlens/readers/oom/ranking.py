@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.readers.oom.joining import IncidentDraft
+from tfmemlens.values import replace
 
 
 def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:

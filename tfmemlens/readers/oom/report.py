@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.incident import HolderBlock
@@ -13,7 +12,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.dump import COLLAPSED
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule
 from tfmemlens.units import ALIGNMENT, Size, parse_size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HEADER = LineRule(
     rf"Current usage from device: (?P<device>{DEVICE}|\S+?),? allocator: (?P<allocator>.+?)\s*\Z",

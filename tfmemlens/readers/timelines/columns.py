@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 
 @dataclass

@@ -12,14 +12,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Executions, Timeline
 from tfmemlens.readers.timelines import baseline
 from tfmemlens.readers.timelines.columns import Columns
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 _JUST_AFTER = 0.5
 """An output counts from the end of its op, and the allocator's total is looked up after that."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,7 @@ from tfmemlens.model.lazy_column import ComputedColumn, LazyColumn
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 from tfmemlens.readers.timelines import baseline, graph_liveness
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, fields
 
 _KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _MAX_NODES = 20_000
@@ -367,7 +366,9 @@ def _on_nothing(lane: _Lane) -> Timeline:
         LazyColumn(lambda: [node.all_start_micros + node.all_end_rel_micros for node in lane.nodes]),
         ComputedColumn(len(lane.nodes), lambda index: lane.nodes[index].timeline_label),
     )
-    standing = AllocationTable(**{name: _column(lane, name) for name in AllocationTable.__dataclass_fields__})
+    standing = AllocationTable(
+        **{column.name: _column(lane, column.name) for column in fields(AllocationTable)}
+    )
     return Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)
 
 

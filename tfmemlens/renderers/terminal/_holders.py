@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Group, Kind
 from tfmemlens.model.case import Moment, Naming
@@ -12,6 +10,7 @@ from tfmemlens.renderers.terminal import _timeline
 from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, heading, paragraph, shorten
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
+from tfmemlens.values import replace
 
 
 def page(moment: Moment, view: View) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from tfmemlens.errors import NotUnderstood
@@ -13,7 +12,7 @@ from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 FIRST, LAST = -1, 1
 """Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a
