@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -16,7 +17,7 @@ ALIGNMENT = 256
 """BFC hands out multiples of this many bytes (`BFCAllocator::kMinAllocationSize`)."""
 
 _LETTERS = "KMGTPE"
-_FIGURE = re.compile(r"(-?\d+(?:\.(\d+))?)\s?([KMGTPE]?)(i?)B?\Z")
+_FIGURE = regex(r"(-?\d+(?:\.(\d+))?)\s?([KMGTPE]?)(i?)B?\Z")
 
 
 @dataclass(frozen=True, slots=True)

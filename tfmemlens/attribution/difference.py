@@ -16,11 +16,12 @@ from functools import lru_cache
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 from tfmemlens.values import dataclass, replace
 
-_UNIQUE = re.compile(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
-_REWRITTEN = re.compile(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")
+_UNIQUE = regex(r"_(?:0|[1-9]\d*)(?=/|\||\Z)")
+_REWRITTEN = regex(r"(?:\A|/)(?:ArithmeticOptimizer|ConstantFolding|Recomputed|LoopOptimizer)/")
 """Passes that put their own words before a node's name."""
 Key = tuple["str | None", str]
 

@@ -18,9 +18,10 @@ from tfmemlens.findings.support.rows import place, requests, rows, tensor_text
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
-_WORDS = re.compile(
+_WORDS = regex(
     r"att(?:entio)?n|self|softmax|transformer|bert|scores|einsum|query|heads?|MatMul|matmul|dropout|dot_general",
     re.IGNORECASE,
 )

@@ -19,10 +19,11 @@ from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_by
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size
 
-_BLAS = re.compile(r"cublas|cusolver|\bBlas ", re.IGNORECASE)
-_DNN = re.compile(r"cudnn|onvolution|No algorithm", re.IGNORECASE)
+_BLAS = regex(r"cublas|cusolver|\bBlas ", re.IGNORECASE)
+_DNN = regex(r"cudnn|onvolution|No algorithm", re.IGNORECASE)
 
 
 def check(case: Case) -> Iterator[Finding]:

@@ -17,9 +17,10 @@ from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_NAMES = re.compile(r"embed|lookup|UnsortedSegmentSum|IndexedSlices|ScatterNd|word2vec|Gather", re.IGNORECASE)
+_NAMES = regex(r"embed|lookup|UnsortedSegmentSum|IndexedSlices|ScatterNd|word2vec|Gather", re.IGNORECASE)
 
 
 def check(case: Case) -> Iterator[Finding]:

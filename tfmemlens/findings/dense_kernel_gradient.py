@@ -18,17 +18,18 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_WEIGHT_GRADIENT = re.compile(
+_WEIGHT_GRADIENT = regex(
     r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN",
     re.IGNORECASE,
 )
-_INITIALIZER = re.compile(
+_INITIALIZER = regex(
     r"(?:kernel|weights?|fc\d*/w|\bw\d*)(?:/|\Z)|truncated_normal|random_(?:uniform|normal)|Initializer",
     re.IGNORECASE,
 )
-_LAYER = re.compile(
+_LAYER = regex(
     r"dense|fc\d*|fully|linear|MatMul|output|Adam|training|Variable|kernel|logits|\bw\d*\b", re.IGNORECASE
 )
 

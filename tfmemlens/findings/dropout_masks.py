@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import Row, held, place, quote, requests, rows, tensor_text, total
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
-_MASK = re.compile(
+_MASK = regex(
     r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv|stateless_random_uniform)",
     re.IGNORECASE,
 )

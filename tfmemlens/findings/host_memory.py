@@ -12,7 +12,6 @@ container's memory limit.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
@@ -20,11 +19,10 @@ from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 
-_KILLED = re.compile(
-    r"(?i:kill)|137|signal 9|memory limit|status -9|code -9|than is available|all available RAM"
-)
+_KILLED = regex(r"(?i:kill)|137|signal 9|memory limit|status -9|code -9|than is available|all available RAM")
 
 _SLABS = (
     Remedy(

@@ -13,7 +13,6 @@ layout GRAPH` proves which.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, layout_graph, layout_names, remedies
@@ -21,9 +20,10 @@ from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, tot
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
-_BEHIND = re.compile(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
+_BEHIND = regex(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
 
 
 _TIME_NOT_MEMORY = (

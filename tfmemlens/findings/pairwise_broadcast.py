@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_ELEMENTWISE = re.compile(
+_ELEMENTWISE = regex(
     r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp|Neg|Tile|BroadcastTo)\Z",
     re.IGNORECASE,
 )

@@ -10,7 +10,6 @@ not help here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
@@ -27,9 +26,10 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
-_MAKING = re.compile(
+_MAKING = regex(
     r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
 )
 

@@ -20,9 +20,10 @@ from tfmemlens.findings.support.rows import failures, held, place, quote, rows, 
 from tfmemlens.knowledge.convolution import kernels_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
-_NAME = re.compile(
+_NAME = regex(
     r"Extract(?:Image|Volume)Patches|extract_(?:image_|volume_)?patches|im2col|unfold", re.IGNORECASE
 )
 _SHARE = 0.1

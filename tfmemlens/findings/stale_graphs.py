@@ -9,14 +9,14 @@ What to do: clear the session between models, or run each in a process of its ow
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures, rows
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 
-_COUNTED = re.compile(r"(?:\A|/)(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
+_COUNTED = regex(r"(?:\A|/)(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
 
 
 def check(case: Case) -> Iterator[Finding]:

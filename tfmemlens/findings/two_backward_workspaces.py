@@ -18,9 +18,10 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_GRADIENT = re.compile(r"Backprop(?:Filter|Input)")
+_GRADIENT = regex(r"Backprop(?:Filter|Input)")
 _ONE_AT_A_TIME = (
     "config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1)   # TF2:"
     " tf.config.threading.set_inter_op_parallelism_threads(1)"

@@ -20,9 +20,10 @@ from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_NAMES = re.compile(
+_NAMES = regex(
     r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_hot|decoder|xent|log_prob|BiasAdd|MatMul|embedding",
     re.IGNORECASE,
 )

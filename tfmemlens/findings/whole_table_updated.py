@@ -10,7 +10,6 @@ What to do: an optimizer with sparse updates for this table.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -18,9 +17,10 @@ from tfmemlens.findings.support.rows import Row, held, quote, rows, total
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
-_UPDATE = re.compile(r"(?:\A|/)update_(?P<variable>.+)/(?!(?:Resource)?(?:Sparse)?Apply)[^/]+\Z")
+_UPDATE = regex(r"(?:\A|/)update_(?P<variable>.+)/(?!(?:Resource)?(?:Sparse)?Apply)[^/]+\Z")
 _ROWS = 1000
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.what_if import UNKNOWN, Saving
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
-_OF_WEIGHTS = re.compile(
+_OF_WEIGHTS = regex(
     r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss",
     re.IGNORECASE,
 )

@@ -7,19 +7,19 @@ tfmemlens does not need are left out: protobuf skips what it does not know, so f
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.model.tensor import enum_of
+from tfmemlens.patterns import regex
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
-_TYPE_NAME = re.compile(r"(?<=[:\[,\s])DT_[A-Z0-9_]+\b")
+_TYPE_NAME = regex(r"(?<=[:\[,\s])DT_[A-Z0-9_]+\b")
 """Data types are spelled in the text format (`type: DT_FLOAT`); the table keeps them as numbers."""
-_QUOTED_TYPE = re.compile(r'"(DT_[A-Z0-9_]+)"')
+_QUOTED_TYPE = regex(r'"(DT_[A-Z0-9_]+)"')
 PACKAGE = "tfmemlens_schema"
 
 

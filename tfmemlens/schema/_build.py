@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from google.protobuf import descriptor_pb2
+
+from tfmemlens.patterns import regex
 
 Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
     name: getattr(Field, f"TYPE_{name.upper()}")
     for name in "double float int64 uint64 int32 fixed64 fixed32 bool string bytes uint32".split()
 }
-_MAP = re.compile(r"map<(?P<key>\w+),(?P<value>[\w.]+)>")
+_MAP = regex(r"map<(?P<key>\w+),(?P<value>[\w.]+)>")
 
 
 def file_of(table: str, package: str, strict: bool = True) -> descriptor_pb2.FileDescriptorProto:

@@ -4,7 +4,6 @@ again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from tfmemlens.estimation.batch_scaling.recompute import plan
@@ -14,13 +13,14 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.largest_batch import FitBasis, largest, largest_batch, predict
 
 _HALVED = (Kind.ACTIVATION, Kind.GRADIENT, Kind.LAYOUT_TRANSPOSE, Kind.WORKSPACE, Kind.LOOP_STACK, Kind.INPUT)
-_FIRST_VALUE = re.compile(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?/Initializer/")
+_FIRST_VALUE = regex(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?/Initializer/")
 """Constants of a session that first filled slots, and stay."""
 _MARGIN = 0.05
 """A saving's interval is widened on both sides by this share of the peak: chunks that were not split are the

@@ -14,14 +14,13 @@ from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import LayoutCopy, LayoutStudy
 from tfmemlens.model.tensor import Constant, TensorType
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
-_FORMATS = re.compile(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
-_BEFORE = re.compile(
-    r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To"
-)
-_MKL = re.compile(r"\A_Mkl(?:Native|Eager)?(\w+?)(?:WithBias(?:BackpropBias)?)?\Z")
-_BEHIND = re.compile(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
+_FORMATS = regex(r"(?P<source>N[DHWC]{3,4})To(?P<target>N[DHWC]{3,4})")
+_BEFORE = regex(r".+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute|DataFormatDimMap|DimMap|Reshape)N\w+To")
+_MKL = regex(r"\A_Mkl(?:Native|Eager)?(\w+?)(?:WithBias(?:BackpropBias)?)?\Z")
+_BEHIND = regex(r".+-\d+-\d+-(?:Transpose|DataFormatVecPermute|VecPermute)N\w+To")
 
 
 def study(

@@ -8,7 +8,6 @@ ops that would have followed, to the one where the old format begins.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,15 +19,14 @@ from tfmemlens.knowledge.ops.type_inference import Types, has_rule, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.layout import CAUSES
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _RANK = list(CAUSES)
 _STATED_AXES = roles.CONSTANTS | {"DataFormatDimMap"}
-_GRADIENT = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")
-_ON_CPU = re.compile(r"(?:\A|/)(?:device:)?(?:CPU|cpu):(?:\d+|\*)")
-_WRITTEN_OUT_NORM = re.compile(
-    r"(?:\A|/)(?:batchnorm|moments|batch_norm_with_global_normalization)(?:_\d+)?/"
-)
+_GRADIENT = regex(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/|Backprop|Grad(?:V\d)?(?:_\d+)?\Z")
+_ON_CPU = regex(r"(?:\A|/)(?:device:)?(?:CPU|cpu):(?:\d+|\*)")
+_WRITTEN_OUT_NORM = regex(r"(?:\A|/)(?:batchnorm|moments|batch_norm_with_global_normalization)(?:_\d+)?/")
 
 
 @dataclass(frozen=True, slots=True)

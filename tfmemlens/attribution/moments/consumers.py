@@ -6,14 +6,14 @@ The readers come from the graph; without one, from the labels of the trace, whic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.timeline import Executions, Timeline
+from tfmemlens.patterns import regex
 
-_LABEL = re.compile(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
+_LABEL = regex(r"(?:\[.*?\] ?)?(\S+) = (\w+)\((.*)\)")
 MAX_ROWS = 20_000
 """Node executions beyond which labels are not read for a graph."""
 

@@ -10,10 +10,11 @@ from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
-_COLOCATED = re.compile(r"loc:@([^\"\]]+)")
-_LOOP_ALONE = re.compile(r"while(?:_\d+)?\Z")
+_COLOCATED = regex(r"loc:@([^\"\]]+)")
+_LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
 
 
 def attribute_table(table: AllocationTable) -> Attribution:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import PhaseSpan
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 
-_UPDATE = re.compile(
-    r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)"
-)
-_BACKWARD = re.compile(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
+_UPDATE = regex(r"(?:\A|/)update_[^/]|/(?:Resource)?Apply\w+\Z|(?:\A|/)Adam(?:_\d+)?/(?:update|Assign|mul)")
+_BACKWARD = regex(r"(?:\A|/)gradients(?:_\d+)?/|gradient_tape/")
 _BY_OWNER = {Phase.FORWARD: "forward", Phase.GRADIENT: "backward", Phase.OPTIMIZER: "update"}
 _ORDER = ("forward", "backward", "update")
 

@@ -21,10 +21,11 @@ from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.graph import Graph, variables_on
 from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import Size, round_up
 from tfmemlens.values import replace
 
-_ELEMENT = re.compile(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
+_ELEMENT = regex(r"TensorArray(?:Read|Gather)|TensorListGetItem|StackPop")
 _NAMED = 2000
 
 

@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
-_APPLY = re.compile(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
+_APPLY = regex(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
 _PASSED = roles.SWITCHES | roles.ENTERS | {"Identity", "_Arg"}
 
 

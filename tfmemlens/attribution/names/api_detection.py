@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Api, FrontEnd
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
+from tfmemlens.patterns import regex
 
-_KERAS = re.compile(
+_KERAS = regex(
     r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_train_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
 )
-_FIRST_LAYOUT_PASS = re.compile(
+_FIRST_LAYOUT_PASS = regex(
     r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N"
 )
 

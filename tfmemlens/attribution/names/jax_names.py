@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 
 from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.patterns import regex
 
-_WRAPPER = re.compile(
+_WRAPPER = regex(
     r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z"
 )
-_AROUND = re.compile(r"(jvp|transpose|vmap|remat|checkpoint|rematted_computation)\((.*)\)\Z")
+_AROUND = regex(r"(jvp|transpose|vmap|remat|checkpoint|rematted_computation)\((.*)\)\Z")
 _FRAMES = frozenset(
     "while body cond scan closed_call checkpoint remat rematted_computation custom_jvp_call custom_vjp_call"
     " pjit named remat2 body_fun cond_fun core_call".split()

@@ -14,6 +14,7 @@ from tfmemlens.attribution.names import jax_names, optimizers
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _LAYOUT = (
@@ -30,15 +31,15 @@ _LAYOUT_OTHER = (
     r"(?P<x>.+?)(?:-\d+)*-(?:ReshapeConst|PermConst\w*|)-?LayoutOptimizer"
     r"|(?P<shared>PermConst\w+)-LayoutOptimizer"
 )
-_UNIQUE = re.compile(r"_\d+\Z")
+_UNIQUE = regex(r"_\d+\Z")
 _OF_VARIABLES = roles.ALL_VARIABLES | roles.READS | roles.ASSIGNS
-_CONTROL = re.compile(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
+_CONTROL = regex(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
 """Scopes that TensorFlow opens for loops and branches."""
-_CLIPPING = re.compile(r"(?:.*/)?(?:clip_by_)?global_norm(?:_\d+)?/")
-_CELL = re.compile(r"(?:\A|_)(?:cell|rnn)(?:_\d+)?\Z")
-_PARTITION = re.compile(r"part_\d+\Z")
+_CLIPPING = regex(r"(?:.*/)?(?:clip_by_)?global_norm(?:_\d+)?/")
+_CELL = regex(r"(?:\A|_)(?:cell|rnn)(?:_\d+)?\Z")
+_PARTITION = regex(r"part_\d+\Z")
 _RULE = r"[A-Z][A-Za-z0-9]+"
-_WRAPPED = re.compile(
+_WRAPPED = regex(
     r"ptimizer|ConstantFolding|AutoMixed|Recompute|swap_|scoped_allocator|AutoParallel|Call|Func/|replica_|cluster_|xla_run|__|\A_|edge_|/_|while|oop"
 )
 """What a name must hold for the costly steps to find anything; most names are plain."""

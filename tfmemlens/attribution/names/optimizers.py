@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 
 from tfmemlens.attribution.names import vocabulary as words
+from tfmemlens.patterns import regex
 
-_TF1 = re.compile(
+_TF1 = regex(
     rf"(?P<x>.+)/(?:{'|'.join(sorted(words.TF1_SLOTS))})(?:_\d+)?(?:/(?:read|Assign|Read/ReadVariableOp|Initializer/.*))?\Z"
 )
 _OPTIMIZER = (
     rf"(?:training(?:_\d+)?/)?(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS, key=len, reverse=True))})(?:_\d+)?"
 )
 _TAIL = r"(?:/(?:read|Assign\w*|Read/ReadVariableOp|Initializer/.*|ReadVariableOp(?:_\d+)?))?"
-_KERAS = re.compile(
+_KERAS = regex(
     rf"(?:{_OPTIMIZER}/)+(?P<x>.+)/(?:{'|'.join(sorted(words.KERAS_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
-_KERAS_NEW = re.compile(rf"{_OPTIMIZER}/(?:m|v|vhat|momentum|velocity|accumulator|r|c)/(?P<x>.+?){_TAIL}\Z")
-_KERAS3 = re.compile(
+_KERAS_NEW = regex(rf"{_OPTIMIZER}/(?:m|v|vhat|momentum|velocity|accumulator|r|c)/(?P<x>.+?){_TAIL}\Z")
+_KERAS3 = regex(
     rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_"
     rf"(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
-_UNIQUE = re.compile(r"_\d+\Z")
-_UPDATE = re.compile(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")
-_COUNTERS = re.compile(r"(?:.*/)?(?:beta[12]_power|global_step)(?:_\d+)?(?:/.*)?")
-_UNDER_OPTIMIZER = re.compile(rf"(?:\w+/)?{_OPTIMIZER}/(?!gradients|gradient_tape)(?P<x>.+)\Z")
-_IS_TRAINING = re.compile(r"training(?:_\d+)?/")
+_UNIQUE = regex(r"_\d+\Z")
+_UPDATE = regex(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")
+_COUNTERS = regex(r"(?:.*/)?(?:beta[12]_power|global_step)(?:_\d+)?(?:/.*)?")
+_UNDER_OPTIMIZER = regex(rf"(?:\w+/)?{_OPTIMIZER}/(?!gradients|gradient_tape)(?P<x>.+)\Z")
+_IS_TRAINING = regex(r"training(?:_\d+)?/")
 
 
 def slot_of(name: str) -> str | None:

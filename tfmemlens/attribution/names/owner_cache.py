@@ -8,15 +8,15 @@ get their own numbers in their places.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.model.attribution import Owner
+from tfmemlens.patterns import regex
 
-_NUMBER = re.compile(r"(?<=[^\d_]_)(\d+)(?=/|\Z|_grad)")
+_NUMBER = regex(r"(?<=[^\d_]_)(\d+)(?=/|\Z|_grad)")
 _FIRST = 770001
-_PLACE = re.compile(r"7700\d\d")
+_PLACE = regex(r"7700\d\d")
 
 
 def owner_like(name: str, op: str | None = None) -> Owner:

@@ -8,7 +8,6 @@ repeats.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -19,10 +18,11 @@ from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, round_up
 from tfmemlens.values import dataclass, replace
 
-_SLOT = re.compile(
+_SLOT = regex(
     r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?\Z|/(?:m|v|rms|momentum|accumulator)\Z"
 )
 _STEPS = 3

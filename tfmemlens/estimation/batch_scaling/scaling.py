@@ -25,6 +25,7 @@ from tfmemlens.model.fit import Scale
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import ITEM_BYTES, tensor_bytes
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, round_up
 from tfmemlens.values import dataclass, replace
 
@@ -39,13 +40,13 @@ _PER_WEIGHT_NAMES = (
 
 _NOTICEABLE = 0.001
 """A tensor below this share of the peak is small."""
-_UPDATE = re.compile(
+_UPDATE = regex(
     r"(?:\A|/)(?:adam\w*|nadam|sgd|rmsprop|adagrad|adadelta|ftrl|lamb|lion|momentum)(?:_\d+)?/", re.IGNORECASE
 )
 """An optimizer's ops, whose tensors have the shapes of weights."""
 _HOPS = 4
 MOST_FOLDED_BYTES = 10 * MIB
-_FILLED = re.compile(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
+_FILLED = regex(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)

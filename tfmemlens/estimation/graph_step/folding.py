@@ -7,7 +7,6 @@ as one value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -21,11 +20,12 @@ from tfmemlens.knowledge.ops.table import op
 from tfmemlens.knowledge.topological_order import topological_order
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import Constant
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 MOST_BYTES = 10 * MIB
-_ZEROS = re.compile(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
+_ZEROS = regex(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
 
 
 class Feeds(Protocol):

@@ -9,19 +9,19 @@ last of its nodes is done.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, Signature, split_reference
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, field, replace
 
 ARGUMENTS, RESULTS = "_FunctionArguments", "_FunctionResults"
 """Our own ops at the ends of a call that is not inlined."""
 _DEEPEST = 30
 """Calls inside calls; recursion ends here."""
-_WAITING = re.compile(r"/(?:cond|body)/_\d+/input_control_node/_\d+\Z")
+_WAITING = regex(r"/(?:cond|body)/_\d+/input_control_node/_\d+\Z")
 
 
 def inlined(

@@ -20,13 +20,14 @@ from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
-_KERAS_TARGET = re.compile(r"_targets?(?:_\d+)?\Z")
+_KERAS_TARGET = regex(r"_targets?(?:_\d+)?\Z")
 """Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of
 the allocator.
 """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
@@ -77,9 +77,9 @@ TABLE = {
 """The remedies that several rules offer."""
 
 _DONE = (
-    ("mixed-precision", re.compile(r"mixed_b?float16|mixed_precision")),
-    ("recompute", re.compile(r"recompute_grad|jax\.checkpoint|\bremat\b")),
-    ("gradient-accumulation", re.compile(r"gradient_accumulation|accum(?:ulation)?_steps")),
+    ("mixed-precision", regex(r"mixed_b?float16|mixed_precision")),
+    ("recompute", regex(r"recompute_grad|jax\.checkpoint|\bremat\b")),
+    ("gradient-accumulation", regex(r"gradient_accumulation|accum(?:ulation)?_steps")),
 )
 
 

@@ -5,7 +5,6 @@ channels, filters, output grid.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,8 +14,9 @@ from tfmemlens.model.attribution import Owner
 from tfmemlens.model.case import Case
 from tfmemlens.model.graph import Node, split_reference
 from tfmemlens.model.tensor import Constant
+from tfmemlens.patterns import regex
 
-GRADIENT = re.compile(r"Conv(?:2D|3D)(?:Custom)?Backprop(?P<of>Filter|Input)(?:V2)?\b")
+GRADIENT = regex(r"Conv(?:2D|3D)(?:Custom)?Backprop(?P<of>Filter|Input)(?:V2)?\b")
 _SIBLINGS = ("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropFilter")
 _INPUTS = ("Conv2DBackpropInput", "Conv3DBackpropInputV2", "Conv3DBackpropInput")
 Sizes = tuple[int, ...]

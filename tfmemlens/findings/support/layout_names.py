@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 
 from tfmemlens.findings.support.rows import Row, total
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
-_CONV = re.compile(r"(?:\A|/)(?:BiasAdd|Conv2D|Conv3D|add|Add|convolution|depthwise)(?:_\d+)?\Z")
+_CONV = regex(r"(?:\A|/)(?:BiasAdd|Conv2D|Conv3D|add|Add|convolution|depthwise)(?:_\d+)?\Z")
 _LIKELY = {
     "norm": (
         "of conv outputs, the mark of batch normalisation in inference mode",

@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from tfmemlens import progress
+from tfmemlens.patterns import regex
 from tfmemlens.readers.gathering.inputs import Opened
 
 PIECE = 4 << 20
 _LARGEST_EVENT = 64 << 20
 _VALUE = rb'(?:"(?:[^"\\]|\\.)*"|-?[\d.eE+-]+|true|false|null|\{[^{}]*\}|\[[^\[\]]*\])'
-_OBJECT = re.compile(
+_OBJECT = regex(
     rb'\A(?:\xef\xbb\xbf)?\s*\{(?:\s*"[^"]*"\s*:\s*' + _VALUE + rb'\s*,)*\s*"traceEvents"\s*:\s*\['
 )
-_ARRAY = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\[\s*\{[^{}\[\]]*"ph"\s*:')
-_BETWEEN = re.compile(r"[\s,]*")
+_ARRAY = regex(rb'\A(?:\xef\xbb\xbf)?\s*\[\s*\{[^{}\[\]]*"ph"\s*:')
+_BETWEEN = regex(r"[\s,]*")
 
 
 def start_of(head: bytes) -> int:

@@ -18,6 +18,7 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import json_events
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats.run_metadata import HOW_TO_TRACE
@@ -29,8 +30,8 @@ from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.OUTPUTS
 SUFFIXES = (".timeline", ".trace", ".json")
-_DIMENSION = re.compile(r"dim \{\s*(?:size: (-?\d+))?")
-_FACT = re.compile(
+_DIMENSION = regex(r"dim \{\s*(?:size: (-?\d+))?")
+_FACT = regex(
     r"^\s*(dtype|requested_bytes|allocated_bytes|allocator_name|allocation_id|ptr|unknown_rank): (\S+)",
     re.MULTILINE,
 )

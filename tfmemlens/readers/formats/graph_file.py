@@ -16,6 +16,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers import dispatch
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
@@ -28,12 +29,12 @@ SUFFIXES = (".pb", ".pbtxt", ".meta")
 COMPANIONS = (".index",)
 """A checkpoint's table of contents."""
 KINDS = ("GraphDef", "MetaGraphDef", "SavedModel")
-_NAME = re.compile(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
-_OP = re.compile(rb"\A[A-Za-z_][A-Za-z0-9_>.]*\Z")
+_NAME = regex(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_OP = regex(rb"\A[A-Za-z_][A-Za-z0-9_>.]*\Z")
 _TEXT = (
-    ("GraphDef", re.compile(rb"(?:\s|#[^\n]*\n)*(?:node|library|versions) ?\{")),
-    ("MetaGraphDef", re.compile(rb"(?:\s|#[^\n]*\n)*(?:meta_info_def|graph_def) ?\{")),
-    ("SavedModel", re.compile(rb"(?:\s|#[^\n]*\n)*(?:saved_model_schema_version ?:|meta_graphs ?\{)")),
+    ("GraphDef", regex(rb"(?:\s|#[^\n]*\n)*(?:node|library|versions) ?\{")),
+    ("MetaGraphDef", regex(rb"(?:\s|#[^\n]*\n)*(?:meta_info_def|graph_def) ?\{")),
+    ("SavedModel", regex(rb"(?:\s|#[^\n]*\n)*(?:saved_model_schema_version ?:|meta_graphs ?\{)")),
 )
 HINT = (
     "give a GraphDef, MetaGraphDef (.meta), SavedModel, their .pbtxt, or a RunMetadata with"

@@ -22,6 +22,7 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.timelines.columns import Columns
@@ -31,15 +32,15 @@ HOLDS = Holds.ALLOCATIONS
 SHARED = True
 SUFFIXES = (".log", ".txt")
 MARK = b"__LOG_MEMORY__"
-_KIND = re.compile(r"__LOG_MEMORY__\s+MemoryLog(\w+)\s*\{")
-_NUMBER = re.compile(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|num_bytes):\s*(-?\d+)")
-_WORD = re.compile(r'\b(kernel_name|allocator_name|operation|handle):\s*"((?:[^"\\]|\\.)*)"')
-_DTYPE = re.compile(r"\bdtype:\s*(\w+)")
-_DIMENSION = re.compile(r"\bdim\s*\{\s*(?:size:\s*(-?\d+))?")
-_STAMP = re.compile(
+_KIND = regex(r"__LOG_MEMORY__\s+MemoryLog(\w+)\s*\{")
+_NUMBER = regex(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|num_bytes):\s*(-?\d+)")
+_WORD = regex(r'\b(kernel_name|allocator_name|operation|handle):\s*"((?:[^"\\]|\\.)*)"')
+_DTYPE = regex(r"\bdtype:\s*(\w+)")
+_DIMENSION = regex(r"\bdim\s*\{\s*(?:size:\s*(-?\d+))?")
+_STAMP = regex(
     r"(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})|\b[IWE]\d{4} \d\d:\d\d:(?P<seconds>\d{10}\.\d{6})"
 )
-_VARIABLE = re.compile(
+_VARIABLE = regex(
     r"(?P<variable>.+?)/(?:Assign|AssignVariableOp|initial_value|Initializer/.+|read|Read/ReadVariableOp)(?:_\d+)?"
 )
 _NO_KERNEL = "Unknown"

@@ -8,7 +8,6 @@ only, and say less exactly.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -16,13 +15,14 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import DATA_TYPES, numpy_dtype
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats import xspace
 from tfmemlens.readers.gathering.inputs import Opened
 
 HOLDS = Holds.SAMPLES
 SUFFIXES = (".memory_profile", ".json")
-_START = re.compile(rb'\A\s*\{\s*"memoryProfilePerAllocator"\s*:')
+_START = regex(rb'\A\s*\{\s*"memoryProfilePerAllocator"\s*:')
 _ENUM = {name: number for number, name in DATA_TYPES.items()}
 
 

@@ -10,6 +10,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
@@ -21,10 +22,10 @@ from tfmemlens.values import replace
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".pb", ".pbtxt", ".json", ".bin", ".meta", ".profile", ".trace")
-_DEVICE = re.compile(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
+_DEVICE = regex(rb"/(?:job:|device:|host:|cpu:|gpu:|replica:)")
 _FIELD = rb"(?:step_stats|dev_stats|partition_graphs|cost_graph|function_graphs)"
-_TEXT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*" + _FIELD + rb"\s*:?\s*[{<]")
-_JSON = re.compile(
+_TEXT = regex(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*" + _FIELD + rb"\s*:?\s*[{<]")
+_JSON = regex(
     rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:stepStats|devStats|partitionGraphs|functionGraphs|costGraph|'
     + _FIELD[3:-1]
     + rb')"\s*:'

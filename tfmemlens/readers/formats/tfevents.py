@@ -17,6 +17,7 @@ from tfmemlens import progress
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats import run_metadata
@@ -27,9 +28,9 @@ from tfmemlens.values import dataclass, field
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".tfevents",)
 _VERSION = b"brain.Event:"
-_TAGGED = re.compile(rb"\A(?:\x09.{8})?(?:\x10[\x80-\xff]*[\x00-\x7f])?\x42", re.DOTALL)
+_TAGGED = regex(rb"\A(?:\x09.{8})?(?:\x10[\x80-\xff]*[\x00-\x7f])?\x42", re.DOTALL)
 """An event (wall time, step) that goes on with field 8, tagged_run_metadata."""
-_SUMMED = re.compile(rb"\A(?:\x09.{8})?(?:\x10[\x80-\xff]*[\x00-\x7f])?[\x22\x2a]", re.DOTALL)
+_SUMMED = regex(rb"\A(?:\x09.{8})?(?:\x10[\x80-\xff]*[\x00-\x7f])?[\x22\x2a]", re.DOTALL)
 """One that goes on with a graph or with summaries."""
 _EXPORT = b"graph_run_metadata"
 

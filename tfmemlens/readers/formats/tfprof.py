@@ -9,7 +9,6 @@ scratch and variables twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, tensor_bytes
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample, Step
@@ -27,7 +27,7 @@ from tfmemlens.readers.timelines import graph_liveness, step_stats
 
 HOLDS = Holds.OUTPUTS
 SUFFIXES = (".profile",)
-_KIND = re.compile(r"(?<=device:)(?:cpu|gpu)(?=:\d)")
+_KIND = regex(r"(?<=device:)(?:cpu|gpu)(?=:\d)")
 _DTYPES = ("DstT", "out_type", "dtype", "T")
 _HOST, _DEVICE = "host memory", "device memory"
 _TRACE = (

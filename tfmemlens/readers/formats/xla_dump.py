@@ -16,6 +16,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
@@ -26,22 +27,22 @@ from tfmemlens.values import dataclass, field
 HOLDS = Holds.FAILURES
 SUFFIXES = (".txt",)
 COMPANIONS = (".ll", ".o", ".mlir", ".debug_options", ".dot", ".svg")
-_ALLOCATION = re.compile(
+_ALLOCATION = regex(
     rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z"
 )
-_VALUE = re.compile(
+_VALUE = regex(
     r"\s*value: <\d+ (?P<name>\S+?)(?:\{[^}]*\})? @\d+> \(size=(?P<size>\d+),offset=(?P<offset>\d+)\):"
     r" (?P<shape>.+?)\s*\Z"
 )
-_INSTRUCTION = re.compile(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
-_PEAK = re.compile(r"\s*Live ranges at (?P<at>\d+) \(peak\):")
-_ALIVE = re.compile(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d+) bytes")
-_ROW = re.compile(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
-_TOTAL = re.compile(rf"Total bytes used: (?P<bytes>\d+) \({SIZE}\)")
-_MODULE = re.compile(
+_INSTRUCTION = regex(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
+_PEAK = regex(r"\s*Live ranges at (?P<at>\d+) \(peak\):")
+_ALIVE = regex(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d+) bytes")
+_ROW = regex(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
+_TOTAL = regex(rf"Total bytes used: (?P<bytes>\d+) \({SIZE}\)")
+_MODULE = regex(
     r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations"
 )
-_XLA_SUFFIX = re.compile(r"__Xla(?:MustCompile|CompiledKernel|HasReferenceVars|NumConstantArgs)_.*")
+_XLA_SUFFIX = regex(r"__Xla(?:MustCompile|CompiledKernel|HasReferenceVars|NumConstantArgs)_.*")
 _PURPOSE = {
     "preallocated-temp": "preallocated temp",
     "constant": "constant",

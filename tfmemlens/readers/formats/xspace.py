@@ -7,7 +7,6 @@ tf.functions alike. Only BFC tells these events: a default CPU allocator does no
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
@@ -46,7 +46,7 @@ COMPANIONS = tuple(
 """What the profiler made of an XSpace for TensorBoard's other pages."""
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
-_DATE = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
+_DATE = regex(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 RECORDING_HINT = (
     "set a BFC allocator (a GPU has one; on the CPU TF_CPU_ALLOCATOR_USE_BFC=1) and record with"

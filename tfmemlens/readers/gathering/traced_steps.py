@@ -12,12 +12,13 @@ from types import ModuleType
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.step import TracedStep
+from tfmemlens.patterns import regex
 from tfmemlens.readers import catalogue, dispatch
 from tfmemlens.readers.contract import Step
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.values import replace
 
-_NUMBER = re.compile(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
+_NUMBER = regex(r"(?:\A|[-_.]|step|iter)(\d+)\Z", re.IGNORECASE)
 
 
 def find(source: str | os.PathLike[str]) -> list[TracedStep]:

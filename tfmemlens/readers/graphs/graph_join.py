@@ -4,7 +4,6 @@ the trace names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,10 +14,11 @@ from tfmemlens.model.graph import Graph, Node, split_reference, variables_on
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
-_UPDATES = re.compile(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
+_UPDATES = regex(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 
 
 def join(traced: Capture, given: Graph) -> Capture:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
@@ -11,10 +10,11 @@ from typing import Any
 
 from tfmemlens.model.graph import Graph, Node, Signature
 from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
+from tfmemlens.patterns import regex
 
 SOURCE = "_tfmemlens_source"
 """The attribute in which our exporter writes the user's line of code."""
-_PACKAGED = re.compile(
+_PACKAGED = regex(
     r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy"
 )
 _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}

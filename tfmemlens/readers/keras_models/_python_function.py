@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, WeightSpec
+from tfmemlens.patterns import regex
 from tfmemlens.readers.keras_models._documents import network_of_text
 from tfmemlens.values import replace
 
-_SPEC = re.compile(r"(?P<module>[A-Za-z_][\w.]*|[^:]+\.py):(?P<function>[A-Za-z_][\w.]*)\Z")
+_SPEC = regex(r"(?P<module>[A-Za-z_][\w.]*|[^:]+\.py):(?P<function>[A-Za-z_][\w.]*)\Z")
 _MARK = "tfmemlens-model:"
 _CHILD = r"""
 import importlib, importlib.util, json, os, sys

@@ -17,6 +17,7 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 Physical = tuple[int, str]
 _SAMPLE = 20_000
@@ -33,43 +34,39 @@ class Cleaned(NamedTuple):
     origin: str
 
 
-_ANSI = re.compile(
+_ANSI = regex(
     r"\x1b(?:\[[0-?]*["
     r" -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[[0-9;]*[A-Za-z]"
     r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]"
 )
-_NEEDS_ANSI = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\["
-)
-_TAGS = re.compile(
+_NEEDS_ANSI = regex(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[")
+_TAGS = regex(
     r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>",
     re.IGNORECASE,
 )
-_BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_ESCAPES = re.compile(r"\\([_.\[\]*()#+!`>~|{}-])")
-_DOCKER = re.compile(r'\{"log": ?("(?:[^"\\]|\\.)*")')
-_NUMBERED = re.compile(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
-_MARK = re.compile(r"[A-Z] |[#|*/;%]{1,3} ?")
-_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*\Z")
-_QUOTE = re.compile(
+_BREAKS = regex(r"<br\s*/?>", re.IGNORECASE)
+_ESCAPES = regex(r"\\([_.\[\]*()#+!`>~|{}-])")
+_DOCKER = regex(r'\{"log": ?("(?:[^"\\]|\\.)*")')
+_NUMBERED = regex(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
+_MARK = regex(r"[A-Z] |[#|*/;%]{1,3} ?")
+_FENCE = regex(r"\s*(?:```|~~~)\w*\s*\Z")
+_QUOTE = regex(
     r"\s{0,3}(?:> ?)+|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B"
     r" from|Current usage|Remaining|OOM|\[\[|\(\d\)|Limit:|InUse|MaxInUse|NumAllocs|Max|Stats|Hint|  ))"
 )
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
-GLOG = re.compile(
-    rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?"
-)
-ABSL = re.compile(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
-_FAST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
-_RANK = re.compile(
+GLOG = regex(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
+ABSL = regex(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
+_FAST = regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
+_RANK = regex(
     r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:,"
     r" ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"
     r"|(?P<compose>[A-Za-z][\w.-]*[_-]\d+) +\| |(?P<srun>\d{1,4}): (?=\s*(?:\d{4}-\d\d-\d\d |[IWEF]\d{4}"
     r" |\d+(?:\.\d+)?[KMGT]?i?B from |Current usage))"
     r"|\[(?P<torch>\d{1,3})\]:\s?)"
 )
-_SHIPPER = re.compile(
+_SHIPPER = regex(
     r"\s*(?:"
     # Kubernetes, GitHub Actions
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?: (?:stderr|stdout) [FP])?[ \t]"
@@ -87,15 +84,15 @@ _SHIPPER = re.compile(
     r"|E +\d+ (?=tensorflow/)"
     r")"
 )
-_SPLIT = re.compile(
+_SPLIT = regex(
     rf"(?<=\S)(?={_STAMP}[IWEF] )|(?<=[^\s])(?=[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+"
     r" \w+\.cc:\d+\])|(?<=.)(?=Current usage from device: )|(?<=\S )(?=\d+(?:\.\d+)?[KMGT]iB from \S+"
     r" +\d+(?:\.\d+)?[KMGT]?i?B from )"
 )
-_ENTRY_RUN = re.compile(
+_ENTRY_RUN = regex(
     r"(?<=\S)\s+(?=(?:\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_.\d]|Remaining \d+ nodes with ))"
 )
-FRESH = re.compile(
+FRESH = regex(
     r"\s*(?:\Z|\s{2}|\d{4}-\d\d-\d\d[ T]|[IWEF]\d{4} |[IWEF] \S*\.cc|\[\d+,\d+\]<|\(\w+"
     r" pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current (?:usage|allocation summary)|If the cause"
     r" is|Hint: |\[\[|Traceback|File \"|During |Caused by|"
@@ -111,7 +108,7 @@ _CUT_ALLOCATOR = (
 _UNFINISHED = (
     (
         "OOM when allocating",
-        re.compile(
+        regex(
             r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator "
             + _CUT_ALLOCATOR
             + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"
@@ -119,48 +116,46 @@ _UNFINISHED = (
     ),
     (
         "ran out of memory trying",
-        re.compile(
+        regex(
             r"trying to allocate \d+(?:\.\d+)?(?:B|[KMGT]iB)(?: \(rounded to \d+\)| with freed|\.(?:"
             r" |\Z)|\s*\Z)"
         ),
     ),
-    ("[[node ", re.compile(r"\[\[node .*\]\]")),
+    ("[[node ", regex(r"\[\[node .*\]\]")),
     (
         "xhausted: Out",
-        re.compile(
-            r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"
-        ),
+        regex(r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
     (
         "Failed to allocate",
-        re.compile(r"request for \S+ (?:\([^)]*\) )?on device(?: ordinal)? \d+|allocate (?!request)\w"),
+        regex(r"request for \S+ (?:\([^)]*\) )?on device(?: ordinal)? \d+|allocate (?!request)\w"),
     ),
-    ("xhausted: Failed", re.compile(r"Failed to \w+ ")),
+    ("xhausted: Failed", regex(r"Failed to \w+ ")),
     (
         "EXHAUSTED: Out",
-        re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))|allocating \d+ ?bytes"),
+        regex(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))|allocating \d+ ?bytes"),
     ),
-    ("Out of memory allocating", re.compile(r"allocating \d+ ?bytes")),
+    ("Out of memory allocating", regex(r"allocating \d+ ?bytes")),
     (
         "memory while trying to allocate",
-        re.compile(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
+        regex(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
     (
         "Ran out of memory in memory space",
-        re.compile(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded"),
+        regex(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded"),
     ),
-    (" Chunks of size", re.compile(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
-    ("Current usage from", re.compile(r"from device: \S+, allocator: \S+")),
+    (" Chunks of size", regex(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
+    ("Current usage from", regex(r"from device: \S+, allocator: \S+")),
     (
         "Can't reduce memory use",
-        re.compile(r"only reduced to \S+ \(\d+ bytes\)(?:, down from \S+(?: \(\d+ bytes\))? originally)?"),
+        regex(r"only reduced to \S+ \(\d+ bytes\)(?:, down from \S+(?: \(\d+ bytes\))? originally)?"),
     ),
-    ("Sum Total of", re.compile(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
-    ("memory_limit_:", re.compile(r"curr_region_allocation_bytes_: \d+")),
+    ("Sum Total of", regex(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
+    ("memory_limit_:", regex(r"curr_region_allocation_bytes_: \d+")),
 )
 
 
-_CARRIES_ON = re.compile(
+_CARRIES_ON = regex(
     r"\s*(?:and type \w|type \w+ on /|on /(?:job|device|cpu|gpu)|by allocator \w"
     r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
 )

@@ -10,6 +10,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, user_frame
 from tfmemlens.units import Size, parse_size
@@ -179,7 +180,7 @@ BORING = LineRule(
     "  Largest program allocations in hbm:",
 )
 
-_PRINTED_PARAMETERS = re.compile(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
+_PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
 
 

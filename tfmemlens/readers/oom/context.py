@@ -4,24 +4,21 @@ node, its op, the user's code.
 
 from __future__ import annotations
 
-import re
-
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.values import dataclass, field
 
 Attributes = tuple[tuple[str, str], ...]
 
-_CALL = re.compile(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
-_ATTRIBUTE = re.compile(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|Tensor<[^>]*>|[^,\[\]]+)")
-_CONSTANT = re.compile(r"Tensor<type: (?P<dtype>\w+) shape: \[(?P<shape>[\d,]*)\]")
+_CALL = regex(r".+/(?:Stateful|Stateless)?PartitionedCall(?:_\d+)?\Z")
+_ATTRIBUTE = regex(r"(\w+)=(\[[^\]]*\]|\"[^\"]*\"|Tensor<[^>]*>|[^,\[\]]+)")
+_CONSTANT = regex(r"Tensor<type: (?P<dtype>\w+) shape: \[(?P<shape>[\d,]*)\]")
 _OUTPUT = ("DstT", "dtype", "tensor_type", "output_type", "out_type", "elem_type", "T", "Tparams", "Tidx")
 """Attributes that name the dtype of an op's output, the first that is there."""
-_BOOLEAN = re.compile(
-    r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual"
-)
-_OF_ANOTHER_TYPE = re.compile(
+_BOOLEAN = regex(r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual")
+_OF_ANOTHER_TYPE = regex(
     r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower|Upper)Bound|InTopK\w*"
 )
 

@@ -9,6 +9,7 @@ import re
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import DEVICE, LineRule
 from tfmemlens.readers.oom.sentence import EXCEPTION
@@ -138,13 +139,13 @@ KILLED = LineRule(
 )
 
 
-_NO_MEMORY = re.compile(
+_NO_MEMORY = regex(
     r"larger than max|No space left|Too many open files|[Qq]uota|rate"
     r" limit|grpc_message|^\s*(?:except|raise|import|from)\b",
     re.MULTILINE,
 )
-_IN_OP = re.compile(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
-_PYTHON = re.compile(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
+_IN_OP = regex(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
+_PYTHON = regex(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
 
 @dataclass(kw_only=True)

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 
 _PATHS: tuple[tuple[re.Pattern[str], Era], ...] = tuple(
-    (re.compile(pattern), era)
+    (regex(pattern), era)
     for pattern, era in (
         (r"tensorflow_core[/\\]", ((1, 15), (2, 1))),
         (r"tensorflow[/\\]contrib[/\\]", (FIRST, (1, 15))),
@@ -29,7 +30,7 @@ _PATHS: tuple[tuple[re.Pattern[str], Era], ...] = tuple(
         (r"[Pp]ython-?3\.?1[2-9]\b", ((2, 16), LAST)),
     )
 )
-SESSION = re.compile(r"python[/\\]client[/\\]session\.py")
+SESSION = regex(r"python[/\\]client[/\\]session\.py")
 
 
 @lru_cache(maxsize=4096)

@@ -4,9 +4,10 @@ much of what these print.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
+
+from tfmemlens.patterns import regex
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
 
@@ -31,8 +32,8 @@ _MENTIONS = (
     "CompiledMemory",
 )
 """What a line must hold to be looked at closely."""
-_TORCH_XLA = re.compile(r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile")
-_JAX = re.compile(
+_TORCH_XLA = regex(r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile")
+_JAX = regex(
     r"\bjax(?:lib|_src)?(?:[./\\ :,_-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|XlaRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"

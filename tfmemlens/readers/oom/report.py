@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import re
-
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.incident import HolderBlock
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.dump import COLLAPSED
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule
 from tfmemlens.units import ALIGNMENT, Size, parse_size
@@ -37,7 +36,7 @@ REMAINING = LineRule(
     "  Remaining 94 nodes with 29.03MiB",
     needs="Remaining ",
 )
-_ROW = re.compile(r"\s*\S+ from \S+\s*\Z")
+_ROW = regex(r"\s*\S+ from \S+\s*\Z")
 
 
 @dataclass

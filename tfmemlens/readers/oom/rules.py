@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.patterns import regex
+
 Era = tuple[tuple[int, int], tuple[int, int]]
 """Oldest and newest TensorFlow (major, minor) known to print a line this way."""
 
@@ -11,9 +13,7 @@ FIRST, LAST = (0, 5), (2, 99)
 
 
 class LineRule:
-    """A regular expression that is compiled when first needed, and tried only on lines that contain
-    `needs`.
-    """
+    """A regular expression that is tried only on lines that contain `needs`."""
 
     __slots__ = ("_compiled", "era", "examples", "needs", "pattern")
 
@@ -22,15 +22,11 @@ class LineRule:
         self.examples = examples
         self.needs = needs
         self.era = era
-        self._compiled: re.Pattern[str] | None = None
+        self._compiled = regex(pattern)
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in the text where the pattern fits."""
-        if self.needs not in text:
-            return None
-        if self._compiled is None:
-            self._compiled = re.compile(self.pattern)
-        return self._compiled.search(text)
+        return self._compiled.search(text) if self.needs in text else None
 
 
 def narrow(era: Era, seen: Era | None) -> Era:
@@ -41,7 +37,7 @@ def narrow(era: Era, seen: Era | None) -> Era:
     return (low, high) if low <= high else era
 
 
-_LIBRARY = re.compile(
+_LIBRARY = regex(
     r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python|runpy\.py|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|"
     r"keras[/\\](?:engine|src|utils|layers)|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
     re.IGNORECASE,

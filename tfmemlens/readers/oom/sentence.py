@@ -8,6 +8,7 @@ import re
 
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
@@ -144,7 +145,7 @@ BORING = LineRule(
     "0 successful operations.",
     "Graph execution error:",
 )
-_OPTIMIZER_FRAME = re.compile(
+_OPTIMIZER_FRAME = regex(
     r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
 )
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Executions, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.timelines import baseline
 from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.values import dataclass, field
@@ -118,7 +119,7 @@ def devices_of(names: Iterable[str]) -> str:
     return ", ".join([name for name in known if _HOST.search(name)] or known)
 
 
-_HOST = re.compile(r"cpu:\d+\Z", re.IGNORECASE)
+_HOST = regex(r"cpu:\d+\Z", re.IGNORECASE)
 
 
 def _on_baseline(timeline: Timeline, samples: list[baseline.Sample]) -> Timeline:

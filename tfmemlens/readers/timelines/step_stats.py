@@ -10,7 +10,6 @@ it.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -20,17 +19,18 @@ from tfmemlens.model.allocation import BEFORE, ELSEWHERE, OUTPUT, PERSISTENT, TE
 from tfmemlens.model.lazy_column import ComputedColumn, LazyColumn
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.readers.timelines import baseline, graph_liveness
 from tfmemlens.values import dataclass, field, fields
 
-_KEPT = re.compile(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
+_KEPT = regex(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _MAX_NODES = 20_000
 """Node executions beyond which only those are searched for standing buffers that can show one first."""
-_DEVICE = re.compile(r"/(?:device:)?[A-Za-z]+:\d+\Z")
-_UPDATED = re.compile(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
-_TAKEN = re.compile(r" = (?:TensorArray|TensorList|Stack)\w*\(")
+_DEVICE = regex(r"/(?:device:)?[A-Za-z]+:\d+\Z")
+_UPDATED = regex(r" = (?:Assign|(?:Resource)?(?:Sparse)?Apply)\w*\(([^,)]+)")
+_TAKEN = regex(r" = (?:TensorArray|TensorList|Stack)\w*\(")
 """Ops that hand out what the step itself has put away, under another's name."""
-_TWINS = re.compile(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
+_TWINS = regex(r"\A/(?:host|device):[A-Z]+(?::\d+)?(?:/.*)?\Z")
 
 
 def keeps_memory(device: str) -> bool:

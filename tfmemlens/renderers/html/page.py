@@ -19,6 +19,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, savings
 from tfmemlens.renderers.html import _glossary
 from tfmemlens.renderers.html._pack import packed
@@ -47,9 +48,9 @@ SCRIPTS = (
     "main",
 )
 """Our modules in the order in which they need each other."""
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
-_COMMENT = re.compile(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
+_IMPORT = regex(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
+_EXPORT = regex(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
+_COMMENT = regex(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
 LONGEST = 2000
 """Letters of a quoted line that the page shows."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
+from tfmemlens.patterns import regex
 from tfmemlens.renderers.view import UNICODE_TO_ASCII, View
 
-_UNIT = re.compile(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
+_UNIT = regex(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
 STYLES = {
     "bold": "1",
     "dim": "2",
