@@ -4,7 +4,7 @@ What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a
 regions are printed seconds before many an OOM. They are warnings of their own; people search for them in
 vain.
 When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free
-system memory` is all there is.
+system memory` or messages of the program's start are all there is.
 What to do: ignore them.
 """
 
@@ -39,3 +39,16 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence("the warning", line),),
         )
+    if not (large or _something_else(case)):
+        for what, line in case.capture.surroundings.startup:
+            yield Finding(
+                severity=Severity.NOTE,
+                headline=f"no failure: {what}",
+                evidence=(Evidence("the message", line),),
+            )
+
+
+def _something_else(case: Case) -> bool:
+    """Whether the log has more to tell than how the program started."""
+    told = case.capture.surroundings
+    return bool(told.foreign or told.elsewhere or told.crash or told.kernel_died or told.soft_warnings)

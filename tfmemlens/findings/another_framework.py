@@ -11,12 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 
 _TOOLS = {
     "PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"
 }
+_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
+_HELP = {
+    "shared memory between worker processes": Remedy(
+        "give the container more shared memory, or use fewer worker processes", "docker run --shm-size=8g ..."
+    ),
+    "shared memory than one core": Remedy(
+        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)"
+    ),
+    "cuDNN's version": Remedy(
+        "install the cuDNN that this version was built with, and let no other come first on the library path"
+    ),
+    "driver is too old": Remedy("update the GPU's driver, or install a build for an older CUDA"),
+    "reached outside its memory": Remedy(
+        "find the kernel: let every launch be waited for, and read which op fails",
+        "export CUDA_LAUNCH_BLOCKING=1",
+    ),
+}
+"""What helps against what is no lack of memory, by words of what it is."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -31,26 +50,64 @@ def check(case: Case) -> Iterator[Finding]:
                 " allocator tfmemlens does not read"
             ),
             evidence=(Evidence("the message", line),),
-            remedies=(Remedy(f"ask {name} itself", _TOOLS[name]),) if name in _TOOLS else (),
+            remedies=tuple(_for_another(case, name)),
         )
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
             headline=f"no lack of memory: {what}",
             evidence=(Evidence("the message", line),),
+            remedies=tuple(remedy for words, remedy in _HELP.items() if words in what),
         )
-    if case.capture.surroundings.crash:
+    yield from _crash(case)
+    yield from _kernel_died(case)
+
+
+def _for_another(case: Case, name: str) -> Iterator[Remedy]:
+    if name in _TOOLS:
+        yield Remedy(f"ask {name} itself", _TOOLS[name])
+    if case.capture.surroundings.devices and name not in _NOT_ON_THE_GPU:
+        yield Remedy(
+            f"TensorFlow takes nearly all of the GPU when it starts, and {name} gets the rest: let it take"
+            " memory as needed",
+            code_snippets.growth(case.api),
+        )
+
+
+def _crash(case: Case) -> Iterator[Finding]:
+    crash = case.capture.surroundings.crash
+    if crash:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 "no out-of-memory message: the process crashed, which TensorFlow does not do for lack of"
                 " memory"
             ),
-            evidence=(Evidence("the crash", case.capture.surroundings.crash),),
+            evidence=(Evidence("the crash", crash),),
             remedies=(
                 Remedy(
                     "find where it crashed; a library that does not match TensorFlow is the usual suspect",
                     "python -X faulthandler train.py",
+                ),
+            ),
+        )
+
+
+def _kernel_died(case: Case) -> Iterator[Finding]:
+    """The notebook only sees that its process is gone."""
+    line = case.capture.surroundings.kernel_died
+    if line and not case.capture.surroundings.crash:
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=(
+                "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; often"
+                " host RAM ran out, else a library crashed"
+            ),
+            evidence=(Evidence("the message", line),),
+            remedies=(
+                Remedy(
+                    "run the same code as a script: its last lines, or the kernel's log, say which",
+                    "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
                 ),
             ),
         )

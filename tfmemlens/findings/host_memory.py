@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
-
-_KILLED = regex(r"(?i:kill)|137|signal 9|memory limit|status -9|code -9|than is available|all available RAM")
 
 _SLABS = (
     Remedy(
@@ -43,10 +41,11 @@ def check(case: Case) -> Iterator[Finding]:
         pinned = "host_bfc" in (failed.allocator or "") or "pinned" in said
         what = "pinned host RAM (which the GPU can copy from)" if pinned else "host RAM"
         because = f"this is {what}, not GPU memory"
-        if _killed(moment):
+        if was_killed(moment):
             because = (
-                "the process was killed from outside, most likely because the machine or its container had no"
-                " host RAM left"
+                "the machine, its container or its job had no host RAM left, and the process was killed"
+                if surely_for_memory(moment)
+                else "most likely the machine or its container had no host RAM left"
             )
         elif moment.incident and moment.incident.compiler and failed.size:
             because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
@@ -69,20 +68,10 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _of_jax(moment: Moment, case: Case) -> Iterator[Remedy]:
     yield Remedy("if you expected a GPU or TPU: check that JAX sees it", "jax.devices()")
-    if _killed(moment):
+    if was_killed(moment):
         return
     yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
-
-
-def _killed(moment: Moment) -> bool:
-    failed = moment.request.failed if moment.request else None
-    return (
-        failed is not None
-        and failed.kind is RequestKind.HOST
-        and failed.line is not None
-        and bool(_KILLED.search(failed.line.text))
-    )
 
 
 def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
@@ -111,7 +100,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
                 failed.tensor_bytes // 2,
                 Certainty.EXACT,
             )
-    elif not case.capture.surroundings.devices and not _killed(moment):
+    elif not case.capture.surroundings.devices and not was_killed(moment):
         yield Remedy(
             "if you expected a GPU: check that TensorFlow sees it",
             "tf.test.is_gpu_available()" if case.api.is_tf1 else "tf.config.list_physical_devices('GPU')",
@@ -120,7 +109,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         "shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes"
     )
     yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
-    if _killed(moment):
+    if was_killed(moment) and not surely_for_memory(moment):
         yield Remedy(
             "make sure that it was memory: the kernel logs whom it kills",
             "dmesg -T | grep -i 'killed process'",

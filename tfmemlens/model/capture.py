@@ -130,6 +130,10 @@ class Surroundings:
     """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
     crash: Line | None = None
     """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
+    kernel_died: Line | None = None
+    """A notebook's kernel that ended for a reason that the notebook does not know."""
+    startup: tuple[tuple[str, Line], ...] = ()
+    """Messages of a program's first seconds that end no run: (what they say, the first line)."""
     elsewhere: tuple[tuple[str, Line], ...] = ()
     """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was
     full`, line).

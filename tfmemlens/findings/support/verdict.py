@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import place, tensor_text
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Moment
@@ -119,6 +120,8 @@ def _what(moment: Moment) -> str:
             else f"The TPU program{name} does not fit"
         )
     if failed.kind is RequestKind.HOST:
+        if was_killed(moment) and not surely_for_memory(moment):
+            return "The process was killed from outside, and no message says why"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

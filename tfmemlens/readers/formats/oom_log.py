@@ -25,6 +25,7 @@ from tfmemlens.readers.oom.dump import DumpCollector
 from tfmemlens.readers.oom.eras import era_of
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.joining import IncidentDraft, Joiner, Part, first_line
+from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
@@ -124,7 +125,7 @@ class _Stream:
         if framework := frameworks.mention(line.text):
             self.mentions[framework] += 1
         code = self.sentences.quotes_code
-        if not code and self.surroundings.not_memory(line):
+        if not (code or "bfc_allocator" in cleaned.origin) and self.surroundings.not_ours(line):
             return
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
@@ -164,6 +165,8 @@ class _Stream:
         """The failures of this process."""
         self.dumps.finish()
         self.report.finish()
+        if CUDNN_VERSION in self.surroundings.elsewhere:
+            self.disguises.drop_unexplained_libraries()
         joiner = Joiner(self.rank)
         if self.bare and not (
             self.sentences.finished

@@ -123,10 +123,15 @@ BAD_ALLOC = LineRule(
 )
 KILLED = LineRule(
     r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
-    r" |status )(?:137|-9)\b|OOMKilled|SIGKILL|(?:terminated by|exited on|killed by) signal 9\b"
-    r"|[Cc]group out of memory: Kill|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
+    r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
+    r"|(?:terminated by|exited on|killed by) signal 9\b|[Cc]group out of memory: Kill"
+    r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|tried to allocate more memory than is available|crashed after using all available RAM"
-    r"|exceeded (?:job |step )?memory limit|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
+    r"|exceeded (?:job |step )?memory limit|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
+    r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
+    r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
+    r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
+    r"|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
@@ -136,9 +141,42 @@ KILLED = LineRule(
     "Your session crashed after using all available RAM.",
     "Killed",
     "./train.sh: line 26:  6499 Killed                  python train.py",
+    "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory used (31G) / total"
+    " (32G) and swap used",
+    'sending SIGTERM to process 4242 uid 1000 "python3": badness 1200, VmRSS 30500 MiB',
+    "srun: error: node01: task 0: Out Of Memory",
+    "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
+    "PBS: job killed: mem 10485760kb exceeded limit 8388608kb",
+    "Error from slot1@node: Job has gone over memory limit of 2048 megabytes. Peak usage: 2102 megabytes.",
+    "Container killed by YARN for exceeding memory limits. 5.5 GB of 5.5 GB physical memory used.",
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
+    "Memory limit of 512 MiB exceeded with 527 MiB used.",
+    "heroku[web.1]: Error R15 (Memory quota vastly exceeded)",
+    "    exitcode  : -9 (pid: 4242)",
+    "Process finished with exit code -1073741801 (0xC0000017)",
 )
 
 
+_AMOUNT = r"[\d.]+ ?(?:[kKMGT]i?[bB]?|megabytes)"
+_RESIDENT = regex(r"anon-rss:(\d+)kB(?:, file-rss:(\d+)kB)?(?:, shmem-rss:(\d+)kB)?")
+_ALLOWED = tuple(
+    regex(pattern.format(*(rf"(?P<{name}>{_AMOUNT})" for name in names)))
+    for pattern, names in (
+        (r"{} of {} (?:physical|virtual) memory used", ("held", "limit")),
+        (r"limit of {} exceeded with {} used", ("limit", "held")),
+        (r"memory limit of {}\. Peak usage: {}", ("limit", "held")),
+        (r"mem {} exceeded limit {}", ("held", "limit")),
+        (r"VmRSS {}", ("held",)),
+    )
+)
+"""What killers say of the killed, in their own units."""
+LAMBDA = LineRule(
+    r"Memory Size: (?P<limit>\d+) MB\s+Max Memory Used: (?P<held>\d+) MB",
+    "REPORT RequestId: 8f5 Duration: 8012.12 ms Billed Duration: 8013 ms Memory Size: 3008 MB Max Memory"
+    " Used: 3008 MB",
+    needs="Max Memory Used",
+)
+"""The account that AWS Lambda gives of each call: of a failure only where all was used."""
 _NO_MEMORY = regex(
     r"larger than max|No space left|Too many open files|[Qq]uota|rate"
     r" limit|grpc_message|^\s*(?:except|raise|import|from)\b",
@@ -155,6 +193,10 @@ class IndirectFailure(Context):
     kind: RequestKind
     what: str
     size: Size | None = None
+    held: Size | None = None
+    """What a killed process held of the host's RAM."""
+    limit: Size | None = None
+    """What it was allowed to hold."""
     device: str | None = None
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
@@ -185,6 +227,14 @@ class IndirectFailureCollector:
         found.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))
         self.finished.append(found)
         return True
+
+    def drop_unexplained_libraries(self) -> None:
+        """Forget cuDNN's failures that do not name memory: the log gives another reason for them."""
+        self.finished = [
+            part
+            for part in self.finished
+            if part.kind is not RequestKind.WORKSPACE or "ALLOC_FAILED" in part.line.text
+        ]
 
     def _recognise(self, line: Line) -> IndirectFailure | None:
         text = line.text
@@ -238,8 +288,14 @@ class IndirectFailureCollector:
                 what="array" if "MemoryError" in found[0] else "bad_alloc",
                 echo=bool(found["echo"]),
             )
+        if found := LAMBDA.search(text):
+            used, allowed = (Size.exactly(int(found[name]) << 20) for name in ("held", "limit"))
+            if used.bytes < allowed.bytes:
+                return None
+            return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=used, limit=allowed)
         if KILLED.search(text):
-            return IndirectFailure(line, kind=RequestKind.HOST, what="killed")
+            held, limit = _of_the_killed(text)
+            return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=held, limit=limit)
         if CUDA_ERROR.search(text):
             return IndirectFailure(
                 line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver"
@@ -254,6 +310,25 @@ def bare_exception(line: Line) -> IndirectFailure | None:
     if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
         return None
     return IndirectFailure(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
+
+
+def _of_the_killed(text: str) -> tuple[Size | None, Size | None]:
+    """What the line says that the process held of the host's RAM, and what it was allowed to hold."""
+    if found := _RESIDENT.search(text):
+        kilobytes = sum(int(figure) for figure in found.groups() if figure)
+        return Size.exactly(kilobytes << 10), None
+    for pattern in _ALLOWED:
+        if found := pattern.search(text):
+            figures = found.groupdict()
+            held, limit = (figures.get(name) for name in ("held", "limit"))
+            return _in_words(held) if held else None, _in_words(limit) if limit else None
+    return None, None
+
+
+def _in_words(text: str) -> Size:
+    """`5.5 GB`, `512 MiB`, `8388608kb`, `2048 megabytes`: all of these mean powers of 1024."""
+    figure, letter = re.match(r"([\d.]+) ?([a-zA-Z])", text).groups()  # type: ignore[union-attr]
+    return parse_size(f"{figure}{letter.upper()}iB")
 
 
 def _sizes(text: str) -> tuple[int, ...]:

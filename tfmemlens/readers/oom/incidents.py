@@ -24,7 +24,7 @@ def incident(draft: IncidentDraft) -> Incident:
     request = _request(draft, dump, program)
     if request.kind is RequestKind.DUMP:
         program = None  # its one sentence says less than the dump
-    state = dump.state() if dump else AllocatorState()
+    state = dump.state() if dump else _state_of_the_killed(draft)
     if program and program.capacity and state.limit is None:
         state = replace(
             state, limit=program.capacity, free=program.free, lines=(*state.lines, ("limit", program.line))
@@ -49,6 +49,18 @@ def incident(draft: IncidentDraft) -> Incident:
         tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
         era=_era(draft),
         fatal=request.kind is not RequestKind.PROGRAM,
+    )
+
+
+def _state_of_the_killed(draft: IncidentDraft) -> AllocatorState:
+    """What the killer says of the process: no allocator's figures, but as good as these."""
+    limit = next(((part.limit, part.line) for part in draft.disguises if part.limit), None)
+    held = next(((part.held, part.line) for part in draft.disguises if part.held), None)
+    figures = (("limit", limit), ("in_use", held))
+    return AllocatorState(
+        limit=limit[0] if limit else None,
+        in_use=held[0] if held else None,
+        lines=tuple((name, figure[1]) for name, figure in figures if figure),
     )
 
 

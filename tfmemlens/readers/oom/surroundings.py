@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.other_failures import CPP_FRAME, CRASH, ELSEWHERE, FOREIGN, KERNEL_DIED, STARTUP
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
 from tfmemlens.units import MIB, Size, parse_size
 
@@ -93,73 +94,6 @@ LARGE = LineRule(
     "Allocation of 3221225472 exceeds 10% of free system memory.",
     needs="system memory",
 )
-FOREIGN = {
-    "ffmpeg": LineRule(
-        r"OpenEncodeSessionEx failed|\[(?:h264|hevc|av1)_(?:nvenc|cuvid) @ \w+\].*(?:emory|No capable"
-        r" devices)",
-        "[h264_nvenc @ 0x55d0] OpenEncodeSessionEx failed: out of memory (10): (no details)",
-    ),
-    "PyTorch": LineRule(
-        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
-        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
-        " 643.57 MiB already allocated)",
-        needs="emory",
-    ),
-    "CuPy": LineRule(
-        r"cupy\.\S*OutOfMemoryError",
-        "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes",
-        needs="cupy",
-    ),
-    "MXNet": LineRule(
-        r"MXNetError.*(?:out of memory|cudaMalloc)",
-        "mxnet.base.MXNetError: cudaMalloc failed: out of memory",
-        needs="MXNetError",
-    ),
-}
-ELSEWHERE = {
-    "the disk quota was used up": LineRule(
-        r"[Qq]uota exceeded",
-        "ResourceExhaustedError: /scratch/data.tf-data_0.lockfile; Disk quota exceeded",
-        "OSError: [Errno 122] Disk quota exceeded: '/scratch/ckpt'",
-        needs="uota exceeded",
-    ),
-    "another run holds the file of tf.data's `cache(filename)`": LineRule(
-        r"concurrent caching iterator running|cache lockfile already exists",
-        "AlreadyExistsError: There appears to be a concurrent caching iterator running - cache lockfile"
-        " already"
-        " exists ('/tmp/cache_0.lockfile').",
-        needs="caching iterator",
-    ),
-    "the disk was full": LineRule(
-        r"No space left on device",
-        "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
-        needs="No space",
-    ),
-    "a message between processes was larger than gRPC's limit": LineRule(
-        r"(?:Received|Sent) message larger than max",
-        "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
-        needs="larger than max",
-    ),
-    "too many files were open": LineRule(
-        r"Too many open files",
-        "ResourceExhaustedError: data.tfrecord; Too many open files",
-        needs="Too many open",
-    ),
-}
-CPP_FRAME = LineRule(
-    r"\A\s*@ +0x[0-9a-f]{6,16} +\S",
-    "    @     0x7f6768339f9c  tsl::BFCAllocator::DeallocateRawInternal()",
-    needs="@ ",
-)
-CRASH = LineRule(
-    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error|\bCheck failed: "
-    r"|\bAborted \(core dumped\)|SIGABRT|: +\d+ Aborted\b",
-    "Check failed: h != kInvalidChunkHandle",
-    "./train.sh: line 8: 27582 Aborted                 python train.py",
-    "Segmentation fault (core dumped)",
-    "Fatal Python error: Segmentation fault",
-)
-
 _KEEP = 4000
 
 
@@ -174,7 +108,9 @@ class SurroundingsCollector:
         self.settings: list[tuple[str, str, Line]] = []
         self.harmless: dict[str, tuple[int, Line]] = {}
         self.foreign: dict[str, Line] = {}
+        self.startup: dict[str, Line] = {}
         self.crash: Line | None = None
+        self.kernel_died: Line | None = None
         self.elsewhere: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
@@ -195,22 +131,26 @@ class SurroundingsCollector:
         if found := LARGE.search(text):
             self.large.append((Size.exactly(int(found["bytes"])), line))
             return True
-        if self.not_memory(line):
+        if harmless := next((what for what, rule in STARTUP.items() if rule.search(text)), None):
+            self.startup.setdefault(harmless, line)
             return True
-        if other := next((name for name, rule in FOREIGN.items() if rule.search(text)), None):
-            self.foreign.setdefault(other, line)
+        if KERNEL_DIED.search(text):
+            self.kernel_died = self.kernel_died or line
             return True
         if CRASH.search(text):
             self.crash = self.crash or line
             return True
         return bool(CPP_FRAME.search(text))
 
-    def not_memory(self, line: Line) -> bool:
-        """Take the line if it says that something else ran out, whatever error it says so with."""
-        other = next((name for name, rule in ELSEWHERE.items() if rule.search(line.text)), None)
-        if other:
-            self.elsewhere.setdefault(other, line)
-        return other is not None
+    def not_ours(self, line: Line) -> bool:
+        """Take the line if it says that something other than memory ran out, whatever error it says so with,
+        or that another program had none left.
+        """
+        for rules, told in ((ELSEWHERE, self.elsewhere), (FOREIGN, self.foreign)):
+            if what := next((name for name, rule in rules.items() if rule.search(line.text)), None):
+                told.setdefault(what, line)
+                return True
+        return False
 
     def _device(self, text: str, line: Line) -> bool:
         if found := CREATED.search(text):
@@ -279,6 +219,8 @@ class SurroundingsCollector:
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
             crash=self.crash,
+            kernel_died=self.kernel_died,
+            startup=tuple(self.startup.items()),
             elsewhere=tuple(self.elsewhere.items()),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )

@@ -1,0 +1,173 @@
+"""What ended a run without TensorFlow's memory running out, and what is known of a killed process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.findings import another_framework
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.readers.formats import oom_log
+from tfmemlens.readers.oom import disguises
+from tfmemlens.readers.oom.other_failures import CUDNN_VERSION, ELSEWHERE, FOREIGN, STARTUP
+from tfmemlens.readers.oom.surroundings import HARMLESS
+from tfmemlens.units import GIB, MIB
+
+SENTENCE = (
+    "OOM when allocating tensor with shape[16,512,512,64] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+CREATED = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 14000 MB memory:  -> device: 0, name:"
+    " Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5"
+)
+
+
+def read(text: str) -> Capture:
+    return oom_log.read_lines(list(enumerate(text.split("\n"), 1)))
+
+
+def incident(text: str) -> Incident:
+    (only,) = read(text).incidents
+    return only
+
+
+def examples(rules: dict[str, disguises.LineRule]) -> list[tuple[str, str]]:
+    return [(name, line) for name, rule in rules.items() for line in rule.examples]
+
+
+@pytest.mark.parametrize(("name", "line"), examples(FOREIGN))
+def test_another_program_s_message_is_no_failure_of_ours(name: str, line: str) -> None:
+    capture = read(line)
+    assert not capture.incidents
+    assert [known for known, _ in capture.surroundings.foreign] == [name]
+    assert name in pipeline.explain(line + "\n").verdict
+
+
+@pytest.mark.parametrize(("what", "line"), examples(ELSEWHERE))
+def test_what_is_no_memory_is_said_so(what: str, line: str) -> None:
+    capture = read(line)
+    assert not capture.incidents
+    assert [known for known, _ in capture.surroundings.elsewhere] == [what]
+    assert what in pipeline.explain(line + "\n").verdict
+
+
+@pytest.mark.parametrize(("what", "line"), examples(STARTUP))
+def test_a_message_of_the_start_ends_no_run(what: str, line: str) -> None:
+    assert pipeline.explain(line + "\n").verdict == f"No failure: {what}."
+    assert not any(what in finding.headline for finding in pipeline.explain(f"{line}\n{SENTENCE}\n").findings)
+
+
+@pytest.mark.parametrize(("what", "line"), examples(HARMLESS))
+def test_what_only_alarms_is_named_beside_a_failure(what: str, line: str) -> None:
+    report = pipeline.explain(f"{line}\n{SENTENCE}\n")
+    assert any(finding.headline == f"not the cause: {what}" for finding in report.findings)
+
+
+def test_every_help_is_for_something_that_is_read() -> None:
+    for words in another_framework._HELP:
+        assert any(words in what for what in ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", ["Numba", "TensorRT"])
+def test_a_program_beside_tensorflow_gets_room_when_the_pool_grows(name: str) -> None:
+    line = FOREIGN[name].examples[0]
+    beside, alone = (pipeline.explain(f"{above}{line}\n").findings[0] for above in (CREATED + "\n", ""))
+    assert any("set_memory_growth" in (remedy.code or "") for remedy in beside.remedies)
+    assert not any("set_memory_growth" in (remedy.code or "") for remedy in alone.remedies)
+
+
+def test_host_memory_of_another_program_needs_no_room_on_the_gpu() -> None:
+    report = pipeline.explain(f"{CREATED}\njava.lang.OutOfMemoryError: Java heap space\n")
+    assert not report.findings[0].remedies
+
+
+CUDNN = ELSEWHERE[CUDNN_VERSION].examples[0]
+ALGORITHM = (
+    "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN failed to initialize"
+)
+
+
+def test_cudnn_of_another_version_explains_a_failed_algorithm() -> None:
+    assert not read(f"{CUDNN}\n{ALGORITHM}").incidents
+    assert incident(ALGORITHM).request.kind is RequestKind.WORKSPACE
+
+
+def test_cudnn_of_another_version_does_not_explain_a_lack_of_memory() -> None:
+    assert incident(f"{CUDNN}\ncould not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED")
+
+
+@pytest.mark.parametrize("line", disguises.KILLED.examples)
+def test_a_killer_s_words_are_a_lack_of_host_memory(line: str) -> None:
+    assert incident(line).request.kind is RequestKind.HOST
+    report = pipeline.explain(line + "\n")
+    assert "host RAM" in report.verdict
+    assert "GPU" not in " ".join(remedy.text for finding in report.findings for remedy in finding.remedies)
+
+
+@pytest.mark.parametrize(
+    ("line", "held", "limit"),
+    [
+        (
+            "Out of memory: Killed process 4242 (python3) total-vm:40000000kB, anon-rss:31000000kB,"
+            " file-rss:4kB, shmem-rss:8kB, UID:1000 pgtables:62000kB oom_score_adj:0",
+            31000012 << 10,
+            None,
+        ),
+        ("Memory limit of 512 MiB exceeded with 527 MiB used.", 527 * MIB, 512 * MIB),
+        (
+            "Job has gone over memory limit of 2048 megabytes. Peak usage: 2102 megabytes.",
+            2102 * MIB,
+            2 * GIB,
+        ),
+        ("PBS: job killed: mem 10485760kb exceeded limit 8388608kb", 10 * GIB, 8 * GIB),
+        (
+            'sending SIGTERM to process 4242 uid 1000 "python3": badness 1200, VmRSS 30720 MiB',
+            30 * GIB,
+            None,
+        ),
+        ("Duration: 8012.12 ms Memory Size: 3008 MB\tMax Memory Used: 3008 MB", 3008 * MIB, 3008 * MIB),
+    ],
+)
+def test_what_the_killed_held(line: str, held: int, limit: int | None) -> None:
+    state = incident(line).state
+    assert state.in_use is not None and state.in_use.may_be(held)
+    assert (state.limit.bytes if state.limit else None) == limit
+    assert state.line_of("in_use") is not None
+
+
+def test_a_lambda_call_that_used_less_than_its_limit_is_no_failure() -> None:
+    assert not read("Memory Size: 3008 MB\tMax Memory Used: 3007 MB").incidents
+
+
+def test_a_host_allocation_whose_size_holds_137_is_no_kill() -> None:
+    report = pipeline.explain(
+        "failed to alloc 8589137592 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+    )
+    assert "killed" not in report.verdict
+
+
+@pytest.mark.parametrize("status", ["-1073741819 (0xC0000005)", "3221226505", "139", "134"])
+def test_an_exit_status_of_a_crash_is_no_lack_of_memory(status: str) -> None:
+    report = pipeline.explain(f"Process finished with exit code {status}\n")
+    assert not report.case.moments
+    assert "crashed" in report.verdict
+
+
+def test_a_crash_s_status_after_a_failure_is_a_consequence() -> None:
+    report = pipeline.explain(f"{SENTENCE}\nProcess finished with exit code -1073740791 (0xC0000409)\n")
+    assert any("crashed as well" in finding.headline for finding in report.findings)
+
+
+def test_a_kernel_that_died_says_not_why() -> None:
+    report = pipeline.explain("The kernel appears to have died. It will restart automatically.\n")
+    assert not report.case.moments
+    assert "cannot say why" in report.verdict
+
+
+def test_a_kernel_that_died_after_a_failure_is_no_finding() -> None:
+    report = pipeline.explain(
+        f"{SENTENCE}\nThe kernel appears to have died. It will restart automatically.\n"
+    )
+    assert not any("kernel died" in finding.headline for finding in report.findings)

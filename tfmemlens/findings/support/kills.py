@@ -1,0 +1,33 @@
+"""Processes that were ended from outside: by the kernel, a container, a batch system, a notebook's server."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Moment
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
+
+_FOR_MEMORY = regex(
+    r"(?i:out.of.memory|oom-?kill|memory (?:limit|quota|pressure|used)|due to memory|more memory than"
+    r"|available ram|low on memory|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
+    r"|0xC0000017|1073741801"
+)
+_KILLED = regex(
+    r"(?i:\bkilled\b|\bkill\b|oom-?kill|sigkill|sigterm|memlimit|memory (?:limit|quota)|max memory used)"
+    r"|\b137\b|signal 9\b|(?:status|code) -9\b|exitcode *[:=] *-9\b|task \d+: Out Of Memory"
+    r"|than is available|all available RAM|0xC0000017|1073741801"
+)
+
+
+def was_killed(moment: Moment) -> bool:
+    """Whether the message says that the process was ended from outside."""
+    return bool(_KILLED.search(_message(moment)))
+
+
+def surely_for_memory(moment: Moment) -> bool:
+    """Whether the message names memory as the reason: an exit status alone does not."""
+    return was_killed(moment) and bool(_FOR_MEMORY.search(_message(moment)))
+
+
+def _message(moment: Moment) -> str:
+    failed = moment.request.failed if moment.request else None
+    return failed.line.text if failed and failed.kind is RequestKind.HOST and failed.line else ""

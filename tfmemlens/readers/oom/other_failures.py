@@ -1,0 +1,246 @@
+"""What ended a run, or only alarmed, without TensorFlow, JAX or XLA running out of memory: other programs on
+the same GPU, full disks, quotas, versions that do not match, crashes.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+FOREIGN = {
+    "ffmpeg": LineRule(
+        r"OpenEncodeSessionEx failed|\[(?:h264|hevc|av1)_(?:nvenc|cuvid) @ \w+\].*(?:emory|No capable"
+        r" devices)",
+        "[h264_nvenc @ 0x55d0] OpenEncodeSessionEx failed: out of memory (10): (no details)",
+        needs=" @ ",
+    ),
+    "ONNX Runtime": LineRule(
+        r"onnxruntime.*(?:BFCArena|Failed to allocate memory|out of memory|ALLOC_FAILED)",
+        "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv node."
+        " Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:342 void*"
+        " onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested"
+        " buffer of size 12582912",
+        needs="onnxruntime",
+    ),
+    "TensorRT": LineRule(
+        r"\[TRT\].*(?:OutOfMemory|[Oo]ut of memory|could not be allocated|[Ii]nsufficient memory)",
+        "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::140] Error Code 2: OutOfMemory (no further"
+        " information)",
+        "[TRT] [W] Requested amount of GPU memory (34359738368 bytes) could not be allocated. There may not"
+        " be enough free memory for allocation to succeed.",
+        needs="[TRT]",
+    ),
+    "RAPIDS (RMM)": LineRule(
+        r"\brmm\b.*(?:out[_ ]of[_ ]memory|cudaErrorMemoryAllocation)",
+        "MemoryError: std::bad_alloc: out_of_memory: CUDA error at:"
+        " /opt/conda/include/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of"
+        " memory",
+        needs="rmm",
+    ),
+    "XGBoost": LineRule(
+        r"XGBoostError.*(?:[Mm]emory allocation error|[Oo]ut of memory|bad_alloc)",
+        "xgboost.core.XGBoostError: [10:11:12] /workspace/src/common/device_helpers.cuh:431: Memory"
+        " allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory",
+        needs="XGBoostError",
+    ),
+    "Numba": LineRule(
+        r"CudaAPIError: \[.*CUDA_ERROR_OUT_OF_MEMORY",
+        "numba.cuda.cudadrv.driver.CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY",
+        needs="CudaAPIError",
+    ),
+    "Caffe": LineRule(
+        r"Check failed: error == cudaSuccess \(2 vs\. 0\) +out of memory",
+        "F0512 10:11:12.123456  4242 syncedmem.cpp:71] Check failed: error == cudaSuccess (2 vs. 0)  out of"
+        " memory",
+        needs="== cudaSuccess",
+    ),
+    "PaddlePaddle": LineRule(
+        r"Out of memory error on GPU \d+\. Cannot allocate",
+        "Out of memory error on GPU 0. Cannot allocate 1.5GB memory on GPU 0, 10.7GB memory has been"
+        " allocated",
+        needs="Out of memory error on GPU",
+    ),
+    "llama.cpp": LineRule(
+        r"ggml_\w+:.*(?:out of memory|failed to allocate)|failed to allocate (?:CUDA|Metal)\d* buffer",
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: cudaMalloc failed:"
+        " out of memory",
+        needs="ggml_",
+    ),
+    "a Thrust or CUB program": LineRule(
+        r"thrust::.*bad_alloc|bad_alloc: cudaErrorMemoryAllocation",
+        "terminate called after throwing an instance of 'thrust::system::detail::bad_alloc'",
+        "  what():  std::bad_alloc: cudaErrorMemoryAllocation: out of memory",
+        needs="bad_alloc",
+    ),
+    "PyTorch": LineRule(
+        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
+        "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
+        " 643.57 MiB already allocated)",
+        needs="emory",
+    ),
+    "CuPy": LineRule(
+        r"cupy\.\S*OutOfMemoryError",
+        "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes",
+        needs="cupy",
+    ),
+    "MXNet": LineRule(
+        r"MXNetError.*(?:out of memory|cudaMalloc)",
+        "mxnet.base.MXNetError: cudaMalloc failed: out of memory",
+        needs="MXNetError",
+    ),
+    "OpenCV": LineRule(
+        r"OpenCV.*Insufficient memory|\(-4:Insufficient memory\)",
+        "cv2.error: OpenCV(4.5.1) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 2147483648"
+        " bytes in function 'OutOfMemoryError'",
+        needs="Insufficient memory",
+    ),
+    "Java": LineRule(
+        r"java\.lang\.OutOfMemoryError",
+        "java.lang.OutOfMemoryError: Java heap space",
+        needs="OutOfMemoryError",
+    ),
+    "JavaScript": LineRule(
+        r"JavaScript heap out of memory",
+        "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+        needs="JavaScript heap",
+    ),
+}
+"""Programs and libraries with allocators of their own, by their messages."""
+
+CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
+ELSEWHERE = {
+    "a cloud service's quota of requests or machines was used up": LineRule(
+        r"[Qq]uota exceeded for quota|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED|Resource"
+        r" (?:has been )?exhausted)",
+        "google.api_core.exceptions.ResourceExhausted: 429 RESOURCE_EXHAUSTED: The following quota metrics"
+        " exceed quota limits: custom_model_training_nvidia_t4_gpus",
+        "ResourceExhaustedError: Quota exceeded for quota metric 'Requests' of service"
+        " 'aiplatform.googleapis.com'",
+    ),
+    "the disk quota was used up": LineRule(
+        r"(?<!Memory )[Qq]uota exceeded",
+        "ResourceExhaustedError: /scratch/data.tf-data_0.lockfile; Disk quota exceeded",
+        "OSError: [Errno 122] Disk quota exceeded: '/scratch/ckpt'",
+        needs="uota exceeded",
+    ),
+    "another run holds the file of tf.data's `cache(filename)`": LineRule(
+        r"concurrent caching iterator running|cache lockfile already exists",
+        "AlreadyExistsError: There appears to be a concurrent caching iterator running - cache lockfile"
+        " already"
+        " exists ('/tmp/cache_0.lockfile').",
+        needs="caching iterator",
+    ),
+    "the disk was full": LineRule(
+        r"No space left on device",
+        "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
+        needs="No space",
+    ),
+    "a message between processes was larger than gRPC's limit": LineRule(
+        r"(?:Received|Sent) message larger than max",
+        "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
+        needs="larger than max",
+    ),
+    "too many files were open": LineRule(
+        r"Too many open files",
+        "ResourceExhaustedError: data.tfrecord; Too many open files",
+        needs="Too many open",
+    ),
+    "the shared memory between worker processes (/dev/shm) was too small": LineRule(
+        r"out of shared memory\b|unable to (?:open shared memory object|write to file </torch_)",
+        "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
+        " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+        needs="shared memory",
+    ),
+    "a GPU kernel wants more shared memory than one core has, which is on the chip and not the GPU's RAM": (
+        LineRule(
+            r"out of resource: shared memory|Shared memory size limit exceeded|uses too much shared data",
+            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware"
+            " limit: 101376. Reducing block sizes or `num_stages` may help.",
+            "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 280664, available: 232448",
+            "ptxas error   : Entry function 'fusion_1' uses too much shared data (0x1c000 bytes, 0xc000 max)",
+            needs="hared ",
+        )
+    ),
+    CUDNN_VERSION: LineRule(
+        r"Loaded runtime CuDNN library: .* but source was compiled with",
+        "Loaded runtime CuDNN library: 7.1.4 but source was compiled with: 7.6.0.  CuDNN library major and"
+        " minor version needs to match or have higher minor version in case of CuDNN 7.0 or later version.",
+        needs="Loaded runtime CuDNN",
+    ),
+    "the GPU's driver is too old for this CUDA": LineRule(
+        r"driver version is insufficient for CUDA runtime|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        "CUDA runtime implicit initialization on GPU:0 failed. Status: CUDA driver version is insufficient"
+        " for CUDA runtime version",
+    ),
+    "a kernel on the GPU crashed or reached outside its memory": LineRule(
+        r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE|ILLEGAL_INSTRUCTION)",
+        "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory"
+        " access was encountered",
+        needs="CUDA_ERROR_",
+    ),
+}
+"""What ran out or failed that is no memory, though some of it is called `Resource exhausted`, too."""
+
+STARTUP = {
+    "CUDA's libraries were not found, so TensorFlow runs on the CPU": LineRule(
+        r"Cannot dlopen some GPU libraries|Could not load dynamic library '?(?:lib)?cud"
+        r"|Could not find cuda drivers",
+        "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared"
+        " object file: No such file or directory",
+        "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
+        " installed properly if you would like to use GPU.",
+        "Could not find cuda drivers on your machine, GPU will not be used.",
+    ),
+    "TensorRT is not installed, which matters only to those who use it": LineRule(
+        r"TF-TRT Warning", "TF-TRT Warning: Could not find TensorRT", needs="TF-TRT"
+    ),
+    "the kernel does not say which NUMA node the GPU is on": LineRule(
+        r"successful NUMA node read|could not open file to read NUMA node",
+        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA"
+        " node, so returning NUMA node zero",
+        needs="NUMA node",
+    ),
+    "CUDA's plug-ins were registered twice": LineRule(
+        r"Unable to register cu\w+ (?:factory|plugin)",
+        "Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has"
+        " already been registered",
+        needs="Unable to register",
+    ),
+    "TensorFlow says which instructions of the CPU it uses": LineRule(
+        r"oneDNN custom operations are on|optimized (?:to use available CPU instructions|with oneAPI)"
+        r"|CPU supports instructions that this TensorFlow binary was not compiled to use",
+        "This TensorFlow binary is optimized to use available CPU instructions in performance-critical"
+        " operations.",
+        "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
+    ),
+}
+"""Messages of the first seconds that end no run."""
+
+CPP_FRAME = LineRule(
+    r"\A\s*@ +0x[0-9a-f]{6,16} +\S",
+    "    @     0x7f6768339f9c  tsl::BFCAllocator::DeallocateRawInternal()",
+    needs="@ ",
+)
+CRASH = LineRule(
+    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error|\bCheck failed: "
+    r"|\bAborted \(core dumped\)|SIGABRT|: +\d+ Aborted\b|Fatal Python error: Aborted"
+    r"|(?i:exit(?:ed)?(?: with)? ?(?:code|status)):? +(?:13[49]|-11|-6"
+    r"|-?(?:1073741819|1073740791|1073740940|1073741571|1073741795)"
+    r"|322122(?:5477|6505|6356|5725|5501))\b|(?i:0xC0000005|0xC0000409|0xC0000374|0xC00000FD|0xC000001D)",
+    "Check failed: h != kInvalidChunkHandle",
+    "./train.sh: line 8: 27582 Aborted                 python train.py",
+    "Segmentation fault (core dumped)",
+    "Fatal Python error: Segmentation fault",
+    "Process finished with exit code -1073741819 (0xC0000005)",
+    "Process finished with exit code -1073740791 (0xC0000409)",
+    "Process finished with exit code 134 (interrupted by signal 6: SIGABRT)",
+)
+KERNEL_DIED = LineRule(
+    r"kernel appears to have died|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"
+    r"|[Kk]ernel died, restarting|DeadKernelError",
+    "The kernel appears to have died. It will restart automatically.",
+    "The Kernel crashed while executing code in the current cell or a previous cell.",
+    "nbclient.exceptions.DeadKernelError: Kernel died",
+    "[I 10:11:12.123 NotebookApp] KernelRestarter: restarting kernel (1/5), keep random ports",
+    needs="ernel",
+)
+"""A notebook's process ended, and the notebook does not know why."""
