@@ -167,6 +167,10 @@ CASES: dict[str, tuple[str, str]] = {
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),
     ),
     "memory-shortage": (dump(100, 400, 390), dump(100, 400, 200, (60, 60, 80))),
+    "no-room-for-context": (
+        "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
+        "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal\n",
+    ),
     "one-tensor-dominates": (
         dump(512, 1000, 700) + oom("64,256,256,32"),
         dump(64, 1000, 990) + oom("8,256,256,32"),
@@ -197,6 +201,12 @@ CASES: dict[str, tuple[str, str]] = {
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
     ),
     "shuffled-volume": (VOLUME, VOLUME.replace("[32,64,64,2,16]", "[3,3,3,16,16]")),
+    "smaller-pool": (
+        "failed to allocate 7.42G (7971274752 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\nstep 100"
+        " loss 3.9\n",
+        "step 100 loss 3.9\nfailed to allocate 7.42G (7971274752 bytes) from device:"
+        " CUDA_ERROR_OUT_OF_MEMORY\n",
+    ),
     "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
     "stale-graphs": (
         oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"),

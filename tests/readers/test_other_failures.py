@@ -171,3 +171,108 @@ def test_a_kernel_that_died_after_a_failure_is_no_finding() -> None:
         f"{SENTENCE}\nThe kernel appears to have died. It will restart automatically.\n"
     )
     assert not any("kernel died" in finding.headline for finding in report.findings)
+
+
+def test_a_killed_process_is_told_by_all_that_saw_it() -> None:
+    """The shell says only that it was killed, the kernel why and how large it was."""
+    kernel = (
+        "[12.3] Out of memory: Killed process 8 (python3) total-vm:9000kB, anon-rss:2048kB, shmem-rss:0kB"
+    )
+    report = pipeline.explain(f"Killed\n{kernel}\n")
+    assert len(report.case.moments) == 1
+    assert report.verdict.startswith("Host RAM")
+    assert report.case.moments[0].balance.in_use is not None
+    assert report.case.moments[0].balance.in_use.bytes == 2 * MIB
+
+
+REFUSED = "failed to allocate {} ({} bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+LADDER = "\n".join(
+    REFUSED.format(text, size) for text, size in (("7.42G", 7971274752), ("6.68G", 7174147072))
+)
+
+
+def test_a_ladder_of_refusals_before_the_steps_is_no_failure() -> None:
+    capture = read(f"{LADDER}\nEpoch 1/3\nEpoch 2/3")
+    assert not capture.incidents
+    assert [size.bytes for size, _ in capture.surroundings.refusals] == [7971274752, 7174147072]
+
+
+def test_a_ladder_of_refusals_after_the_last_step_may_be_the_failure() -> None:
+    assert incident(f"Epoch 1/3\nEpoch 2/3\n{LADDER}").request.kind is RequestKind.DRIVER
+
+
+def test_a_ladder_belongs_to_the_failure_that_follows() -> None:
+    (failure,) = read(f"{LADDER}\nEpoch 1/3\n{SENTENCE}").incidents
+    assert failure.request.shape == (16, 512, 512, 64)
+    assert len(failure.driver_failures) == 2
+
+
+def test_algorithms_that_got_no_workspace_are_one_failure_of_the_library() -> None:
+    failure = incident(
+        "NotFoundError: Graph execution error:\n\nNode: 'net/conv_a/Conv2D'\nNo algorithm worked!  Error"
+        " messages:\n  Profiling failure on CUDNN engine 1: RESOURCE_EXHAUSTED: Out of memory while trying to"
+        " allocate 3422552064 bytes.\n  Profiling failure on CUDNN engine 0: RESOURCE_EXHAUSTED: Out of"
+        " memory"
+        " while trying to allocate 1711276032 bytes.\n\t [[{{node net/conv_a/Conv2D}}]]"
+    )
+    assert failure.request.kind is RequestKind.WORKSPACE
+    assert failure.request.node == "net/conv_a/Conv2D"
+    assert failure.request.size is not None and failure.request.size.bytes == 3422552064
+
+
+def test_the_instruction_that_xla_quotes_names_node_and_line() -> None:
+    failure = incident(
+        "XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm for:\n"
+        "%cudnn-conv.3 = (f32[16,96,256,256]{3,2,1,0}, u8[0]{0}) custom-call(f32[16,3,9,9]{3,2,1,0} %copy.2),"
+        ' metadata={op_name="jit(forward)/jit(main)/Net/stem/conv_general_dilated" source_file="net.py"'
+        " source_line=31}\n\nOriginal error: INTERNAL: All algorithms tried for %cudnn-conv.3 failed.\n"
+        "  Profiling failure on cuDNN engine eng1{k2=1,k3=0}: UNKNOWN: CUDNN_STATUS_ALLOC_FAILED\n"
+    )
+    assert failure.request.kind is RequestKind.WORKSPACE
+    assert failure.request.node == "jit(forward)/jit(main)/Net/stem/conv_general_dilated"
+    assert failure.request.source == "net.py:31"
+
+
+@pytest.mark.parametrize("name", ["self", "f", "conv2d_5", "tf.math.add"])
+@pytest.mark.parametrize("form", ["'{}' (type Dense)", '"{}" (type Dense)', '"{}"f (type Dense)'])
+def test_a_keras_layer_keeps_its_whole_name(name: str, form: str) -> None:
+    header = f"Exception encountered when calling layer {form.format(name)}."
+    failure = incident(f"ResourceExhaustedError: {header}\n\n{SENTENCE} [Op:AddV2]")
+    assert failure.request.keras_layer == (name, "Dense")
+
+
+OTHERS = """\
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |
+|-------------------------------+----------------------+----------------------+
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | GPU-Util  Compute M. |
+|===============================+======================+======================|
+|   0  Tesla T4            Off  | 00000000:17:00.0 Off |                  Off |
+| 58%   71C    P2   190W / 230W |  13840MiB / 15360MiB |     97%      Default |
++-------------------------------+----------------------+----------------------+
+|  GPU   GI   CI        PID   Type   Process name                  GPU Memory |
+|    0   N/A  N/A      3911      C   python                          13833MiB |
++-----------------------------------------------------------------------------+
+"""
+
+
+@pytest.mark.parametrize(("limit_mib", "of_others"), [(1122, True), (13000, False)])
+def test_a_process_larger_than_the_limit_is_another(limit_mib: int, of_others: bool) -> None:
+    report = pipeline.explain(f"{OTHERS}{CREATED.replace('14000', str(limit_mib))}\n{SENTENCE}\n")
+    assert any("pid 3911" in finding.headline for finding in report.findings) is of_others
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "failed initializing StreamExecutor for CUDA device ordinal 0: Internal: failed call to"
+        " cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported:"
+        " 11719409664",
+    ],
+)
+def test_no_room_for_a_context_is_not_the_batch(call: str) -> None:
+    report = pipeline.explain(call + "\n")
+    assert "CUDA context" in report.verdict
+    assert not any("batch" in action.remedy.text for action in report.actions)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -30,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
         assert moment.request and moment.incident
         failed = moment.request.failed
         meaning = _meaning(failed)
-        if meaning is None:
+        if meaning is None or of_context(moment):
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""

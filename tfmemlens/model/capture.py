@@ -115,6 +115,8 @@ class Surroundings:
     device_uses: tuple[DeviceUse, ...] = ()
     """Who holds the devices."""
     soft_warnings: tuple[SoftWarning, ...] = ()
+    refusals: tuple[tuple[Size, Line], ...] = ()
+    """What the driver refused to the pool of a run that went on without it."""
     harmless: tuple[tuple[str, int, Line], ...] = ()
     """Lines that look alarming and are not: (what they are, how many, the first)."""
     steps: tuple[tuple[int, Line], ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.model.capture import DeviceProcess, DeviceUse
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence
@@ -25,7 +26,7 @@ def others(case: Case, moment: Moment) -> Iterator[Evidence]:
         return
     pool = moment.balance.pool or moment.balance.in_use
     sized = [process for process in use.processes if process.used]
-    strangers = sorted(_without_own(sized, pool), key=_bytes, reverse=True)
+    strangers = sorted(_without_own(sized, pool, device_limit(case, moment)), key=_bytes, reverse=True)
     if use.total and sum(map(_bytes, strangers)) >= _MIN_SHARE * use.total.bytes:
         for process in strangers:
             yield Evidence(
@@ -51,11 +52,16 @@ def _device(case: Case, moment: Moment) -> DeviceUse | None:
     return next((use for use in uses if number and use.device == number[1]), None)
 
 
-def _without_own(processes: list[DeviceProcess], pool: Size | None) -> list[DeviceProcess]:
-    """Without the log's own process, which is not named: the one nearest above its pool, else the largest."""
+def _without_own(
+    processes: list[DeviceProcess], pool: Size | None, limit: Size | None
+) -> list[DeviceProcess]:
+    """Without the log's own process, which is not named: the one nearest above its pool, else the largest,
+    and none that holds more than it may.
+    """
     above = [process for process in processes if pool is None or _bytes(process) >= pool.low]
     own = max(above, key=_bytes, default=None) if pool is None else min(above, key=_bytes, default=None)
-    if own and pool and _bytes(own) > pool.high + _CONTEXT_BYTES:
+    most = pool or limit
+    if own and most and _bytes(own) > most.high + _CONTEXT_BYTES:
         own = None
     return [process for process in processes if process is not own]
 

@@ -30,4 +30,7 @@ def surely_for_memory(moment: Moment) -> bool:
 
 def _message(moment: Moment) -> str:
     failed = moment.request.failed if moment.request else None
-    return failed.line.text if failed and failed.kind is RequestKind.HOST and failed.line else ""
+    if failed is None or failed.kind is not RequestKind.HOST or failed.line is None:
+        return ""
+    told = moment.incident.tellings if moment.incident else ()
+    return "\n".join(line.text for line in told) or failed.line.text

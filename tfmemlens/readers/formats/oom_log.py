@@ -188,7 +188,20 @@ class _Stream:
             parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])
         ):
             joiner.take(part)
-        return joiner.finish()
+        return [draft for draft in joiner.finish() if not self._went_on_without(draft)]
+
+    def _went_on_without(self, draft: IncidentDraft) -> bool:
+        """Whether the driver refused the pool a region and steps follow: then nothing failed."""
+        refused = draft.disguises
+        if draft.tellings or draft.dumps or draft.executables or not refused:
+            return False
+        if any(part.what != "driver" or part.size is None for part in refused):
+            return False
+        last = refused[-1].line.number
+        if not any(line.number > last for _, line in self.surroundings.steps):
+            return False
+        self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
+        return True
 
 
 _RANK_OF_PART = {"IndirectFailure": 0, "Dump": 1, "Executable": 2, "OomMessage": 3, "Block": 4}

@@ -302,6 +302,8 @@ class CompilerCollector:
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
         text = line.text
+        if "Profiling failure on" in text:
+            return False
         for rule, take in (
             (XLA, self._xla),
             (REQUEST, self._request),

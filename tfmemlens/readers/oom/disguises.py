@@ -89,6 +89,15 @@ LIBRARY = LineRule(
     "No DNN in stream executor. [Op:Conv2D] name:",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
+PROFILING = LineRule(
+    r"Profiling failure on (?i:cudnn|cublas\w*|miopen) engine.*?(?:trying to allocate (?P<bytes>\d+) bytes"
+    r"|ALLOC_FAILED)",
+    "  Profiling failure on CUDNN engine 1: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 3422552064 bytes.",
+    "  Profiling failure on cuDNN engine eng1{k2=1,k3=0}: UNKNOWN: CUDNN_STATUS_ALLOC_FAILED",
+    needs="Profiling failure on",
+)
+"""One algorithm that a library tried: none was left, or the next one was slower."""
 CUDA_ERROR = LineRule(
     r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
     r" error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of"
@@ -277,6 +286,9 @@ class IndirectFailureCollector:
             return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=found["device"])
         if LAUNCH.search(text):
             return IndirectFailure(line, kind=RequestKind.DRIVER, what="kernel launch")
+        if found := PROFILING.search(text):
+            size = Size.exactly(int(found["bytes"])) if found["bytes"] else None
+            return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library", size=size)
         if LIBRARY.search(text):
             return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library")
         if OUTPUT.search(text):

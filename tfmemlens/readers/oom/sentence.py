@@ -69,6 +69,16 @@ DETECTED = LineRule(
 NODE_LINE = LineRule(
     r"(?:\A|\s)Node: '(?P<node>[^']+)'", "Node: 'model/conv/Relu'", needs="Node: '", era=((2, 4), LAST)
 )
+INSTRUCTION = LineRule(
+    r"%[\w.-]+ = .*metadata=\{(?:op_type=\"[^\"]*\" )?op_name=\"(?P<node>[^\"]+)\""
+    r"(?: source_file=\"(?P<file>[^\"]+)\" source_line=(?P<line>\d+))?",
+    "%cudnn-conv.3 = (f32[16,96,256,256]{3,2,1,0}, u8[0]{0}) custom-call(f32[16,3,1024,1024]{3,2,1,0}"
+    " %copy.2),"
+    ' metadata={op_name="jit(forward)/jit(main)/Net/stem/conv_general_dilated" source_file="net.py"'
+    " source_line=31}",
+    needs="op_name=",
+)
+"""XLA quotes the instruction that it could not compile or run."""
 CAUSED_BY = LineRule(
     r"Caused by op u?'(?P<node>[^']+)', defined at",
     "Caused by op 'conv/Conv2D', defined at:",
@@ -98,10 +108,11 @@ TRACEBACK = LineRule(
     r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback"
 )
 KERAS_LAYER = LineRule(
-    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+?)['\"]?(?:[ '\"f]*)\(type"
+    r"Exception encountered when calling (?:layer )?['\"]?(?P<name>[^'\"\s]+)[ '\"]*f?[ '\"]*\(type"
     r" (?P<type>\w+)\)",
     "Exception encountered when calling layer 'conv2d_5' (type Conv2D).",
     'Exception encountered when calling layer "dense" (type Dense).',
+    'Exception encountered when calling layer "self" (type TFBertSelfAttention).',
     needs="Exception encountered when calling",
     era=((2, 7), LAST),
 )
@@ -140,7 +151,8 @@ EXCEPTION = LineRule(
 BORING = LineRule(
     r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input"
     r" Source operations connected to node|"
-    r"Function call stack|Graph execution error|Call arguments received by|During handling of the above"
+    r"Function call stack|Exception in device=TPU|status = StatusCode\.|Graph execution error|Call"
+    r" arguments received by|During handling of the above"
     r" exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
@@ -285,6 +297,12 @@ class SentenceCollector:
         if found := NODE_LINE.search(text):
             self._node_before = found["node"]
             self._era_before = narrow(self._era_before, NODE_LINE.era)
+            return True
+        if found := INSTRUCTION.search(text):
+            self._node_before = found["node"]
+            if found["file"]:
+                self._frames, self._frame_owner = [(f"{found['file']}:{found['line']}", "")], "before"
+                self._running = False
             return True
         if found := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
             parts = found.groupdict()

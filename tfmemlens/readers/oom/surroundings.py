@@ -108,6 +108,7 @@ class SurroundingsCollector:
         self.settings: list[tuple[str, str, Line]] = []
         self.harmless: dict[str, tuple[int, Line]] = {}
         self.foreign: dict[str, Line] = {}
+        self.refusals: list[tuple[Size, Line]] = []
         self.startup: dict[str, Line] = {}
         self.crash: Line | None = None
         self.kernel_died: Line | None = None
@@ -219,6 +220,7 @@ class SurroundingsCollector:
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
             crash=self.crash,
+            refusals=tuple(self.refusals),
             kernel_died=self.kernel_died,
             startup=tuple(self.startup.items()),
             elsewhere=tuple(self.elsewhere.items()),
