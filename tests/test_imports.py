@@ -174,6 +174,9 @@ def test_explaining_a_paste_stays_light() -> None:
         "tfmemlens.child_python",
     }
     assert not (heavy | waiting) & modules
+    readers = "tfmemlens.readers"
+    machinery = {f"{readers}.graphs.proto_graph", f"{readers}.timelines.step_stats", "zipfile"}
+    assert not machinery & modules, "a format that only looks at a text brings no machinery of its own"
     assert "tfmemlens.knowledge.ops.table" not in modules, "the table of ops is for graphs"
     assert "tfmemlens.knowledge.keras_layers" not in modules, "the shapes of layers are for models"
     assert "LayoutOptimizer" in out

@@ -4,8 +4,6 @@ before the damage.
 
 from __future__ import annotations
 
-import codecs
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +34,9 @@ def events(opened: Opened) -> Iterator[dict[str, Any] | str]:
     """Each event, and at last a text that says what is wrong, if something is. A file that holds no trace
     gives nothing.
     """
+    import codecs
+    import json
+
     start = start_of(opened.head())
     if start < 0:
         return

@@ -25,7 +25,6 @@ from tfmemlens.readers.formats.run_metadata import HOW_TO_TRACE
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines import graph_liveness
 from tfmemlens.readers.timelines.columns import Columns
-from tfmemlens.readers.timelines.step_stats import keeps_memory
 from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.OUTPUTS
@@ -125,6 +124,8 @@ def _number(value: object) -> float:
 
 def _of_outputs(trace: _Trace) -> list[Timeline]:
     """Nothing where the readers of the outputs are not in the file."""
+    from tfmemlens.readers.timelines.step_stats import keeps_memory
+
     lanes: dict[str, list[graph_liveness.NodeRun]] = {}
     for pid, name in trace.names.items():
         device = name.removesuffix(" Compute")

@@ -22,7 +22,6 @@ from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.graphs import proto_graph
 
 HOLDS = Holds.GRAPH
 SUFFIXES = (".pb", ".pbtxt", ".meta")
@@ -165,6 +164,8 @@ def _of_text(kind: str, raw: bytes, path: str) -> Capture:
 
 def _capture(kind: str, message: Any, path: str) -> Capture:
     """The graph of the message; of a SavedModel its first MetaGraphDef that has one."""
+    from tfmemlens.readers.graphs import proto_graph
+
     notes: list[ReadNote] = []
     meta = message if kind == "MetaGraphDef" else None
     if kind == "SavedModel":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from itertools import accumulate
 
 from tfmemlens import progress
@@ -176,11 +175,11 @@ def _tick(log: _Log, text: str, number: int) -> None:
 def _micros(stamp: re.Match[str]) -> float:
     if stamp["seconds"]:
         return float(stamp["seconds"]) * 1e6
+    from datetime import datetime, timezone
+
     try:
-        return (
-            datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc).timestamp()
-            * 1e6
-        )
+        written = datetime.strptime(stamp["date"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=timezone.utc)
+        return written.timestamp() * 1e6
     except ValueError:  # a damaged digit: the line counts as written after the one above
         return 0.0
 

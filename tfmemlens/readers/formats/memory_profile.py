@@ -7,7 +7,6 @@ only, and say less exactly.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -33,6 +32,8 @@ def sniff(sample: Sample) -> Confidence:
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """A timeline for each allocator. Raises UnreadableInput."""
+    import json
+
     del hints
     try:
         profiles = json.loads(opened.all())["memoryProfilePerAllocator"]

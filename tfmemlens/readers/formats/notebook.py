@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +27,8 @@ def sniff(sample: Sample) -> Confidence:
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """What its cells and their outputs say, as one text; a damaged notebook is read as the text it is."""
+    import json
+
     try:
         text = _text(json.loads(opened.all()))
     except (ValueError, RecursionError, AttributeError, TypeError):

@@ -11,13 +11,10 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.patterns import regex
-from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.graphs import graph_join, proto_graph
-from tfmemlens.readers.timelines import step_liveness, step_stats
 from tfmemlens.values import replace
 
 HOLDS = Holds.ALLOCATIONS
@@ -80,6 +77,8 @@ _MAX_TYPED_ROWS = 5_000
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The timelines of the step, and its partition graphs. Raises UnreadableInput."""
+    from tfmemlens.readers.bytes import large_protobuf
+
     if _is_text(opened.head()):
         return _of_text(opened)
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
@@ -98,6 +97,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 def _in_pieces(opened: Opened, bare: bool) -> Capture:
     """What protobuf cannot take in one go."""
+    from tfmemlens.readers.bytes import large_protobuf
+
     parts = large_protobuf.Pieces(opened)
     capture = capture_of(large_protobuf.run_metadata(parts, bare), opened.path)
     cut = (ReadNote(f"{opened.path} is cut or damaged; what stands before is shown"),) if parts.cut else ()
@@ -181,6 +182,9 @@ def capture_of(metadata: Any, path: str, notes: list[ReadNote] | None = None, ty
     """The capture of a RunMetadata message, TensorFlow's own or ours; `types` lets every output's type be
     asked for however large the step is.
     """
+    from tfmemlens.readers.graphs import graph_join, proto_graph
+    from tfmemlens.readers.timelines import step_liveness, step_stats
+
     timelines = tuple(step_stats.timelines(metadata.step_stats))
     timelines += tuple(step_liveness.timelines(metadata.step_stats, known=timelines))
     graphs = [

@@ -9,7 +9,6 @@ only, no step statistics.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +21,6 @@ from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.graphs import proto_graph
 from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.ALLOCATIONS
@@ -62,6 +60,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The newest traced step, or the one asked for; the others are named in a note. Raises UnreadableInput,
     UsageError.
     """
+    from tfmemlens.readers.graphs import proto_graph
+
     events = _events(opened)
     notes = (
         [ReadNote(f"{opened.path}: {events.damaged}; what stands before it is shown")]
@@ -170,7 +170,7 @@ def _event_at(opened: Opened, at: int) -> Any:
     from tfmemlens.schema import parse
 
     opened.file.seek(at)
-    length = struct.unpack("<Q", opened.file.read(12)[:8])[0]
+    length = int.from_bytes(opened.file.read(12)[:8], "little")
     return parse("Event", opened.file.read(length))
 
 
@@ -184,7 +184,7 @@ def _records(opened: Opened) -> Iterator[tuple[int, bytes, str]]:
         if len(head) < 12:
             yield at, b"", "the last record is cut"
             return
-        length = struct.unpack("<Q", head[:8])[0]
+        length = int.from_bytes(head[:8], "little")
         if at + 16 + length > opened.size:
             yield at, b"", f"the record at byte {at:,} is cut or its length is damaged"
             return

@@ -22,8 +22,7 @@ from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample, Step
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.graphs import proto_graph
-from tfmemlens.readers.timelines import graph_liveness, step_stats
+from tfmemlens.readers.timelines import graph_liveness
 
 HOLDS = Holds.OUTPUTS
 SUFFIXES = (".profile",)
@@ -64,6 +63,8 @@ def _begins_with_a_node(head: bytes) -> bool:
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The newest step of the profile, or the one asked for. Raises UnreadableInput, UsageError."""
+    from tfmemlens.readers.graphs import proto_graph
+
     profile, notes = parse_prefix("ProfileProto", opened.all(), depth=0)
     if profile is None or not profile.nodes:
         raise UnreadableInput(
@@ -163,6 +164,8 @@ def _by_device(profile: Any, step: int) -> dict[str, list[Any]]:
 def _of_device(device: str, nodes: list[Any], profile: Any, step: int) -> Iterator[Timeline]:
     """From allocation records where there are some, else from liveness."""
     if any(node.execs[step].allocations for node in nodes):
+        from tfmemlens.readers.timelines import step_stats
+
         yield from step_stats.timelines(_as_step_stats(device, nodes, step))
     else:
         yield from graph_liveness.timelines(

@@ -10,9 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -22,7 +20,6 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.patterns import regex
-from tfmemlens.readers.bytes import large_protobuf
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
@@ -63,6 +60,9 @@ def run_of(path: str) -> tuple[str, float | None] | None:
     """The run of the profiler that a file belongs to: `plugins/profile/<date>`, or a dated folder wherever
     it was copied; its name, and when it was (seconds since 1970).
     """
+    from datetime import datetime, timezone
+    from pathlib import Path
+
     folder = Path(path).resolve().parent
     date = _DATE.search(folder.name)
     if date is None:
@@ -107,6 +107,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 def _planes(opened: Opened) -> tuple[list[Any], list[ReadNote]]:
     """The planes, parsed, or walked through where the file is too big for that. Raises UnreadableInput."""
+    from tfmemlens.readers.bytes import large_protobuf
+
     if opened.size > large_protobuf.WHOLE:
         parts = large_protobuf.Pieces(opened)
         planes = list(large_protobuf.planes(parts))

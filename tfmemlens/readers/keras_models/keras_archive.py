@@ -5,8 +5,6 @@ needed.
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -29,6 +27,8 @@ def sniff(sample: Sample) -> Confidence:
     """A zip file; with a config it is a model."""
     if sample.head[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
         return Confidence.NO
+    import zipfile
+
     try:
         names = zipfile.ZipFile(sample.opened.file).namelist()
     except (zipfile.BadZipFile, OSError, ValueError):
@@ -43,6 +43,9 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 
 def _network(file: BinaryIO, path: str) -> Network:
+    import zipfile
+    import zlib
+
     try:
         with zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
@@ -70,6 +73,9 @@ def _from_weights(file: BinaryIO, network: Network) -> Network:
     """What only the file of weights knows: shapes of the user's own layers, the optimizer of slots. Without
     h5py or when it is damaged, nothing.
     """
+    import zipfile
+    import zlib
+
     with suppress(
         ImportError, OSError, RuntimeError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error
     ):

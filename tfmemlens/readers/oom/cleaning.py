@@ -8,8 +8,6 @@ TensorFlow's own logger.
 
 from __future__ import annotations
 
-import html
-import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
@@ -195,6 +193,8 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
             {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2010: "-", 0x2011: "-"}
         )
         if "&" in text:
+            import html
+
             text = html.unescape(text).replace("\xa0", " ")
         for part in _lines_within(text):
             yield number, part
@@ -205,6 +205,8 @@ def _of_docker(text: str) -> str:
     match = _DOCKER.match(text)
     if not match:
         return text
+    import json
+
     try:
         return str(json.loads(match[1])).rstrip("\r\n")
     except ValueError:
