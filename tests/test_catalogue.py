@@ -13,7 +13,7 @@ from tfmemlens.cli import _options, main
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
-SUBJECTS = ("report", "layers", "difference", "convolution", "steps", "page", "curve")
+SUBJECTS = ("report", "layers", "difference", "convolution", "steps", "page", "curve", "allocations")
 RENDERERS = {
     f"{form} {subject}": (room, discovery.member(room, subject))
     for subject in SUBJECTS

@@ -123,7 +123,7 @@ def test_a_failure_beside_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt"]) == 0
+    assert main(["explain", "sample_traces/oom_log/1.15-dynamic-lstm.txt", "--full"]) == 0
     alone = capsys.readouterr().out
     assert (
         main(
@@ -132,6 +132,7 @@ def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureF
                 "sample_traces/oom_log/1.15-dynamic-lstm.txt",
                 "--trace",
                 "sample_traces/run_metadata/1.15-while-rnn.pb.gz",
+                "--full",
             ]
         )
         == 0

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from tfmemlens.escaping import visible
+
 DELAY, STEP = 1.0, 0.1
 """Seconds before the line appears, and between two drawings of it."""
 _WIDTH = 24
@@ -65,7 +67,7 @@ class _Line:
             if total > 0
             else f"{done >> 20:,} MiB"
         )
-        text = f"reading {name[-30:]}  {bar}"
+        text = f"reading {visible(name[-30:])}  {bar}"
         self._stream.write(f"\r{text.ljust(self._drawn)}")
         self._stream.flush()
         self._drawn = len(text)

@@ -48,7 +48,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 def test_lenet_reads_well(
     arguments: list[str], lenet: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["estimate", lenet, *arguments]) == int("--limit" in arguments)
+    assert main(["estimate", lenet, *arguments, "--full"]) == int("--limit" in arguments)
     golden(
         f"estimate/lenet-{'-'.join(part.strip('-') for part in arguments) or 'training'}.txt",
         capsys.readouterr().out,
@@ -63,7 +63,7 @@ def test_other_models_read_well(
     golden: Callable[[str, str], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["estimate", saved(name, tmp_path, monkeypatch), "--batch", "8"]) == 0
+    assert main(["estimate", saved(name, tmp_path, monkeypatch), "--batch", "8", "--full"]) == 0
     golden(f"estimate/{name}.txt", capsys.readouterr().out)
 
 

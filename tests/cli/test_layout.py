@@ -50,7 +50,7 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 def test_a_graph_after_the_pass_reads_well(
     name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["layout", f"{FOLDER}{name}.after.pb.gz"]) == 0
+    assert main(["layout", f"{FOLDER}{name}.after.pb.gz", "--full"]) == 0
     golden(f"layout/{name}.txt", capsys.readouterr().out)
 
 
@@ -58,7 +58,7 @@ def test_a_graph_after_the_pass_reads_well(
 def test_partition_graphs_of_a_traced_step(
     name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["layout", f"sample_traces/layout_traces/{name}.pb.gz"]) == 0
+    assert main(["layout", f"sample_traces/layout_traces/{name}.pb.gz", "--full"]) == 0
     golden(f"layout/traced-{name}.txt", capsys.readouterr().out)
 
 

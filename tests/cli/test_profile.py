@@ -36,16 +36,16 @@ def stem(trace: Path) -> str:
 def test_profile_reads_well(
     trace: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main(["profile", str(trace.relative_to(SAMPLES.parent))])
+    status = main(["profile", str(trace.relative_to(SAMPLES.parent)), "--full"])
     page = capsys.readouterr().out
     assert status == (1 if "No memory figures" in page else 0)
     golden(f"profile/{trace.parent.name}/{stem(trace)}.txt", page)
 
 
 def test_another_moment(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["profile", LENET, "--at", "1ms"]) == 0
+    assert main(["profile", LENET, "--at", "1ms", "--full"]) == 0
     by_time = capsys.readouterr().out
-    assert main(["profile", LENET, "--at", "conv1/Relu"]) == 0
+    assert main(["profile", LENET, "--at", "conv1/Relu", "--full"]) == 0
     by_node = capsys.readouterr().out
     assert "conv1/Relu" in by_node
     assert by_time != by_node
@@ -75,7 +75,7 @@ def test_a_device_that_is_not_there_is_status_1(capsys: pytest.CaptureFixture[st
 
 
 def test_another_moment_is_not_called_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["profile", LENET, "--at", "1ms"]) == 0
+    assert main(["profile", LENET, "--at", "1ms", "--full"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     peak = pipeline.timelines(LENET).timelines[0].peak_bytes
     assert "This step's peak is" not in page
@@ -99,7 +99,7 @@ def test_a_moment_that_does_not_exist(at: str, sentence: str, capsys: pytest.Cap
 def test_the_model_fits_the_page_and_shows_no_empty_column(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["profile", str(SAMPLES / name)]) == 0
+    assert main(["profile", str(SAMPLES / name), "--full"]) == 0
     table = capsys.readouterr().out.partition("THE MODEL\n")[2].partition("\n\n")[0].splitlines()
     assert table and all(len(line) <= 80 for line in table)
     assert "parameters" in table[0] or not any("=" in line for line in table)

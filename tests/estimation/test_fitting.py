@@ -135,7 +135,7 @@ def test_without_partition_graphs_the_labels_make_one() -> None:
 def test_fit_reads_well(
     name: str, arguments: list[str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", *arguments]) == 0
+    assert main(["fit", *arguments, "--full"]) == 0
     golden(f"fit/{name}.txt", capsys.readouterr().out)
 
 

@@ -150,7 +150,7 @@ def test_steps_inside_logs_and_profiles_are_listed() -> None:
 def test_a_page_of_several_hosts_names_the_other_allocators(
     logdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["profile", str(logdir)]) == 0
+    assert main(["profile", str(logdir), "--full"]) == 0
     page = capsys.readouterr().out
     assert "1 MORE ALLOCATOR (--ALL SHOWS THEM WHOLE)" in page
     assert "on bfc_cpu_allocator_for_gpu of worker" in page
@@ -171,7 +171,7 @@ def test_a_graph_alone_says_what_it_is_good_for(tmp_path: Path, capsys: pytest.C
 
     file = tmp_path / "graph.pb"
     file.write_bytes(parse("RunMetadata", LENET.read_bytes()).partition_graphs[0].SerializeToString())
-    assert main(["profile", str(file)]) == 1
+    assert main(["profile", str(file), "--full"]) == 1
     page = capsys.readouterr().out
     assert "No memory figures are in this trace." in page
     assert "--graph" in page

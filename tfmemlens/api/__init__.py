@@ -18,6 +18,9 @@ from tfmemlens.model.tensor import parse_shape
 class Explanation(Report):
     """A report that shows itself: `print(explanation)`, or a cell's last value in a notebook."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.verdict}>"
+
     def __str__(self) -> str:
         from tfmemlens import renderers
 

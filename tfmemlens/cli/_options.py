@@ -68,6 +68,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 def add_view(parser: argparse.ArgumentParser, *subjects: str) -> None:
     """How much to print, grouped by what, and these subjects in which form."""
     group = parser.add_argument_group("tables")
+    add_full(group)
     add_top(group)
     group.add_argument(
         "--by",
@@ -82,10 +83,23 @@ def add_view(parser: argparse.ArgumentParser, *subjects: str) -> None:
     add_form(parser, *subjects)
 
 
-def add_top(group: argparse._ActionsContainer, default: int = View().top) -> None:
-    """How many rows a table has."""
+def add_full(group: argparse._ActionsContainer) -> None:
+    """Everything instead of one screen."""
     group.add_argument(
-        "--top", type=count, default=default, metavar="N", help=f"rows per table (default {default})"
+        "--full",
+        action="store_true",
+        help="print everything: all findings with their evidence, all tables (--all, --by and --top imply it)",
+    )
+
+
+def add_top(group: argparse._ActionsContainer, default: int | None = None) -> None:
+    """How many rows a table has: as many as a view's own default, or this many."""
+    group.add_argument(
+        "--top",
+        type=count,
+        default=default,
+        metavar="N",
+        help=f"rows per table (default {default or View().top})",
     )
 
 
@@ -151,7 +165,7 @@ def view(args: argparse.Namespace) -> View:
     color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get(
         "FORCE_COLOR", ""
     ) not in ("", "0")
-    width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120) if tty else 80
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 160) if tty else 80
     return replace(_asked(args), width=width, color=color, unicode=_can_draw())
 
 
@@ -160,9 +174,10 @@ def _asked(args: argparse.Namespace) -> View:
     chosen = {
         field: getattr(args, option)
         for option, field in (("top", "top"), ("by", "by"), ("all", "all_moments"))
-        if hasattr(args, option)
+        if getattr(args, option, None) is not None
     }
-    return View(**chosen)
+    full = bool(getattr(args, "full", False) or chosen.get("by") or "top" in chosen)
+    return View(**chosen, full=full)
 
 
 def _can_draw() -> bool:

@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     _options.add_hints(parser)
+    _options.add_full(parser)
     _options.add_form(parser, "report")
 
 

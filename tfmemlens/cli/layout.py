@@ -68,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print a script that writes the graph of a training script, for old Pythons, too",
     )
     _options.add_hints(parser)
+    _options.add_full(parser)
     _options.add_top(parser)
     _options.add_form(parser, "report")
     from tfmemlens.recording.grappler import TRIES

@@ -17,6 +17,7 @@ from typing import NoReturn
 import tfmemlens
 from tfmemlens import cli, discovery, progress
 from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.escaping import visible
 
 DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
 """Set to 1, a defect ends in its traceback instead of an apology."""
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and getattr(args, "form", "") != "json"):
             return int(args.run(args))
     except TfmemlensError as problem:
-        print(f"tfmemlens: {problem}", file=sys.stderr)
+        print(f"tfmemlens: {_told(problem)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -52,8 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as defect:
         if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
             raise
-        print(f"tfmemlens: {_apology(defect)}", file=sys.stderr)
+        print(f"tfmemlens: {_told(_apology(defect))}", file=sys.stderr)
         return 2
+
+
+def _told(problem: TfmemlensError) -> str:
+    """The sentence and the hint; a file's name in them commands no terminal."""
+    lines = (visible(line) for line in str(problem).split("\n"))
+    return "\n".join(lines)
 
 
 def _apology(defect: Exception) -> TfmemlensError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfmemlens import pipeline
+from tfmemlens import pipeline, renderers
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.garbage import without_gc
@@ -33,7 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the traced steps of the files and folders, and read none"
     )
-    parser.add_argument("--csv", metavar="FILE", help="write every allocation of the step as CSV")
+    parser.add_argument(
+        "--csv", metavar="FILE", help="write every allocation of the step as CSV; - is standard output"
+    )
+    parser.add_argument(
+        "--csv-raw",
+        action="store_true",
+        help="names in the CSV as they are, even where a sheet would take them for formulas",
+    )
     parser.add_argument(
         "--parquet", metavar="FILE", help="write every allocation of the step as Parquet (needs pyarrow)"
     )
@@ -50,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     report = pipeline.report(captured, at=args.at)
     if args.csv or args.parquet:
         _write(captured, args)
-    _options.show(report, args)
+    if args.csv != "-":
+        _options.show(report, args)
     return 0 if captured.timelines else 1
 
 
@@ -64,8 +72,9 @@ def _write(captured: Capture, args: argparse.Namespace) -> None:
     frame = traced_step.allocations(captured)
     try:
         if args.csv:
-            with _output.writing(args.csv):
-                frame.to_csv(args.csv, index=False)
+            raw = args.csv_raw
+            table = frame.to_csv(index=False) if raw else renderers.render(frame, "allocations", "csv")
+            _output.write(table, args.csv)
         if args.parquet:
             with _output.writing(args.parquet):
                 frame.to_parquet(args.parquet, index=False)

@@ -12,6 +12,8 @@ class View:
     top: int = 8
     by: str | None = None
     all_moments: bool = False
+    full: bool = False
+    """Everything that is known, instead of one screen."""
     width: int = 80
     color: bool = False
     unicode: bool = True

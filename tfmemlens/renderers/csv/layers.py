@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 
+from tfmemlens.escaping import inert
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers.view import View
@@ -29,8 +30,10 @@ def render(report: Report, view: View = View()) -> str:
             row = {name: getattr(told, name) for name in _COLUMNS if hasattr(told, name)}
             writer.writerow(
                 {
-                    **row,
-                    "layer": layer.layer,
+                    **{
+                        name: inert(value) if isinstance(value, str) else value for name, value in row.items()
+                    },
+                    "layer": inert(layer.layer),
                     "output_shape": format_shape(layer.outputs[0].shape) if layer.outputs else None,
                     "params": layer.parameters,
                     "trainable_params": told.trainable_parameters,

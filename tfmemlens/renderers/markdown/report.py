@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tfmemlens.escaping import visible
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
@@ -27,7 +30,7 @@ def render(report: Report, view: View = View()) -> str:
         "<details><summary>the whole page</summary>",
         "",
         "```text",
-        terminal.render(report, view).rstrip(),
+        terminal.render(report, replace(view, full=True)).rstrip(),
         "```",
         "",
         "</details>",
@@ -70,6 +73,7 @@ def _findings(findings: list[Finding]) -> list[str]:
 
 def _code(text: str) -> str:
     """Inline code that no backtick inside can end, and no bar can break out of a table cell."""
+    text = visible(text)
     fence = "``" if "`" in text else "`"
     pad = " " if "`" in text else ""
     return f"{fence}{pad}{text}{pad}{fence}".replace("|", "\\|")
@@ -77,6 +81,7 @@ def _code(text: str) -> str:
 
 def _escape(text: str) -> str:
     """Names such as `while_1/body/_2` stay as they are; markup in them does not run."""
+    text = visible(text)
     for letter in "\\`*_{}[]<>|":
         text = text.replace(letter, f"\\{letter}")
     return text

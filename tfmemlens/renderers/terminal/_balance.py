@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import NamedTuple
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
-from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar
+from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar, styled
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
 
@@ -24,26 +25,69 @@ LETTERS = {
     Kind.UNATTRIBUTED: "u",
 }
 
+_COLORS = {
+    Kind.ACTIVATION: 71,
+    Kind.LAYOUT_TRANSPOSE: 168,
+    Kind.GRADIENT: 173,
+    Kind.PARAMETER: 62,
+    Kind.OPTIMIZER_SLOT: 98,
+    Kind.WORKSPACE: 178,
+    Kind.LOOP_STACK: 73,
+    Kind.CONSTANT: 246,
+    Kind.INPUT: 111,
+    Kind.TRANSFER: 95,
+    Kind.UNATTRIBUTED: 250,
+}
+
 
 def page(moment: Moment, view: View) -> list[str]:
     """The bar under its heading, each letter explained; nothing where no size is known."""
-    books, parts = moment.balance, _parts(moment)
-    whole = max(books.limit.bytes if books.limit else 0, sum(part.bytes for part in parts))
-    if not whole:
+    drawn = bar(moment, view)
+    if not drawn:
         return []
-    drawn = stacked_bar([(part.letter, part.bytes) for part in parts], whole, view.width - 4)
-    lines = [
-        *heading("memory use", view),
-        f"  {_limit(moment, whole)}{_peak(moment)}",
-        f"  [{drawn}{'·' * (view.width - 4 - len(drawn))}]",
-    ]
-    rows = [(part.letter, part.name, part.size, part.share) for part in parts]
+    books = moment.balance
+    lines = [*heading("memory use", view), f"  {headline(moment)}", *drawn]
+    rows = [(part.letter, part.name, part.size, part.share) for part in parts(moment)]
     if books.available and books.available.bytes:
         rows.append(("·", "free", human_size(books.available), ""))
-    return lines + columns(rows, frozenset({2, 3})) + _figures(moment, view)
+    facts = figures(moment)
+    return (
+        lines
+        + columns(rows, frozenset({2, 3}))
+        + (paragraph(", ".join(facts), view.width, "  ") if facts else [])
+    )
 
 
-class _Part(NamedTuple):
+def bar(moment: Moment, view: View) -> list[str]:
+    """The bar alone, each kind in its colour; nothing where no size is known."""
+    stretches, whole = parts(moment), _whole(moment)
+    if not whole:
+        return []
+    drawn = stacked_bar([(part.letter, part.bytes) for part in stretches], whole, view.width - 4)
+    kinds = {part.letter: part.kind for part in stretches}
+    colored = "".join(
+        styled("".join(run), style(kinds[letter]), view.color) for letter, run in groupby(drawn)
+    )
+    return [f"  [{colored}{'·' * (view.width - 4 - len(drawn))}]"]
+
+
+def style(kind: Kind | None) -> str:
+    """A kind's colour in a terminal of 256 colours: the nearest to that of the page."""
+    return f"color-{_COLORS[kind]}" if kind else "dim"
+
+
+def headline(moment: Moment) -> str:
+    """`limit 11.00 GiB, peak so far 10.90 GiB`."""
+    return f"{limit(moment)}{_peak(moment)}"
+
+
+def _whole(moment: Moment) -> int:
+    """What the bar's full length stands for: the limit, or all in use where that is more."""
+    limit = moment.balance.limit
+    return max(limit.bytes if limit else 0, sum(part.bytes for part in parts(moment)))
+
+
+class Part(NamedTuple):
     """A stretch of the bar: its letter, what it stands for, its bytes, and how the page prints them."""
 
     letter: str
@@ -51,18 +95,20 @@ class _Part(NamedTuple):
     bytes: int
     size: str
     share: str = ""
+    kind: Kind | None = None
 
 
-def _parts(moment: Moment) -> list[_Part]:
-    """Shares are of all that is in use, as the bar draws it, whether listed or not."""
+def parts(moment: Moment) -> list[Part]:
+    """The stretches of the bar; shares are of all that is in use, whether listed or not."""
     whole = moment.accounted_bytes
-    parts = [
-        _Part(
+    stretches = [
+        Part(
             LETTERS[Kind(group.name)],
             str(group.name),
             group.total_bytes,
             human(group.total_bytes),
             percent(group.total_bytes, whole),
+            Kind(group.name),
         )
         for group in moment.attribution.by("kind")
         if group.total_bytes
@@ -72,9 +118,9 @@ def _parts(moment: Moment) -> list[_Part]:
         moment.unlisted_buffer_bytes,
         moment.balance.in_use,
     )
-    if not parts and in_use and in_use.bytes and not (outside and outside.bytes):
-        parts.append(
-            _Part(
+    if not stretches and in_use and in_use.bytes and not (outside and outside.bytes):
+        stretches.append(
+            Part(
                 LETTERS[Kind.UNATTRIBUTED],
                 "in use, owner unknown",
                 in_use.bytes,
@@ -83,24 +129,23 @@ def _parts(moment: Moment) -> list[_Part]:
             )
         )
     if outside and outside.bytes:
-        parts.append(
-            _Part(
-                "o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole)
-            )
+        stretches.append(
+            Part("o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole))
         )
     if unlisted:
-        parts.append(
-            _Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole))
+        stretches.append(
+            Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole))
         )
-    return parts
+    return stretches
 
 
-def _limit(moment: Moment, whole: int) -> str:
+def limit(moment: Moment) -> str:
+    """The limit, or all that is held where there is none."""
     if moment.balance.limit:
         return f"limit {human_size(moment.balance.limit)}"
     needed = moment.predicted or (moment.incident and moment.incident.compiler)
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
-    return f"{'needed' if needed else 'held'} {human(whole)} ({nobody})"
+    return f"{'needed' if needed else 'held'} {human(_whole(moment))} ({nobody})"
 
 
 def _peak(moment: Moment) -> str:
@@ -111,9 +156,10 @@ def _peak(moment: Moment) -> str:
     return f", {'needed' if moment.predicted else measured} {human_size(peak)}"
 
 
-def _figures(moment: Moment, view: View) -> list[str]:
+def figures(moment: Moment) -> list[str]:
+    """What is in use, the largest free block, and what is missing, as far as the input says."""
     books = moment.balance
-    facts = []
+    facts: list[str] = []
     if books.in_use:
         facts.append(f"in use {human_size(books.in_use)}")
     if books.largest_free_chunk is not None and books.free and books.free.bytes:
@@ -122,4 +168,4 @@ def _figures(moment: Moment, view: View) -> list[str]:
         facts.append(f"lost to allocator rounding {human_size(books.waste)}")
     if books.missing:
         facts.append(f"missing {human(books.missing)}")
-    return paragraph(", ".join(facts), view.width, "  ") if facts else []
+    return facts

@@ -6,25 +6,28 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
+from tfmemlens.escaping import visible
 from tfmemlens.patterns import regex
 from tfmemlens.renderers.view import UNICODE_TO_ASCII, View
 
 _UNIT = regex(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
-STYLES = {
+_NAMED = {
     "bold": "1",
     "dim": "2",
     "red": "31",
     "yellow": "33",
     "green": "32",
     "cyan": "36",
-    "blue": "34",
-    "magenta": "35",
 }
+STYLES = _NAMED | {f"color-{number}": f"38;5;{number}" for number in range(16, 256)}
+"""What stands between `ESC [` and `m`; `color-N` is a colour of the 256."""
+_MARK = regex("\ufdd0([a-z0-9-]*)\ufdd1")
+"""A style's place in a text, in letters that no input keeps: `visible` writes them out."""
 
 
 def styled(text: str, style: str, color: bool) -> str:
-    """The text in a terminal style, or plain."""
-    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color and text else text
+    """The text in a style, or plain. `as_text` turns the marks into what a terminal understands."""
+    return f"\ufdd0{style}\ufdd1{visible(text)}\ufdd0\ufdd1" if color and text else visible(text)
 
 
 def heading(text: str, view: View) -> list[str]:
@@ -34,14 +37,23 @@ def heading(text: str, view: View) -> list[str]:
 
 def as_text(lines: Iterable[str], view: View) -> str:
     """The finished page, in letters that the terminal has."""
-    text = "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    text = "\n".join(_finished(line.rstrip()) for line in lines).strip("\n") + "\n"
     return text if view.unicode else text.translate(UNICODE_TO_ASCII).encode("ascii", "replace").decode()
+
+
+def _finished(line: str) -> str:
+    """A line with its styles, everything else in it made visible."""
+    pieces = _MARK.split(line)
+    pieces[::2] = map(visible, pieces[::2])
+    pieces[1::2] = (f"\x1b[{STYLES.get(style, '0')}m" for style in pieces[1::2])
+    return "".join(pieces)
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
     """Wrapped lines; long names are not broken, so that they can be copied, and a number stays beside its
     unit.
     """
+    text = visible(" ".join(text.split("\n")))
     joined, start = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text), indent if first is None else first
     wrapped = textwrap.wrap(
         joined,
@@ -69,6 +81,7 @@ def _letter_width(letter: str) -> int:
 
 def shorten(text: str, width: int) -> str:
     """A name that fits: the middle goes, since both ends of a scope path tell most."""
+    text = visible(text)
     if display_width(text) <= width:
         return text
     keep = max(width - 1, 2)
@@ -125,7 +138,7 @@ def columns(
     rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset(), gap: str = "  ", indent: str = "  "
 ) -> list[str]:
     """Aligned columns; those in `right` are right-aligned."""
-    table = [list(row) for row in rows]
+    table = [list(map(visible, row)) for row in rows]
     if not table:
         return []
     widths = [max(display_width(row[at]) for row in table) for at in range(len(table[0]))]

@@ -18,7 +18,7 @@ def page(fit: Fit, view: View) -> list[str]:
         heading(f"what grows, at batch {fit.reported_batch}", view)
         + _parts(fit, view)
         + heading("the peak at other batches", view)
-        + _peaks(fit)
+        + peaks(fit)
         + _checks(fit, view)
         + _remedies(fit, view)
     )
@@ -80,7 +80,8 @@ _BATCH_SOURCES = {
 }
 
 
-def _peaks(fit: Fit) -> list[str]:
+def peaks(fit: Fit) -> list[str]:
+    """A line for each batch."""
     rows, fitting = [], "may fit" if fit.certainty is Certainty.BOUND else "fits"
     for each in fit.predictions:
         measured = each.measured_bytes is not None

@@ -9,7 +9,7 @@ from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
-_HEADINGS = {RequestKind.PROGRAM: "the program", RequestKind.PROFILE: "the profile"}
+HEADINGS = {RequestKind.PROGRAM: "the program", RequestKind.PROFILE: "the profile"}
 
 
 def page(moment: Moment, view: View) -> list[str]:
@@ -17,7 +17,7 @@ def page(moment: Moment, view: View) -> list[str]:
     told = facts(moment)
     if not told or moment.request is None:
         return []
-    name = _HEADINGS.get(moment.request.failed.kind, "the failed request")
+    name = HEADINGS.get(moment.request.failed.kind, "the failed request")
     return heading(name, view) + [
         line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:10}")
     ]

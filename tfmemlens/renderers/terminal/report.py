@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
@@ -16,6 +15,7 @@ from tfmemlens.renderers.terminal import (
     _holders,
     _layers,
     _request,
+    _screen,
     _timeline,
 )
 from tfmemlens.renderers.terminal._blocks import as_text, heading, paragraph, shorten, styled
@@ -24,7 +24,9 @@ from tfmemlens.units import human
 
 
 def render(report: Report, view: View = View()) -> str:
-    """The page."""
+    """One screen, or with `full` everything."""
+    if not (view.full or view.all_moments):
+        return as_text(_screen.page(report, view), view)
     moments = range(len(report.case.moments)) if view.all_moments else range(min(len(report.case.moments), 1))
     lines = _title(report, view) + _verdict(report, view)
     if report.fit is not None:
@@ -39,21 +41,13 @@ def render(report: Report, view: View = View()) -> str:
 
 
 def _title(report: Report, view: View) -> list[str]:
-    path = report.case.capture.source.path
     return [
-        styled(shorten(f"tfmemlens  {_files(path, view.width - 11)}", view.width), "bold", view.color),
+        styled(
+            shorten(f"tfmemlens  {_screen.files(report, view.width - 11)}", view.width), "bold", view.color
+        ),
         styled(origin.described(report), "dim", view.color),
         "",
     ]
-
-
-def _files(path: str, width: int) -> str:
-    """Paths as they are, or too many of them as a count with the first and the last name."""
-    paths = path.split(", ")
-    if len(path) <= width or len(paths) < 3:
-        return path
-    names = [PurePath(each).name for each in paths]
-    return f"{len(paths)} files: {names[0]} … {names[-1]}"
 
 
 def _layout_pass(report: Report, view: View) -> list[str]:

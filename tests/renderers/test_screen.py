@@ -1,0 +1,92 @@
+"""The page that fits one screen: at most 24 lines of 80 columns, with what must stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_explain import HINTS, LOGS
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.cli.main import main
+from tfmemlens.model.capture import Hints
+from tfmemlens.renderers.terminal import _screen
+from tfmemlens.renderers.terminal import report as terminal
+from tfmemlens.renderers.terminal._blocks import display_width
+from tfmemlens.renderers.view import View
+
+TRACES = ("run_metadata/1.15-unet.pb.gz", "run_metadata/1.10-lenet.pb", "xspace/2.11-function.xplane.pb")
+
+
+@pytest.mark.parametrize("sample", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_failure_fits_one_screen(
+    sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = sample.relative_to(SAMPLES.parent)
+    assert main(["explain", str(path), *HINTS.get(sample.stem, [])]) == 0
+    page = capsys.readouterr().out
+    assert_fits(page, View())
+    golden(f"screen/{sample.parent.name}/{sample.name.split('.txt')[0]}.txt", page)
+
+
+@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("command", [["profile"], ["fit", "--limit", "1GiB"]])
+def test_every_trace_fits_one_screen(
+    command: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*command, str(SAMPLES / name)])
+    page = capsys.readouterr().out
+    assert_fits(page, View())
+    assert "--full" in page.splitlines()[-1] or "--full" in page.splitlines()[-2]
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_the_page_is_as_wide_as_the_terminal(width: int) -> None:
+    report = pipeline.explain(SAMPLES / "oom_log" / "1.13-unet-report.txt", Hints())
+    assert_fits(terminal.render(report, View(width=width)), View(width=width))
+    widest = max(map(display_width, terminal.render(report, View(width=width)).splitlines()))
+    assert widest == width  # the bar
+
+
+def test_full_is_asked_for_by_any_option_that_only_the_full_page_obeys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = str(SAMPLES / "oom_log" / "1.13-unet-report.txt")
+    pages = []
+    for options in ([], ["--full"], ["--top", "3"], ["--by", "kind"], ["--all"]):
+        main(["explain", log, *options])
+        pages.append(capsys.readouterr().out)
+    short, *full = pages
+    assert "FINDINGS" not in short
+    assert all("FINDINGS" in page for page in full)
+
+
+def test_advice_ends_after_a_whole_clause() -> None:
+    text = "halve the batch (32 -> 16); accumulate gradients over two steps if you need the same batch"
+    assert _screen._clauses(text, 200) == text
+    assert _screen._clauses(text, 60) == "halve the batch (32 -> 16)"
+    assert _screen._clauses(text, 20) == "halve the batch"
+    assert _screen._clauses("no end in sight at all", 12) == "no end in…"
+
+
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ((), "NAME"),
+        (("short",), "NAME  short"),
+        (("a" * 60, "b" * 30, "c"), f"NAME  {'a' * 60}, c"),
+        (("one\x1b[2J",), r"NAME  one\x1b[2J"),
+    ],
+)
+def test_facts_stand_whole_beside_a_heading(facts: tuple[str, ...], line: str) -> None:
+    assert _screen._heading("name", View(), facts) == [line]
+
+
+def assert_fits(page: str, view: View) -> None:
+    """At most 24 lines, none wider than asked unless it is one word that cannot be broken."""
+    lines = page.splitlines()
+    assert len(lines) <= _screen.ROWS
+    for line in lines:
+        assert display_width(line) <= view.width or " " not in line.strip()

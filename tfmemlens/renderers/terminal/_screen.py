@@ -1,0 +1,261 @@
+"""The page that fits one screen: what happened, the line that proves it, memory use, the largest layers, and
+what to do first. `--full` prints the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from tfmemlens.escaping import visible
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Moment
+from tfmemlens.model.line import Line
+from tfmemlens.model.report import Report
+from tfmemlens.patterns import regex
+from tfmemlens.renderers import origin, savings
+from tfmemlens.renderers.terminal import _balance, _copies, _fit, _layers, _request, _timeline
+from tfmemlens.renderers.terminal._blocks import (
+    columns,
+    display_width,
+    pad,
+    paragraph,
+    shorten,
+    styled,
+)
+from tfmemlens.renderers.view import View
+from tfmemlens.units import human, human_size, percent
+
+ROWS = 24
+"""Lines of a terminal that nobody made larger."""
+_MOST_LAYERS = 5
+_MOST_ACTIONS = 3
+_BREVITIES = 4
+_CLAUSE = regex(r"(?<=[;:,)])\s|\s(?=\()")
+"""Where an advice may end early."""
+_LOGGER = regex(r"^(?:.{0,200}?\.(?:cc|cpp|h|py):\d+\] )?(?:OP_REQUIRES failed at \S+ : )?")
+"""Time and source file before a message."""
+
+
+def page(report: Report, view: View) -> list[str]:
+    """At most `ROWS` lines: where advice and table want more, the advice loses its code and its second
+    clauses first, then the table its last rows.
+    """
+    said = [*_title(report, view), *_verdict(report, view)]
+    parts, last = _parts(report, view), paragraph(_more(report), view.width)
+    wanted = sum(len(part) + 1 for part in parts)
+    for brevity in range(_BREVITIES):
+        todo = _actions(report, brevity, view)
+        room = ROWS - len(said) - len(last) - (len(todo) + 1 if todo else 0)
+        if room >= wanted:
+            break
+    middle: list[str] = []
+    for part in parts:
+        rows = part[: room - 1]
+        if len(rows) < min(len(part), 2):
+            break
+        middle += ["", *rows]
+        room -= len(rows) + 1
+    return [*said, *middle, *(["", *todo] if todo else []), *([""] if room > 0 else []), *last]
+
+
+def _title(report: Report, view: View) -> list[str]:
+    """The input and what it is, on one line where both fit."""
+    name, kind = f"tfmemlens  {files(report, view.width - 11)}", visible(origin.described(report))
+    if display_width(name) + display_width(kind) + 3 <= view.width:
+        return [styled(name, "bold", view.color) + styled(f" · {kind}", "dim", view.color)]
+    return [
+        styled(shorten(name, view.width), "bold", view.color),
+        styled(shorten_end(kind, view.width), "dim", view.color),
+    ]
+
+
+def files(report: Report, width: int) -> str:
+    """Paths as they are, or too many of them as a count with the first and the last name."""
+    path = report.case.capture.source.path
+    paths = path.split(", ")
+    if len(path) <= width or len(paths) < 3:
+        return path
+    names = [PurePath(each).name for each in paths]
+    return f"{len(paths)} files: {names[0]} … {names[-1]}"
+
+
+def _verdict(report: Report, view: View) -> list[str]:
+    told = paragraph(report.verdict, view.width)
+    if len(told) > 4:
+        told = [*told[:3], shorten_end(" ".join(told[3:]), view.width)]
+    lines = [styled(line, "bold", view.color) for line in told]
+    bar = _layers.bar(report)
+    return [*lines, *paragraph(bar, view.width)] if bar else lines
+
+
+def shorten_end(text: str, width: int) -> str:
+    """A sentence that fits: its end goes."""
+    if display_width(text) <= width:
+        return text
+    return text[: width - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _parts(report: Report, view: View) -> list[list[str]]:
+    """What stands between verdict and actions, the most important first."""
+    if report.fit is not None:
+        return [_heading("the peak at other batches", view) + _fit.peaks(report.fit)]
+    if not report.case.moments:
+        study = report.case.layout
+        tried = _copies.trials(report.case, view)
+        return [
+            *([_heading("tried", view) + tried] if tried else []),
+            *([_heading("copies by cause", view) + _copies.causes(study)] if study and study.copies else []),
+        ]
+    moment = report.case.moments[0]
+    parts = [_failed(moment, view), _memory(moment, view), _curve(moment, view), _holders(report, view)]
+    return [part for part in parts if part]
+
+
+def _heading(text: str, view: View, facts: Sequence[str] = ()) -> list[str]:
+    """A section's name with as many facts on the same line as fit whole; of the first at least the ends."""
+    name, room = styled(text.upper(), "bold", view.color), view.width - len(text) - 2
+    if not facts:
+        return [name]
+    beside = shorten(facts[0], room)
+    for fact in facts[1:]:
+        if display_width(beside) + display_width(fact) + 2 <= room:
+            beside += f", {visible(fact)}"
+    return [f"{name}  {beside}"]
+
+
+def _failed(moment: Moment, view: View) -> list[str]:
+    """Where it failed, in a line, and the line of the input that says so."""
+    told = dict(_request.facts(moment))
+    if not told:
+        return []
+    facts = [told[name] for name in ("your code", "layer", "program", "device") if name in told]
+    if "tensor" in told:
+        facts.insert(0, told["tensor"])
+    where = told.get("log", "")
+    failed = moment.request.failed if moment.request else None
+    name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
+    lines, line = _heading(name, view, facts), failed.line if failed else None
+    return lines + ([_proof(line, where, view)] if line else [])
+
+
+def _proof(line: Line, where: str, view: View) -> str:
+    place = f"  {where}: " if where else f"  line {line.number}: "
+    text, room = " ".join(line.text.split()), view.width - len(place)
+    if display_width(text) > room:
+        text = _LOGGER.sub("", text)
+    return styled(place + shorten_end(text, room), "dim", view.color)
+
+
+def _memory(moment: Moment, view: View) -> list[str]:
+    """The limit and what is in use, the bar, and what its letters mean."""
+    drawn = _balance.bar(moment, view)
+    if not drawn:
+        return []
+    facts = [_balance.limit(moment), *(_balance.figures(moment) if moment.balance.limit else ())]
+    return [*_heading("memory use", view, facts), *drawn, _legend(moment, view)]
+
+
+def _legend(moment: Moment, view: View) -> str:
+    books = moment.balance
+    cells = [
+        (f"{part.letter} {part.name} {part.share or part.size}", part.kind) for part in _balance.parts(moment)
+    ]
+    if books.available and books.available.bytes:
+        cells.append((f"· free {human_size(books.available)}", None))
+    room = view.width - 4
+    while sum(display_width(text) + 3 for text, _ in cells) > room:
+        cells = [*cells[:-2], ("…", None)]
+    drawn = [styled(text[:1], _balance.style(kind), view.color) + text[1:] for text, kind in cells]
+    return f"  {'   '.join(drawn)}"
+
+
+def _curve(moment: Moment, view: View) -> list[str]:
+    """The step's memory over time in one row, without its phases."""
+    drawn = _timeline.curve(moment, view)
+    return [*_heading("over time", view, [drawn[2].strip()]), drawn[0]] if drawn else []
+
+
+def _holders(report: Report, view: View) -> list[str]:
+    """The largest layers of the failure; of the traced step beside it where the failure names none."""
+    moment, *others = report.case.moments
+    traced = next((other for other in others if other.timeline), None)
+    if moment.request and traced and _nameless(moment):
+        return _largest(traced, "largest layers of the traced step beside it", view)
+    return _largest(moment, "largest layers", view)
+
+
+def _nameless(moment: Moment) -> bool:
+    """Whether the rows are sizes and nothing else."""
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    owners = moment.attribution.owners
+    return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
+
+
+def _largest(moment: Moment, title: str, view: View) -> list[str]:
+    """The layers that hold most; without names the sizes that are there most."""
+    table = moment.attribution.table
+    if not len(table):
+        return []
+    if _nameless(moment):
+        sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MOST_LAYERS]
+        rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
+        return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
+    whole = table.total_bytes
+    groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MOST_LAYERS]
+    width = min(
+        max((display_width(group.name or "(no layer)") for group in groups), default=0), view.width - 46
+    )
+    lines = []
+    for group in groups:
+        kinds = ", ".join(kind.value for kind, _ in group.kinds[:2])
+        name = pad(shorten(group.name or "(no layer)", width), width)
+        figures = f"{human(group.total_bytes):>11} {percent(group.total_bytes, whole):>5}"
+        lines.append(shorten_end(f"  {name} {figures}  {kinds}", view.width))
+    return _heading(title, view) + lines
+
+
+def _actions(report: Report, brevity: int, view: View) -> list[str]:
+    """What to do first: whole at brevity 0; then only the first with code; then the others on one line; then
+    all.
+    """
+    if report.fit is not None:
+        advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings]
+    else:
+        remedies = [action.remedy for action in report.actions if (action.remedy.saves_bytes or 1) > 0]
+        advised = [(each.text, savings.of_remedy(each), each.code or "") for each in remedies]
+    lines = []
+    for number, (text, saving, code) in enumerate(advised[:_MOST_ACTIONS], start=1):
+        first = number == 1
+        rows = 1 if brevity > 2 or (brevity == 2 and not first) else 2
+        lines += _advice(f"{number}. ", text, saving, rows, view)
+        if code and "\n" not in code and len(code) <= view.width - 5 and (first or not brevity):
+            lines.append(f"   | {code}")
+    return _heading("do this first", view) + lines if lines else []
+
+
+def _advice(start: str, text: str, saving: str, rows: int, view: View) -> list[str]:
+    """As many whole clauses as fit into so many rows, and what it saves."""
+    saves = f" ({saving})" if saving else ""
+    words = _clauses(text, rows * (view.width - 5) - len(saves)) + saves
+    return [styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", start)]
+
+
+def _clauses(text: str, room: int) -> str:
+    """As many whole clauses as fit."""
+    if len(text) <= room:
+        return text
+    ends = [match.start() for match in _CLAUSE.finditer(text) if match.start() <= room]
+    return text[: ends[-1]].rstrip(";:, ") if ends else shorten_end(text, room)
+
+
+def _more(report: Report) -> str:
+    moments, findings = len(report.case.moments), len(report.findings)
+    other = ""
+    if moments > 1 and report.fit is None:
+        what = "failures" if report.case.moments[0].request else "allocators"
+        other = f"1 of {moments} {what} (--all shows all). "
+    notes = report.case.capture.notes
+    first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
+    count = f" and all {findings} findings" if findings > 1 else ""
+    return f"{other}{first}--full shows the evidence{count}; `tfmemlens report` draws the page."
