@@ -15,6 +15,8 @@ from tfmemlens.knowledge.keras_layers import (
     recurrent,
 )
 from tfmemlens.knowledge.keras_layers._context import (
+    MOST,
+    ImpossibleSize,
     LayerCall,
     LayerSpecs,
     Rule,
@@ -25,6 +27,7 @@ from tfmemlens.knowledge.keras_layers._context import (
 )
 
 __all__ = [
+    "ImpossibleSize",
     "LayerCall",
     "LayerSpecs",
     "UnsupportedLayer",
@@ -46,8 +49,8 @@ RULES: dict[str, Rule] = {
 
 
 def describe(asked: LayerCall) -> LayerSpecs:
-    """Outputs, weights and formula of one call. Raises Unknown with the reason, whatever the configuration
-    holds.
+    """Outputs, weights and formula of one call. Raises UnsupportedLayer with the reason where the
+    configuration lacks or contradicts what the rule builds on, ImpossibleSize where it has a size below 0.
     """
     if operations.is_operation(asked):
         rule: Rule = operations.rule
@@ -55,24 +58,8 @@ def describe(asked: LayerCall) -> LayerSpecs:
         rule = RULES[asked.spec.class_name]
     else:
         raise UnsupportedLayer(f"{asked.spec.class_name} is not one of Keras's own layers")
-    try:
-        told = rule(asked)
-        if any(not _possible(size) for kind in told.outputs for size in kind.shape or ()):
-            raise ValueError("it would make a tensor of an impossible size")
-        return told
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        ZeroDivisionError,
-        StopIteration,
-    ) as problem:
-        raise UnsupportedLayer(
-            f"its configuration is not understood ({type(problem).__name__}: {problem})"
-        ) from None
-
-
-def _possible(size: object) -> bool:
-    return size is None or (isinstance(size, int) and not isinstance(size, bool) and size >= 0)
+    told = rule(asked)
+    for size in [size for kind in told.outputs for size in kind.shape or ()]:
+        if size is not None and not 0 <= size <= MOST:
+            raise UnsupportedLayer(f"it would make a tensor with a side of {size}")
+    return told

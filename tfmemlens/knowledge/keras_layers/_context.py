@@ -12,10 +12,17 @@ from tfmemlens.model.tensor import TensorType, numpy_dtype
 from tfmemlens.values import dataclass, field
 
 Shape = tuple["int | None", ...]
+MOST = (1 << 63) - 1
+"""The largest size that TensorFlow can count."""
+_SHOWN = 40
 
 
 class UnsupportedLayer(NotUnderstood):
     """A rule cannot say: the message tells the user why."""
+
+
+class ImpossibleSize(UnsupportedLayer):
+    """A size below 0: no Keras wrote this description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +47,35 @@ class LayerCall:
                 return self.config[name]
         return default
 
+    def needed(self, *names: str) -> Any:
+        """The first of these settings that is there. Raises UnsupportedLayer."""
+        value = self.get(*names)
+        if value is None:
+            raise UnsupportedLayer(f"its setting {names[0]!r} is missing")
+        return value
+
+    def size(self, *names: str, default: int | None = None, least: int = 1) -> int:
+        """A size among the settings, the default where it is left out. Raises UnsupportedLayer."""
+        value = self.get(*names, default=default)
+        return whole(self.needed(*names) if value is None else value, names[0], least)
+
     @property
     def shape(self) -> Shape:
-        """The shape of the first input. Raises Unknown."""
+        """The shape of the first input. Raises UnsupportedLayer."""
         if not self.inputs or self.inputs[0].shape is None:
             raise UnsupportedLayer("the shape of its input is not known")
         return self.inputs[0].shape
+
+    @property
+    def width(self) -> int | None:
+        """The last side of the input. Raises UnsupportedLayer."""
+        return self.sides(1)[-1]
+
+    def sides(self, least: int) -> Shape:
+        """The shape of the first input, which has so many sides at least. Raises UnsupportedLayer."""
+        if len(self.shape) < least:
+            raise UnsupportedLayer(f"it needs an input of rank {least} or more, and reads {list(self.shape)}")
+        return self.shape
 
     @property
     def dtype(self) -> str:
@@ -64,7 +94,7 @@ class LayerCall:
 
     def grid(self, rank: int) -> tuple[Shape, int]:
         """The spatial sizes and the number of channels of an input with `rank` spatial dimensions. Raises
-        Unknown.
+        UnsupportedLayer.
         """
         shape = self.shape
         if len(shape) != rank + 2:
@@ -82,7 +112,7 @@ class LayerCall:
     def weight(
         self, name: str, *shape: int | None, trainable: bool = True, dtype: str | None = None
     ) -> WeightSpec:
-        """A weight in the layer's own dtype. Raises Unknown where a size is."""
+        """A weight in the layer's own dtype. Raises UnsupportedLayer where a size is."""
         if any(size is None for size in shape):
             raise UnsupportedLayer(
                 f"the size of its {name} depends on an input size that is not known; give --input-shape"
@@ -140,10 +170,49 @@ def variable_dtype(value: object) -> str:
     return "float32" if name is None or name.startswith("mixed_") else numpy_dtype(name)
 
 
-def tuple_of(value: Any, rank: int) -> tuple[int, ...]:
-    """`3`, `[3, 3]` or `[3]` as so many integers."""
-    values = [value] * rank if isinstance(value, int) else [int(each) for each in value]
-    return tuple(values * rank if len(values) == 1 else values)
+def whole(value: object, name: str, least: int = 0) -> int:
+    """A whole number of a configuration. Raises UnsupportedLayer where it is something else or too small."""
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise UnsupportedLayer(f"its setting {name!r} is {_shown(value)}, and not a whole number")
+    if number < 0 <= least:
+        raise ImpossibleSize(f"its setting {name!r} is {_shown(value)}")
+    if not least <= number <= MOST:
+        raise UnsupportedLayer(f"its setting {name!r} is {_shown(value)}")
+    return number
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def listed(value: object, name: str) -> list[Any]:
+    """A list of a configuration. Raises UnsupportedLayer where it is none."""
+    if not isinstance(value, list | tuple):
+        raise UnsupportedLayer(f"its setting {name!r} is {_shown(value)}, and not a list")
+    return list(value)
+
+
+def sides_of(value: object, name: str) -> list[int | None]:
+    """A shape in a configuration, None for a side that is open. Raises UnsupportedLayer."""
+    return [None if side is None else whole(side, name) for side in listed(value, name)]
+
+
+def tuple_of(value: object, rank: int, name: str, least: int = 1) -> tuple[int, ...]:
+    """`3`, `[3, 3]` or `[3]` as so many integers. Raises UnsupportedLayer."""
+    values = listed(value, name) if isinstance(value, list | tuple) else [value]
+    if len(values) not in (1, rank):
+        raise UnsupportedLayer(f"its setting {name!r} has {len(values)} numbers for {rank} dimensions")
+    return tuple(whole(each, name, least) for each in (values * rank if len(values) == 1 else values))
+
+
+def place_of(axis: object, rank: int) -> int:
+    """An axis, counted from the front. Raises UnsupportedLayer where the input has no such axis."""
+    number = whole(axis, "axis", -MOST)
+    if not -rank <= number < rank:
+        raise UnsupportedLayer(f"its axis is {number}, its input of rank {rank}")
+    return number % rank
 
 
 def window(size: int | None, kernel: int, stride: int, padding: str, dilation: int = 1) -> int | None:
@@ -171,7 +240,7 @@ def times(*factors: object) -> str:
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
-    """The shape of an element-wise op over these. Raises Unknown where they do not fit."""
+    """The shape of an element-wise op over these. Raises UnsupportedLayer where they do not fit."""
     rank = max(map(len, shapes), default=0)
     joint: list[int | None] = []
     for column in zip(*[(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes], strict=True):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, Shape
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    Shape,
+    UnsupportedLayer,
+    listed,
+    place_of,
+    whole,
+)
 from tfmemlens.model.tensor import TensorType
 
 COMPARE = set(
@@ -30,6 +37,24 @@ def argument(asked: LayerCall, position: int, *names: str, default: Any = None) 
         if asked.arguments.get(name) is not None:
             return asked.arguments[name]
     return asked.get(*names, default=default) if names else default
+
+
+def needed(asked: LayerCall, position: int, *names: str) -> Any:
+    """The same, where the op cannot do without it. Raises UnsupportedLayer."""
+    value = argument(asked, position, *names)
+    if value is None:
+        raise UnsupportedLayer(f"its argument {names[0]!r} is missing")
+    return value
+
+
+def sizes(asked: LayerCall, position: int, *names: str) -> list[int | None]:
+    """A list of sizes in the arguments, None for one that is computed or open (-1). Raises
+    UnsupportedLayer.
+    """
+    return [
+        None if size is None or size == -1 or isinstance(size, TensorType) else whole(size, names[0])
+        for size in listed(needed(asked, position, *names), names[0])
+    ]
 
 
 def tensors(value: object) -> Iterator[TensorType]:
@@ -62,5 +87,5 @@ def dtype_of(asked: LayerCall) -> str:
 
 
 def axes_of(value: Any, rank: int) -> list[int]:
-    """One axis or several, as places counted from the front."""
-    return [int(axis) % rank for axis in (value if isinstance(value, Sequence) else [value])]
+    """One axis or several, as places counted from the front. Raises UnsupportedLayer."""
+    return [place_of(axis, rank) for axis in (value if isinstance(value, list | tuple) else [value])]

@@ -8,7 +8,10 @@ from tfmemlens.knowledge.keras_layers._context import (
     Rule,
     Shape,
     UnsupportedLayer,
+    listed,
+    place_of,
     product,
+    sides_of,
     times,
 )
 from tfmemlens.model.network import WeightSpec
@@ -16,7 +19,9 @@ from tfmemlens.model.tensor import TensorType
 
 
 def sources(asked: LayerCall) -> tuple[Shape, Shape, Shape]:
-    """The shapes of query, value and key, given by position, by name or as a list. Raises Unknown."""
+    """The shapes of query, value and key, given by position, by name or as a list. Raises
+    UnsupportedLayer.
+    """
     first = asked.arguments.get("0")
     places: list[object] = (
         list(first)
@@ -30,7 +35,10 @@ def sources(asked: LayerCall) -> tuple[Shape, Shape, Shape]:
     shapes = [each.shape if isinstance(each, TensorType) else None for each in (query, value, key)]
     if any(shape is None for shape in shapes):
         raise UnsupportedLayer("the shapes of its query and value are not known")
-    return shapes[0] or (), shapes[1] or (), shapes[2] or ()
+    query_shape, value_shape, key_shape = (shape or () for shape in shapes)
+    if min(len(query_shape), len(value_shape), len(key_shape)) < 2:
+        raise UnsupportedLayer(f"it reads {list(query_shape)}, {list(value_shape)} and {list(key_shape)}")
+    return query_shape, value_shape, key_shape
 
 
 def _projection(asked: LayerCall, name: str, width: int | None, *made: int) -> list[WeightSpec]:
@@ -44,12 +52,12 @@ def _scores(asked: LayerCall) -> bool:
 
 def _multi_head(asked: LayerCall) -> LayerSpecs:
     query, value, key = sources(asked)
-    heads, deep = int(asked.config["num_heads"]), int(asked.config["key_dim"])
-    wide = int(asked.get("value_dim", default=deep))
+    heads, deep = asked.size("num_heads"), asked.size("key_dim")
+    wide = asked.size("value_dim", default=deep)
     target = asked.config.get("output_shape")
     made = [query[-1]]
     if target:
-        made = [int(size) for size in ([target] if isinstance(target, int) else target)]
+        made = sides_of(target if isinstance(target, list | tuple) else [target], "output_shape")
     if any(size is None for size in made):
         raise UnsupportedLayer("the width of its query is not known")
     sizes = [size for size in made if size is not None]
@@ -71,7 +79,10 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
     )
     outputs = [TensorType((*query[:-1], *sizes), asked.dtype)]
     if _scores(asked):
-        axes = asked.config.get("attention_axes") or [1]
+        axes = [
+            place_of(axis, min(len(query), len(value)))
+            for axis in listed(asked.config.get("attention_axes") or [1], "attention_axes")
+        ]
         outputs.append(
             TensorType(
                 (query[0], heads, *(query[axis] for axis in axes), *(value[axis] for axis in axes)),
@@ -83,9 +94,7 @@ def _multi_head(asked: LayerCall) -> LayerSpecs:
 
 def _grouped(asked: LayerCall) -> LayerSpecs:
     query, value, key = sources(asked)
-    deep, heads, shared = (
-        int(asked.config[name]) for name in ("head_dim", "num_query_heads", "num_key_value_heads")
-    )
+    deep, heads, shared = map(asked.size, ("head_dim", "num_query_heads", "num_key_value_heads"))
     width = query[-1]
     weights = _projection(asked, "query", width, heads, deep) + _projection(
         asked, "key", key[-1], shared, deep

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, times, tuple_of, window
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    UnsupportedLayer,
+    times,
+    tuple_of,
+    window,
+)
 from tfmemlens.model.network import WeightSpec
 
 
@@ -14,25 +22,27 @@ def padding_of(asked: LayerCall) -> str:
 def kernel_of(asked: LayerCall, rank: int) -> tuple[int, ...]:
     """The kernel's sizes; Keras 1 names each."""
     if asked.get("kernel_size") is not None:
-        return tuple_of(asked.config["kernel_size"], rank)
+        return tuple_of(asked.config["kernel_size"], rank, "kernel_size")
     if asked.get("filter_length") is not None:
-        return (int(asked.config["filter_length"]),)
+        return tuple_of(asked.config["filter_length"], rank, "filter_length")
     names = ("nb_row", "nb_col") if rank == 2 else ("kernel_dim1", "kernel_dim2", "kernel_dim3")
-    return tuple(int(asked.config[name]) for name in names)
+    if rank < len(names):
+        raise UnsupportedLayer("its setting 'kernel_size' is missing")
+    return tuple(asked.size(name) for name in names)
 
 
 def strides_of(asked: LayerCall, rank: int) -> tuple[int, ...]:
     """The strides."""
-    return tuple_of(asked.get("strides", "subsample", "subsample_length", default=1), rank)
+    return tuple_of(asked.get("strides", "subsample", "subsample_length", default=1), rank, "strides")
 
 
 def dilation_of(asked: LayerCall, rank: int) -> tuple[int, ...]:
     """The dilation."""
-    return tuple_of(asked.get("dilation_rate", "atrous_rate", default=1), rank)
+    return tuple_of(asked.get("dilation_rate", "atrous_rate", default=1), rank, "dilation_rate")
 
 
 def _filters(asked: LayerCall) -> int:
-    return int(asked.get("filters", "nb_filter"))
+    return asked.size("filters", "nb_filter")
 
 
 def has_bias(asked: LayerCall) -> bool:
@@ -57,13 +67,14 @@ def _conv(rank: int) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = grid_after(asked, rank)
         filters, kernel = _filters(asked), kernel_of(asked, rank)
-        groups = int(asked.get("groups", default=1))
+        groups = asked.size("groups", default=1)
         weights = [asked.weight("kernel", *kernel, channels // groups, filters)]
         patch = times(*kernel, channels // groups)
         if has_bias(asked):
             weights.append(asked.weight("bias", filters))
         formula = f"({patch}+1)*{filters}" if has_bias(asked) else f"{patch}*{filters}"
-        if rank_of_lora := asked.config.get("lora_rank"):
+        if asked.config.get("lora_rank"):
+            rank_of_lora = asked.size("lora_rank")
             weights[0] = asked.weight("kernel", *kernel, channels // groups, filters, trainable=False)
             weights += [
                 asked.weight("lora_kernel_a", *kernel, channels // groups, rank_of_lora),
@@ -80,7 +91,7 @@ def _transposed(rank: int) -> Rule:
         space, channels = asked.grid(rank)
         filters, kernel = _filters(asked), kernel_of(asked, rank)
         extra = asked.get("output_padding")
-        extras = tuple_of(extra, rank) if extra is not None else (None,) * rank
+        extras = tuple_of(extra, rank, "output_padding", 0) if extra is not None else (None,) * rank
         columns = zip(space, kernel, strides_of(asked, rank), dilation_of(asked, rank), extras, strict=True)
         grid = [
             _widened(size, side, stride, dilation, padding_of(asked), more)
@@ -118,7 +129,7 @@ def _widened(
 def _depthwise(rank: int) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = grid_after(asked, rank)
-        kernel, multiplier = kernel_of(asked, rank), int(asked.get("depth_multiplier", default=1))
+        kernel, multiplier = kernel_of(asked, rank), asked.size("depth_multiplier", default=1)
         made = channels * multiplier
         weights = [asked.weight("kernel", *kernel, channels, multiplier)]
         if has_bias(asked):
@@ -138,7 +149,7 @@ def _separable(rank: int) -> Rule:
         kernel, filters, multiplier = (
             kernel_of(asked, rank),
             _filters(asked),
-            int(asked.get("depth_multiplier", default=1)),
+            asked.size("depth_multiplier", default=1),
         )
         made = channels * multiplier
         weights = [

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmemlens.knowledge.keras_layers._context import (
+    MOST,
     LayerCall,
     LayerSpecs,
     Rule,
     Shape,
     UnsupportedLayer,
     broadcast,
+    place_of,
+    tuple_of,
 )
 
 
 def shapes_of(asked: LayerCall) -> list[Shape]:
-    """The shapes of all inputs. Raises Unknown."""
+    """The shapes of all inputs. Raises UnsupportedLayer."""
     if not asked.inputs or any(each.shape is None for each in asked.inputs):
         raise UnsupportedLayer("the shape of one of its inputs is not known")
     return [each.shape or () for each in asked.inputs]
 
 
-def concatenated(shapes: Sequence[Shape], axis: int) -> Shape:
-    """These shapes joined along an axis."""
-    axis %= len(shapes[0])
+def concatenated(shapes: Sequence[Shape], axis: object) -> Shape:
+    """These shapes joined along an axis. Raises UnsupportedLayer where they do not fit."""
+    if len({len(shape) for shape in shapes}) != 1:
+        raise UnsupportedLayer(f"it joins tensors of shapes {[list(shape) for shape in shapes]}")
+    axis = place_of(axis, len(shapes[0]))
     parts = [shape[axis] for shape in shapes]
     total = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
     return tuple(
@@ -37,17 +42,19 @@ def _elementwise(asked: LayerCall) -> LayerSpecs:
 
 
 def _concatenate(asked: LayerCall) -> LayerSpecs:
-    return asked.told(concatenated(shapes_of(asked), int(asked.get("axis", "concat_axis", default=-1))))
+    return asked.told(concatenated(shapes_of(asked), asked.get("axis", "concat_axis", default=-1)))
 
 
 def _dot(asked: LayerCall) -> LayerSpecs:
-    first, second = shapes_of(asked)[:2]
-    axes = asked.get("axes", "dot_axes", default=-1)
-    one, two = (axes, axes) if isinstance(axes, int) else axes
-    one, two = one % len(first), two % len(second)
+    shapes = shapes_of(asked)
+    if len(shapes) != 2 or not all(shapes):
+        raise UnsupportedLayer(f"it multiplies tensors of shapes {[list(shape) for shape in shapes]}")
+    first, second = shapes
+    one, two = tuple_of(asked.get("axes", "dot_axes", default=-1), 2, "axes", -MOST)
+    one, two = place_of(one, len(first)), place_of(two, len(second))
     left = [size for at, size in enumerate(first) if at != one]
     right = [size for at, size in enumerate(second) if at not in (0, two)]
-    return asked.told([*left, *right] if left[1:] or right else [left[0], 1])
+    return asked.told([*left, *right] if left[1:] or right else [*left, 1])
 
 
 def _merge(asked: LayerCall) -> LayerSpecs:

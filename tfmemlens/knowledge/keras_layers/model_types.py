@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tfmemlens.knowledge.keras_layers import LayerCall, LayerSpecs, UnsupportedLayer, describe
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.knowledge.keras_layers import ImpossibleSize, LayerCall, LayerSpecs, UnsupportedLayer, describe
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
@@ -23,7 +24,7 @@ def complete(
 
     `batch` replaces the unknown first dimension of every input, `inputs` the other dimensions of the input of
     that name (`""`: of every input); `dtype` replaces the dtype policy of all layers. What cannot be known
-    stays empty, with a `problem` that says why.
+    stays empty, with a `problem` that says why. Raises UnreadableInput for a layer with a size below 0.
     """
     given = {ref.layer: _input_type(network, ref, batch, inputs or {}) for ref in network.inputs}
     return _run(network, given, trust=not inputs and batch is None, dtype=dtype)
@@ -39,6 +40,13 @@ def applied(
     """The same for a nested model that reads tensors of these types."""
     given = dict(zip((ref.layer for ref in network.inputs), types, strict=False))
     return _run(network, given, trust=trust, dtype=dtype, trainable=trainable)
+
+
+def _refused(layer: LayerSpec, problem: ImpossibleSize) -> UnreadableInput:
+    return UnreadableInput(
+        f"the layer {layer.name} ({layer.class_name}) is damaged: {problem}",
+        "write the model again with `open(path, 'w').write(model.to_json())`",
+    )
 
 
 def types_of(network: Network, wanted: Iterable[TensorRef]) -> tuple[TensorType, ...]:
@@ -59,6 +67,8 @@ def _input_type(
     wanted = inputs.get(ref.layer, inputs.get(""))
     try:
         own: TensorType | None = describe(LayerCall(layer, ())).outputs[0]
+    except ImpossibleSize as problem:
+        raise _refused(layer, problem) from None
     except UnsupportedLayer:
         own = None
     if wanted is None and own is None:
@@ -133,6 +143,8 @@ def _called(
         arguments["0"] = types[0] if len(types) == 1 else list(types)
     try:
         told = describe(LayerCall(layer, types, arguments, dialect))
+    except ImpossibleSize as problem:
+        raise _refused(layer, problem) from None
     except UnsupportedLayer as problem:
         outputs = [declared.get(port, _NOTHING) for port in range(max(declared, default=0) + 1)]
         owned = tuple(

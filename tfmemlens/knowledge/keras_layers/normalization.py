@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, product, same, times
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    place_of,
+    product,
+    same,
+    times,
+)
 from tfmemlens.model.network import WeightSpec
 
 
 def _axes(asked: LayerCall, default: int = -1) -> list[int]:
     axis = asked.config.get("axis", default)
-    axes = axis if isinstance(axis, Sequence) else [axis]
-    return sorted(each % len(asked.shape) for each in axes if each is not None)
+    axes = axis if isinstance(axis, list | tuple) else [axis]
+    return sorted(place_of(each, len(asked.shape)) for each in axes if each is not None)
 
 
 def _formula(count: int, sizes: Sequence[int]) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tfmemlens.knowledge.keras_layers import rearranging
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, UnsupportedLayer, broadcast
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    UnsupportedLayer,
+    broadcast,
+    tuple_of,
+    whole,
+)
 from tfmemlens.knowledge.keras_layers._operation import (
     COMPARE,
     argument,
@@ -13,6 +21,7 @@ from tfmemlens.knowledge.keras_layers._operation import (
     constant_shape,
     dtype_of,
     name_of,
+    needed,
     tensors,
 )
 from tfmemlens.model.tensor import TensorType, numpy_dtype
@@ -107,11 +116,18 @@ def _einsum(asked: LayerCall) -> LayerSpecs:
     ).replace(" ", "")
     if "->" not in equation or "." in equation:
         raise UnsupportedLayer("its equation leaves the output open")
-    left, output = equation.split("->")
-    sizes: dict[str, int | None] = {}
-    for letters, each in zip(left.split(","), asked.inputs, strict=True):
-        sizes |= dict(zip(letters, each.shape or (), strict=True))
-    return asked.told([sizes[letter] for letter in output], dtype=dtype_of(asked))
+    left, _, output = equation.partition("->")
+    read = left.split(",")
+    if [len(letters) for letters in read] != [len(each.shape or ()) for each in asked.inputs]:
+        raise UnsupportedLayer(f"its equation is {equation!r}, and it reads other tensors")
+    known = {
+        letter: size
+        for letters, each in zip(read, asked.inputs, strict=True)
+        for letter, size in zip(letters, each.shape or (), strict=True)
+    }
+    if not known.keys() >= set(output):
+        raise UnsupportedLayer(f"its equation is {equation!r}")
+    return asked.told([known[letter] for letter in output], dtype=dtype_of(asked))
 
 
 def _cast(asked: LayerCall) -> LayerSpecs:
@@ -123,12 +139,12 @@ def _shape(asked: LayerCall) -> LayerSpecs:
 
 
 def _resize(asked: LayerCall) -> LayerSpecs:
-    height, width = argument(asked, 1, "size")
-    return asked.told([*asked.shape[:-3], int(height), int(width), asked.shape[-1]], dtype="float32")
+    height, width = tuple_of(needed(asked, 1, "size"), 2, "size")
+    return asked.told([*asked.sides(3)[:-3], height, width, asked.shape[-1]], dtype="float32")
 
 
 def _top_k(asked: LayerCall) -> LayerSpecs:
-    shape = (*asked.shape[:-1], int(argument(asked, 1, "k", default=1)))
+    shape = (*asked.sides(1)[:-1], whole(argument(asked, 1, "k", default=1), "k"))
     return LayerSpecs((TensorType(shape, dtype_of(asked)), TensorType(shape, "int32")))
 
 
@@ -157,7 +173,7 @@ def is_operation(asked: LayerCall) -> bool:
 
 
 def rule(asked: LayerCall) -> LayerSpecs:
-    """What an op makes. Raises Unknown."""
+    """What an op makes. Raises UnsupportedLayer."""
     name = name_of(asked)
     if name not in _OPS:
         raise UnsupportedLayer(

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfmemlens.knowledge.keras_layers._context import LayerCall, LayerSpecs, Rule, tuple_of, window
+from tfmemlens.knowledge.keras_layers._context import (
+    LayerCall,
+    LayerSpecs,
+    Rule,
+    UnsupportedLayer,
+    listed,
+    tuple_of,
+    whole,
+    window,
+)
 from tfmemlens.knowledge.keras_layers.convolution import padding_of
 
 
 def _pool(rank: int) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = asked.grid(rank)
-        size = tuple_of(asked.get("pool_size", "pool_length", default=2), rank)
-        strides = tuple_of(asked.get("strides", "stride", default=list(size)), rank)
+        size = tuple_of(asked.get("pool_size", "pool_length", default=2), rank, "pool_size")
+        strides = tuple_of(asked.get("strides", "stride", default=list(size)), rank, "strides")
         grid = [
             window(side, over, stride, padding_of(asked))
             for side, over, stride in zip(space, size, strides, strict=True)
@@ -34,29 +43,31 @@ def _global(rank: int) -> Rule:
 
 def _adaptive(rank: int) -> Rule:
     return lambda asked: asked.told(
-        asked.placed(tuple_of(asked.config["output_size"], rank), asked.grid(rank)[1])
+        asked.placed(tuple_of(asked.needed("output_size"), rank, "output_size"), asked.grid(rank)[1])
     )
 
 
-def _sides(value: Any, rank: int) -> list[tuple[int, int]]:
+def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
     """`1`, `[1, 2]` or `[[1, 1], [2, 2]]` as what is added before and after each dimension."""
-    if isinstance(value, dict):  # Keras 1
+    if rank == 2 and isinstance(value, dict):  # Keras 1
         return [
-            (int(value.get(f"{first}_pad", 0)), int(value.get(f"{last}_pad", 0)))
+            (whole(value.get(f"{first}_pad", 0), name), whole(value.get(f"{last}_pad", 0), name))
             for first, last in (("top", "bottom"), ("left", "right"))
         ]
-    values = [value] * rank if isinstance(value, int) else list(value)
-    if rank == 1 and len(values) == 2 and isinstance(values[0], int):
-        return [(values[0], values[1])]
-    if rank == 2 and len(values) == 4:
-        return [(values[0], values[1]), (values[2], values[3])]
-    return [(each, each) if isinstance(each, int) else (int(each[0]), int(each[1])) for each in values]
+    values = [value] * rank if isinstance(value, int) else listed(value, name)
+    flat = [each for each in values if not isinstance(each, list | tuple)]
+    if len(flat) == len(values) == 2 * rank <= 4:
+        values = [values[at : at + 2] for at in range(0, 2 * rank, 2)]
+    if len(values) != rank:
+        raise UnsupportedLayer(f"its setting {name!r} has {len(values)} entries for {rank} dimensions")
+    pairs = [tuple_of(each, 2, name, 0) for each in values]
+    return [(before, after) for before, after in pairs]
 
 
 def _padded(rank: int, sign: int, name: str) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = asked.grid(rank)
-        sides = _sides(asked.get(name, default=1), rank)
+        sides = _sides(asked.get(name, default=1), rank, name)
         grid = [
             None if size is None else max(size + sign * (before + after), 0)
             for size, (before, after) in zip(space, sides, strict=True)
@@ -69,7 +80,7 @@ def _padded(rank: int, sign: int, name: str) -> Rule:
 def _upsampled(rank: int) -> Rule:
     def rule(asked: LayerCall) -> LayerSpecs:
         space, channels = asked.grid(rank)
-        factors = tuple_of(asked.get("size", "length", default=2), rank)
+        factors = tuple_of(asked.get("size", "length", default=2), rank, "size")
         return asked.told(
             asked.placed(
                 [
@@ -84,9 +95,7 @@ def _upsampled(rank: int) -> Rule:
 
 
 def _resized(asked: LayerCall) -> LayerSpecs:
-    return asked.told(
-        asked.placed((int(asked.config["height"]), int(asked.config["width"])), asked.grid(2)[1])
-    )
+    return asked.told(asked.placed((asked.size("height"), asked.size("width")), asked.grid(2)[1]))
 
 
 _RANKS = {"1D": 1, "2D": 2, "3D": 3}

@@ -43,7 +43,7 @@ def has_two_biases(spec: LayerSpec, dialect: str) -> bool:
 
 
 def _units(asked: LayerCall) -> int:
-    return int(asked.get("units", "output_dim"))
+    return asked.size("units", "output_dim")
 
 
 def _cell_weights(asked: LayerCall, width: int | None) -> tuple[list[WeightSpec], str]:
@@ -94,12 +94,14 @@ def _recurrent(asked: LayerCall) -> LayerSpecs:
 
 
 def _cell(asked: LayerCall) -> LayerSpecs:
-    weights, formula = _cell_weights(asked, asked.shape[-1])
+    weights, formula = _cell_weights(asked, asked.width)
     return asked.told((asked.shape[0], _units(asked)), weights, formula)
 
 
 def _of_cells(asked: LayerCall) -> LayerSpecs:
     """`RNN(cell)`: the cells one above the other."""
+    if len(asked.shape) != 3:
+        raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(asked.shape)}")
     width, weights, formulas, states = asked.shape[-1], [], [], []
     cells = [
         cell
@@ -126,11 +128,12 @@ def _conv_lstm(rank: int) -> Rule:
         shape = asked.shape
         if len(shape) != rank + 3:
             raise UnsupportedLayer(f"it needs an input of rank {rank + 3}, and reads {list(shape)}")
-        filters, kernel = int(asked.get("filters", "nb_filter")), tuple_of(asked.config["kernel_size"], rank)
+        filters = asked.size("filters", "nb_filter")
+        kernel = tuple_of(asked.needed("kernel_size"), rank, "kernel_size")
         space, channels = (shape[3:], shape[2]) if asked.channels_first else (shape[2:-1], shape[-1])
         strides, dilation = (
-            tuple_of(asked.get("strides", default=1), rank),
-            tuple_of(asked.get("dilation_rate", default=1), rank),
+            tuple_of(asked.get("strides", default=1), rank, "strides"),
+            tuple_of(asked.get("dilation_rate", default=1), rank, "dilation_rate"),
         )
         grid = [
             window(*each[:3], str(asked.get("padding", default="valid")), each[3])
@@ -185,7 +188,7 @@ def _inner(
 def _time_distributed(asked: LayerCall) -> LayerSpecs:
     if not asked.spec.inner:
         raise UnsupportedLayer("the layer that it repeats is not described")
-    shape = asked.shape
+    shape = asked.sides(2)
     batch = None if shape[0] is None or shape[1] is None else shape[0] * shape[1]
     step = TensorType((batch, *shape[2:]), asked.inputs[0].dtype)
     told = _inner(asked, asked.spec.inner[0], (step,), {"0": step})
@@ -198,13 +201,17 @@ def _time_distributed(asked: LayerCall) -> LayerSpecs:
 def _bidirectional(asked: LayerCall) -> LayerSpecs:
     if not asked.spec.inner:
         raise UnsupportedLayer("the layer that it runs both ways is not described")
+    if not asked.inputs:
+        raise UnsupportedLayer("it reads nothing")
     forward = asked.spec.inner[0]
     backward = asked.spec.inner[1] if len(asked.spec.inner) > 1 else forward
     both = [_inner(asked, each, asked.inputs[:1], {"0": asked.inputs[0]}) for each in (forward, backward)]
+    if not all(told.outputs for told in both):
+        raise UnsupportedLayer("the layer that it runs both ways makes nothing")
     mode = asked.config.get("merge_mode", "concat")
     first, second = both[0].outputs[0], both[1].outputs[0]
     shape = first.shape or ()
-    if mode == "concat":
+    if mode == "concat" and shape:
         other = (second.shape or (None,))[-1]
         shape = (*shape[:-1], None if shape[-1] is None or other is None else shape[-1] + other)
     outputs = [TensorType(shape, first.dtype)] if mode is not None else [first, second]
