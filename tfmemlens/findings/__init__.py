@@ -9,6 +9,8 @@ from types import ModuleType
 
 from tfmemlens import discovery
 from tfmemlens.findings.support import actions, verdict
+from tfmemlens.findings.support.applicability import applicable
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.report import Report
@@ -20,8 +22,15 @@ _ORDER = {Severity.CAUSE: 0, Severity.FACTOR: 1, Severity.NOTE: 2}
 def examine(case: Case) -> Report:
     """The report: every rule asked, the answers ranked by severity and weight."""
     found: list[Finding] = []
+    runs = {index: situation(case, moment) for index, moment in enumerate(case.moments)}
+    unknown = situation(case)
     for slug, rule in rules().items():
-        found += [replace(finding, rule=slug) for finding in rule.check(case)]
+        found += [
+            replace(
+                finding, rule=slug, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown))
+            )
+            for finding in rule.check(case)
+        ]
     ranked = tuple(
         sorted(
             found,

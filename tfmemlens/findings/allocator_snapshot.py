@@ -44,12 +44,14 @@ def check(case: Case) -> Iterator[Finding]:
             Remedy(
                 "read it together with the run's log, which names what was requested",
                 "tfmemlens explain train.log memory_dump_file",
+                slug="read-with-log",
             )
         ]
         if scattered:
             remedies.append(
                 Remedy(
-                    "keep shapes constant from step to step (pad or bucket), so that freed chunks fit again"
+                    "keep shapes constant from step to step (pad or bucket), so that freed chunks fit again",
+                    slug="constant-shapes",
                 )
             )
         yield Finding(

@@ -21,18 +21,25 @@ _TOOLS = {
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _HELP = {
     "shared memory between worker processes": Remedy(
-        "give the container more shared memory, or use fewer worker processes", "docker run --shm-size=8g ..."
+        "give the container more shared memory, or use fewer worker processes",
+        "docker run --shm-size=8g ...",
+        slug="more-shared-memory",
     ),
     "shared memory than one core": Remedy(
-        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)"
+        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
+        slug="smaller-gpu-blocks",
     ),
     "cuDNN's version": Remedy(
-        "install the cuDNN that this version was built with, and let no other come first on the library path"
+        "install the cuDNN that this version was built with, and let no other come first on the library path",
+        slug="matching-driver",
     ),
-    "driver is too old": Remedy("update the GPU's driver, or install a build for an older CUDA"),
+    "driver is too old": Remedy(
+        "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
+    ),
     "reached outside its memory": Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",
+        slug="blocking-launches",
     ),
 }
 """What helps against what is no lack of memory, by words of what it is."""
@@ -65,12 +72,13 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _for_another(case: Case, name: str) -> Iterator[Remedy]:
     if name in _TOOLS:
-        yield Remedy(f"ask {name} itself", _TOOLS[name])
+        yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
     if case.capture.surroundings.devices and name not in _NOT_ON_THE_GPU:
         yield Remedy(
             f"TensorFlow takes nearly all of the GPU when it starts, and {name} gets the rest: let it take"
             " memory as needed",
             code_snippets.growth(case.api),
+            slug="growth",
         )
 
 
@@ -88,6 +96,7 @@ def _crash(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "find where it crashed; a library that does not match TensorFlow is the usual suspect",
                     "python -X faulthandler train.py",
+                    slug="find-the-crash",
                 ),
             ),
         )
@@ -108,6 +117,7 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "run the same code as a script: its last lines, or the kernel's log, say which",
                     "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
+                    slug="as-a-script",
                 ),
             ),
         )

@@ -60,18 +60,22 @@ def check(case: Case) -> Iterator[Finding]:
                     " a quarter",
                     saves_bytes=need * 3 // 4 if need else None,
                     certainty=Certainty.EXACT if need else None,
+                    slug="smaller-input",
                 ),
                 Remedy(
                     "halve the batch: each of them becomes half",
                     saves_bytes=need // 2 if need else None,
                     certainty=Certainty.EXACT if need else None,
+                    slug="smaller-batch",
                 ),
                 Remedy(
                     "compute attention in blocks of queries, or within a window, so that length x length is"
-                    " never held whole"
+                    " never held whole",
+                    slug="blockwise-attention",
                 ),
                 Remedy(
-                    "sort sequences into buckets of similar length: one long outlier pads the whole batch"
+                    "sort sequences into buckets of similar length: one long outlier pads the whole batch",
+                    slug="bucket-sequences",
                 ),
             ),
             detail=(

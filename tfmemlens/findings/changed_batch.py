@@ -43,8 +43,12 @@ def _between_failures(case: Case) -> Iterator[Finding]:
             weight=0.4,
             evidence=tuple(Evidence("one of the failures", line) for line in lines[:2]),
             remedies=(
-                Remedy("pad or bucket to few shapes, and size the run for the longest"),
-                Remedy("drop the odd last batch", "dataset.batch(n, drop_remainder=True)"),
+                Remedy(
+                    "pad or bucket to few shapes, and size the run for the longest", slug="constant-shapes"
+                ),
+                Remedy(
+                    "drop the odd last batch", "dataset.batch(n, drop_remainder=True)", slug="even-batches"
+                ),
             ),
             moment=seen[0][0],
         )
@@ -73,7 +77,8 @@ def _against_stated(case: Case) -> Iterator[Finding]:
                 remedies=(
                     Remedy(
                         "look for the evaluation, prediction or last batch that feeds this many samples at"
-                        " once"
+                        " once",
+                        slug="find-the-feed",
                     ),
                 ),
                 moment=index,

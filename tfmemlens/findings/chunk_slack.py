@@ -40,7 +40,8 @@ def check(case: Case) -> Iterator[Finding]:
                 remedies=(
                     Remedy(
                         "keep shapes constant from step to step, so that each tensor finds a chunk of its own"
-                        " size"
+                        " size",
+                        slug="constant-shapes",
                     ),
                 ),
                 moment=index,

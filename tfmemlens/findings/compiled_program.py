@@ -39,7 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
             advice = (
                 Remedy(
                     "most of it are arguments: weights, optimizer slots and the batch; shard them, or use a"
-                    " lighter optimizer"
+                    " lighter optimizer",
+                    slug="shard-arguments",
                 ),
             )
         yield Finding(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import failures, place
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -54,18 +55,26 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
     yield Remedy(
-        "leave room outside TensorFlow's pool: the libraries allocate their handles there",
+        f"leave room outside {framework_name(case)}'s pool: the libraries allocate their handles there",
         code_snippets.growth(case.api),
+        slug="growth",
     )
     yield Remedy(
-        "see whether another process, such as a notebook that still runs, holds the device", "nvidia-smi"
+        "see whether another process, such as a notebook that still runs, holds the device",
+        "nvidia-smi",
+        slug="see-device-users",
     )
     yield from remedies.offered(case, moment, "smaller-batch")
     if not handle:
-        yield Remedy("cap the workspace that cuDNN may ask for", f"export {LIMIT_VARIABLE}=256")
+        yield Remedy(
+            "cap the workspace that cuDNN may ask for",
+            f"export {LIMIT_VARIABLE}=256",
+            slug="cudnn-workspace-limit",
+        )
     yield Remedy(
         f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"
-        " driver version that does not match TensorFlow"
+        f" driver version that does not match {framework_name(case)}",
+        slug="matching-driver",
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
@@ -64,12 +65,14 @@ def check(case: Case) -> Iterator[Finding]:
                     " over a converted tensor",
                     saves_bytes=need,
                     certainty=Certainty.BOUND,
+                    slug="keep-slices",
                 ),
                 Remedy(
-                    "use an optimizer with sparse updates for the table (tf.contrib.opt.LazyAdamOptimizer,"
-                    " tfa.optimizers.LazyAdam, SGD, Adagrad)",
+                    "use an optimizer with sparse updates for the table, such as SGD, Adagrad or a lazy Adam",
+                    code_snippets.lazy_adam(case.api),
                     saves_bytes=need,
                     certainty=Certainty.BOUND,
+                    slug="sparse-updates",
                 ),
                 Remedy(
                     "place the table on the CPU",
@@ -78,6 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
                         if case.api.is_tf1
                         else None
                     ),
+                    slug="table-on-host",
                 ),
             ),
             moment=index,

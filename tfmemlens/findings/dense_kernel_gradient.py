@@ -102,12 +102,14 @@ def _finding(
                 "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
                 4 * need,
                 Certainty.BOUND,
+                slug="pool-first",
             ),
             Remedy(
                 f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient"
                 " and slots",
                 saves_bytes=2 * need,
                 certainty=Certainty.ESTIMATE,
+                slug="narrower-layer",
             ),
         ),
         moment=index,

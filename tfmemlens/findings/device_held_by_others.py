@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -42,17 +43,20 @@ def check(case: Case) -> Iterator[Finding]:
                     "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
                     " until its kernel stops)",
                     "nvidia-smi",
+                    slug="see-device-users",
                 ),
                 Remedy(
-                    "with several processes, give each its own GPU before TensorFlow starts; inside, each"
-                    " calls its device GPU:0",
+                    f"with several processes, give each its own GPU before {framework_name(case)} starts;"
+                    " inside, each calls its device number 0",
                     "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(),"
                     " OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID",
+                    slug="one-device-each",
                 ),
                 Remedy(
-                    "let TensorFlow take memory as needed: this lowers no need, but leaves room for the other"
-                    " process",
+                    f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
+                    " for the other process",
                     code_snippets.growth(case.api),
+                    slug="growth",
                 ),
             ),
             moment=index,

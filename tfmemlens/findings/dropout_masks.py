@@ -53,6 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
                     "tf.keras.layers.SpatialDropout2D(rate)   # or noise_shape=[batch, 1, 1, channels]",
                     size,
                     Certainty.BOUND,
+                    slug="drop-channels",
                 ),
             ),
             moment=index,

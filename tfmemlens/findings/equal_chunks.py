@@ -69,16 +69,19 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if moment.request and moment.request.owner.in_loop:
         yield Remedy(
             "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"
-            " iterations"
+            " iterations",
+            slug="truncate",
         )
     elif _steps(case) >= 3:
         yield Remedy(
             "keep numbers, not tensors, between steps",
             "history.append(float(loss))   # not history.append(loss)",
+            slug="keep-numbers",
         )
     else:
         yield Remedy(
             "look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python"
-            " loop; add them up as you go"
+            " loop; add them up as you go",
+            slug="look-for-lists",
         )
     yield from remedies.offered(case, moment, "smaller-batch")

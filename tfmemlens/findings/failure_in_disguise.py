@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures, tensor_text
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
@@ -82,18 +83,24 @@ def _of_pool(moment: Moment) -> str:
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     assert moment.request
     of_directml = _of_directml(moment.request.failed)
-    yield Remedy("first see whether another process holds the device", None if of_directml else "nvidia-smi")
+    yield Remedy(
+        "first see whether another process holds the device",
+        None if of_directml else "nvidia-smi",
+        slug="see-device-users",
+    )
     of_model = moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
     if of_model and moment.request.failed.shape is not None:
         yield Remedy(
             "this is a constant or a weight's first value, so a smaller batch does not help here: make this"
-            " layer or other layers smaller"
+            " layer or other layers smaller",
+            slug="smaller-model",
         )
     elif not of_pool:
         yield from remedies.offered(case, moment, "smaller-batch")
     if not of_directml:
         yield Remedy(
-            "let TensorFlow grow its pool instead of taking all at start, so that the driver and other"
-            " libraries find memory",
+            f"let {framework_name(case)} grow its pool instead of taking all at start, so that the driver"
+            " and other libraries find memory",
             code_snippets.growth(case.api),
+            slug="growth",
         )

@@ -19,6 +19,22 @@ from tfmemlens.model.case import Balance, Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
 
+_REMEDIES = (
+    Remedy(
+        "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
+    ),
+    Remedy(
+        "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
+        "export TF_GPU_ALLOCATOR=cuda_malloc_async",
+        slug="async-allocator",
+    ),
+    Remedy(
+        "create the biggest tensors (embeddings, feature buffers) before training starts, while memory is"
+        " still in one block",
+        slug="large-tensors-first",
+    ),
+)
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
@@ -27,20 +43,6 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         assert books.available and books.largest_free_chunk and books.requested
         state = moment.incident.state
-        remedies = [Remedy("pad or bucket inputs to a few fixed shapes, so that freed chunks fit again")]
-        if case.api.newest >= (2, 5):
-            remedies.append(
-                Remedy(
-                    "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
-                    "export TF_GPU_ALLOCATOR=cuda_malloc_async",
-                )
-            )
-        remedies.append(
-            Remedy(
-                "create the biggest tensors (embeddings, feature buffers) before training starts, while"
-                " memory is still in one block"
-            )
-        )
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         plenty = books.available.bytes >= 1.25 * books.requested
         yield Finding(
@@ -65,7 +67,7 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=tuple(remedies),
+            remedies=_REMEDIES,
             moment=index,
         )
 

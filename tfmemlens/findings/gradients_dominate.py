@@ -37,7 +37,8 @@ def check(case: Case) -> Iterator[Finding]:
                 *remedies.offered(case, moment, "smaller-batch", "mixed-precision"),
                 Remedy(
                     "weight gradients wait for each other under clip_by_global_norm and in tower averaging:"
-                    " clip by value or per variable, or average with fewer towers at once"
+                    " clip by value or per variable, or average with fewer towers at once",
+                    slug="clip-per-variable",
                 ),
             ),
             moment=index,

@@ -14,9 +14,32 @@ import itertools
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures, held, rows
-from tfmemlens.model.case import Case, FrontEnd
+from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human
+
+_REMEDIES = (
+    Remedy(
+        "compare the failing shape with the shapes of earlier batches; cap or bucket the lengths if it is"
+        " longer",
+        slug="compare-shapes",
+    ),
+    Remedy(
+        "make sure that the loop adds no ops: freeze the graph before it, and whoever adds one gets an error",
+        "tf.get_default_graph().finalize()",
+        slug="finalize-graph",
+    ),
+    Remedy(
+        "keep numbers, not tensors, between steps",
+        "losses.append(float(loss))   # not losses.append(loss)",
+        slug="keep-numbers",
+    ),
+    Remedy(
+        "a tf.function is traced anew for every new shape or Python value; give it one signature",
+        "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])",
+        slug="one-signature",
+    ),
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -54,30 +77,8 @@ def check(case: Case) -> Iterator[Finding]:
                     for row in eager[:1]
                 ),
             ),
-            remedies=tuple(_remedies(case)),
+            remedies=_REMEDIES,
             moment=index,
-        )
-
-
-def _remedies(case: Case) -> Iterator[Remedy]:
-    yield Remedy(
-        "compare the failing shape with the shapes of earlier batches; cap or bucket the lengths if it is"
-        " longer"
-    )
-    if case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION:
-        yield Remedy(
-            "make sure that the loop adds no ops: freeze the graph before it, and whoever adds one gets an"
-            " error",
-            "tf.get_default_graph().finalize()",
-        )
-    else:
-        yield Remedy(
-            "keep numbers, not tensors, between steps",
-            "losses.append(float(loss))   # not losses.append(loss)",
-        )
-        yield Remedy(
-            "a tf.function is traced anew for every new shape or Python value; give it one signature",
-            "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])",
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -40,12 +41,10 @@ def check(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "find the op that reads them here: log the placement, and put it on the device where its"
                     " input lives",
-                    code=(
-                        "tf.debugging.set_log_device_placement(True)   # TF1:"
-                        " tf.ConfigProto(log_device_placement=True)"
-                    ),
+                    code=code_snippets.log_placement(case.api),
                     saves_bytes=size,
                     certainty=Certainty.BOUND,
+                    slug="find-the-reader",
                 ),
             ),
             moment=index,

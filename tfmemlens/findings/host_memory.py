@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
-from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human_size
@@ -27,6 +28,7 @@ _SLABS = (
         "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs"
         " slabs that no report shows; size them",
         "tfmemlens conv --input NxHxWxC --kernel KHxKWxFILTERS --tf 1.10 --threads 8",
+        slug="size-the-slabs",
     ),
 )
 
@@ -66,14 +68,6 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _of_jax(moment: Moment, case: Case) -> Iterator[Remedy]:
-    yield Remedy("if you expected a GPU or TPU: check that JAX sees it", "jax.devices()")
-    if was_killed(moment):
-        return
-    yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
-
-
 def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
     """The largest request that TensorFlow warned of beforehand."""
     large = case.capture.surroundings.large_host_requests
@@ -85,13 +79,11 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
-    if case.api.front_end is FrontEnd.JAX:
-        yield from _of_jax(moment, case)
-        return
     if failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said):
         yield Remedy(
             "do not hold the whole data set as one array: read it in batches, or map the file",
             "x = np.load('x.npy', mmap_mode='r')",
+            slug="map-the-file",
         )
         if failed.dtype == "float64" and failed.tensor_bytes:
             yield Remedy(
@@ -99,20 +91,33 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
                 "x.astype(np.float32)",
                 failed.tensor_bytes // 2,
                 Certainty.EXACT,
+                slug="narrow-array",
             )
     elif not case.capture.surroundings.devices and not was_killed(moment):
         yield Remedy(
-            "if you expected a GPU: check that TensorFlow sees it",
-            "tf.test.is_gpu_available()" if case.api.is_tf1 else "tf.config.list_physical_devices('GPU')",
+            f"if you expected a GPU: check that {framework_name(case)} sees it",
+            code_snippets.devices(case.api),
+            slug="check-the-device",
         )
+    if moment.incident and moment.incident.compiler:
+        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
+    else:
+        yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     yield Remedy(
-        "shrink what the input pipeline holds: shuffle(buffer_size), prefetch, cache(), worker processes"
+        "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
     )
-    yield Remedy("check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)")
     if was_killed(moment) and not surely_for_memory(moment):
         yield Remedy(
             "make sure that it was memory: the kernel logs whom it kills",
             "dmesg -T | grep -i 'killed process'",
+            slug="read-the-kernel-log",
         )
-    if case.api.oldest < (1, 14) and "bad_alloc" in said:
+    if "bad_alloc" in said:
         yield from _SLABS
+
+
+def _buffers(case: Case) -> str:
+    """What an input pipeline holds, in the framework's words."""
+    if framework_of(case) == TENSORFLOW:
+        return "shuffle(buffer_size), prefetch, cache(), worker processes"
+    return "shuffling buffers, prefetched batches, worker processes"

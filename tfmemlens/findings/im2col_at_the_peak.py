@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings.support.convolutions import GRADIENT, KnownConvolution, known
+from tfmemlens.findings.support.remedies import onednn
 from tfmemlens.findings.support.rows import Row, held, of_kind, row_name
 from tfmemlens.knowledge.convolution import most_bytes
 from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, of_convolution
@@ -55,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
                 continue
             buffer = _buffer(case, row)
             if buffer:
-                yield _finding(case, moment, index, row, buffer)
+                yield _finding(moment, index, row, buffer)
 
 
 def _may_unroll(row: Row) -> bool:
@@ -115,7 +116,7 @@ def _convolution(layer: KnownConvolution, dtype: str) -> Convolution:
     )
 
 
-def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) -> Finding:
+def _finding(moment: Moment, index: int, row: Row, buffer: _Buffer) -> Finding:
     where = row.owner.layer if row.owner.layer and not GRADIENT.search(row.owner.layer) else "a convolution"
     shape = (buffer.images, buffer.positions, buffer.layer.patch)
     images = (
@@ -139,7 +140,7 @@ def _finding(case: Case, moment: Moment, index: int, row: Row, buffer: _Buffer) 
             ),
         ),
         detail=_detail(buffer),
-        remedies=tuple(_remedies(case, buffer, _is_forward(row))),
+        remedies=tuple(_remedies(buffer, _is_forward(row))),
         moment=index,
     )
 
@@ -199,30 +200,33 @@ def _detail(buffer: _Buffer) -> str:
     return text
 
 
-def _remedies(case: Case, buffer: _Buffer, forward: bool) -> Iterator[Remedy]:
+def _remedies(buffer: _Buffer, forward: bool) -> Iterator[Remedy]:
     axes, channels = len(buffer.layer.weights) - 2, buffer.layer.weights[-2]
     smaller = most_bytes(buffer.positions >> axes, buffer.layer.patch, buffer.item_bytes)
     if axes == 3:
         yield Remedy(
             "halve the sides of this layer's input, or split the volume into patches: an eighth of the"
-            " positions"
+            " positions",
+            slug="smaller-layer-input",
         )
     elif buffer.bytes > smaller:
         text = "halve the sides of this layer's input: a quarter of the positions"
-        yield Remedy(text, saves_bytes=buffer.bytes - smaller, certainty=Certainty.ESTIMATE)
+        yield Remedy(
+            text,
+            saves_bytes=buffer.bytes - smaller,
+            certainty=Certainty.ESTIMATE,
+            slug="smaller-layer-input",
+        )
     narrow = most_bytes(buffer.positions, buffer.layer.patch // 4, buffer.item_bytes)
     if channels >= 32 and axes == 2 and not forward and buffer.bytes > narrow:
         text = f"reduce its {channels} input channels to {channels // 4} with a 1x1 convolution before it"
-        yield Remedy(text, saves_bytes=buffer.bytes - narrow, certainty=Certainty.ESTIMATE)
+        yield Remedy(
+            text, saves_bytes=buffer.bytes - narrow, certainty=Certainty.ESTIMATE, slug="fewer-channels"
+        )
     if forward and axes == 2:
         text = (
             "where it doubles the sides, compute it as a convolution to 4 times the channels and"
             " depth_to_space(2): its forward pass builds no such matrix"
         )
-        yield Remedy(text, saves_bytes=buffer.bytes, certainty=Certainty.BOUND)
-    if case.api.newest >= (2, 5):
-        text = (
-            "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86"
-            " from TF 2.9)"
-        )
-        yield Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", buffer.bytes, Certainty.BOUND)
+        yield Remedy(text, saves_bytes=buffer.bytes, certainty=Certainty.BOUND, slug="depth-to-space")
+    yield onednn(buffer.bytes)

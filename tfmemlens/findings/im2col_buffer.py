@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.convolutions import KnownConvolution, known
+from tfmemlens.findings.support.remedies import onednn
 from tfmemlens.findings.support.rows import failures, place, tensor_text
 from tfmemlens.knowledge.convolution import (
     ColBuffer,
@@ -236,22 +238,30 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
             "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
             " computes it without this buffer"
         )
-        yield Remedy(text, "x = tf.keras.layers.Dense(filters)(x)", size, Certainty.BOUND)
+        yield Remedy(
+            text, "x = tf.keras.layers.Dense(filters)(x)", size, Certainty.BOUND, slug="dense-for-1x1x1"
+        )
     if reading.volume and reading.buffer.images > 1:
-        if case.api.newest >= (2, 5):
-            yield _onednn(size)
-        yield Remedy("train where the processor's L3 cache is smaller: the buffer is as large as the cache")
+        yield onednn(size)
+        yield Remedy(
+            "train where the processor's L3 cache is smaller: the buffer is as large as the cache",
+            slug="smaller-cache",
+        )
         return
     if reading.volume:
         yield Remedy(
             "halve depth, height and width of this layer's input: an eighth of the positions",
             saves_bytes=size * 7 // 8,
             certainty=Certainty.BOUND,
+            slug="smaller-layer-input",
         )
-        yield Remedy("split the volume into patches, with the overlap that the kernels need")
+        yield Remedy(
+            "split the volume into patches, with the overlap that the kernels need", slug="split-volume"
+        )
         return
     yield from _thinner(
         reading,
+        "smaller-layer-input",
         "halve height and width of this layer's input (stride or pooling before it): a quarter of the"
         " positions",
         reading.buffer.positions // 4,
@@ -260,13 +270,13 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     side = reading.kernel[0]
     if set(reading.kernel) == {side} and side > 3 and not reading.forward:
         text = f"replace the {side} x {side} kernel by {(side - 1) // 2} layers of 3 x 3, which see as far"
-        yield from _thinner(reading, text, reading.buffer.positions, patch * 9 // side**2)
+        yield from _thinner(reading, "smaller-kernel", text, reading.buffer.positions, patch * 9 // side**2)
     if reading.channels >= 32 and not reading.forward:
         text = (
             f"reduce the {reading.channels} input channels to {reading.channels // 4} with a 1x1 convolution"
             " before it"
         )
-        yield from _thinner(reading, text, reading.buffer.positions, patch // 4)
+        yield from _thinner(reading, "fewer-channels", text, reading.buffer.positions, patch // 4)
     if reading.forward:
         move = "tf.nn.depth_to_space" if case.api.newest >= (1, 13) else "tf.depth_to_space"
         yield Remedy(
@@ -276,27 +286,20 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
             f" {4 * reading.channels}]",
             size,
             Certainty.BOUND,
+            slug="depth-to-space",
         )
-    if case.api.newest >= (2, 5):
-        yield _onednn(size)
-    if case.api.oldest[0] == 1 and not reading.forward:
+    yield onednn(size)
+    if not reading.forward:
         yield Remedy(
             "run both gradients one after another, so that only one buffer lives at a time",
-            "config = tf.ConfigProto(inter_op_parallelism_threads=1)",
+            code_snippets.one_op_at_a_time(case.api),
             size,
             Certainty.BOUND,
+            slug="one-op-at-a-time",
         )
 
 
-def _onednn(size: int) -> Remedy:
-    text = (
-        "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from"
-        " TF 2.9)"
-    )
-    return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", size, Certainty.BOUND)
-
-
-def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterator[Remedy]:
+def _thinner(reading: _Reading, slug: str, text: str, positions: int, patch: int) -> Iterator[Remedy]:
     """Fewer positions or columns: exact while one image stays one image, else as many images as 30 MiB take
     may come instead.
     """
@@ -310,4 +313,5 @@ def _thinner(reading: _Reading, text: str, positions: int, patch: int) -> Iterat
             text,
             saves_bytes=reading.bytes - then,
             certainty=Certainty.EXACT if stays_one else Certainty.ESTIMATE,
+            slug=slug,
         )

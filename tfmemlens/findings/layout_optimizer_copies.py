@@ -181,6 +181,7 @@ def _remedies(case: Case, moment: Moment, forcing: str) -> tuple[Remedy, ...]:
                 "run batch normalisation in training mode while you train: its gradient is then converted and"
                 f" the copies of conv outputs go. {_TIME_NOT_MEMORY}",
                 code_snippets.batch_norm_training(case.api),
+                slug="batch-norm-training",
             )
         )
     advice.append(
@@ -193,13 +194,15 @@ def _remedies(case: Case, moment: Moment, forcing: str) -> tuple[Remedy, ...]:
                 if case.api.is_tf1
                 else "tf.keras.backend.set_image_data_format('channels_first')"
             ),
+            slug="native-layout",
         )
     )
     if "resize" in forcing or _mentions(moment, "resize", "Resize"):
         advice.append(
             Remedy(
                 "replace resize + conv by a transposed convolution, which the pass converts: 2 copies fewer"
-                " per up-sampling"
+                " per up-sampling",
+                slug="replace-op",
             )
         )
     return tuple(advice)

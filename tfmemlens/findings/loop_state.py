@@ -51,9 +51,10 @@ def check(case: Case) -> Iterator[Finding]:
                     " halves",
                     saves_bytes=total(stacks) // 2,
                     certainty=Certainty.ESTIMATE,
+                    slug="smaller-input",
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
-                *(() if case.api.is_tf2 else (_swap(total(stacks)),)),
+                _swap(total(stacks)),
             ),
             moment=index,
         )
@@ -74,4 +75,5 @@ def _swap(size: int) -> Remedy:
         "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # also tf.while_loop(..., swap_memory=True)",
         size,
         Certainty.BOUND,
+        slug="swap-to-host",
     )

@@ -50,6 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
                     Remedy(
                         "record one good step at a smaller batch to see all of them",
                         code_snippets.profile_memory(case.api),
+                        slug="record-a-step",
                     ),
                 )
             ),

@@ -55,13 +55,17 @@ def check(case: Case) -> Iterator[Finding]:
                     (
                         Remedy(
                             "shrink the model or its optimizer: the request is for a weight or a slot, so a"
-                            " smaller batch does not help here"
+                            " smaller batch does not help here",
+                            slug="smaller-model",
                         ),
                     )
                     if request.owner.phase is Phase.OPTIMIZER
                     or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
                     else (
-                        Remedy("free or shrink what is held; the biggest lever is usually the batch"),
+                        Remedy(
+                            "free or shrink what is held; the biggest lever is usually the batch",
+                            slug="free-what-is-held",
+                        ),
                         *remedies.offered(case, moment, "smaller-batch"),
                     )
                 )

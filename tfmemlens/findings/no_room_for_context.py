@@ -33,8 +33,9 @@ def check(case: Case) -> Iterator[Finding]:
                     " memory until"
                     " its kernel stops)",
                     "nvidia-smi",
+                    slug="see-device-users",
                 ),
-                Remedy("or run on another GPU", "export CUDA_VISIBLE_DEVICES=1"),
+                Remedy("or run on another GPU", "export CUDA_VISIBLE_DEVICES=1", slug="another-gpu"),
             ),
             moment=index,
         )

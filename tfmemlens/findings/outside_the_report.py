@@ -60,14 +60,17 @@ def _remedies(case: Case) -> Iterator[Remedy]:
         size = 4 * parameters[0]
         yield Remedy(
             f"the model has {parameters[0]:,} parameters, {human(size)} in float32, and {human(3 * size)}"
-            " with Adam's two slots: compare"
+            " with Adam's two slots: compare",
+            slug="count-parameters",
         )
     else:
         yield Remedy(
             "count the model: parameters x 4 bytes, three times that with Adam; what is left is kept by"
-            " something else"
+            " something else",
+            slug="count-parameters",
         )
     yield Remedy(
         "look for what lives between steps: results kept in lists without `.numpy()`, models built in a loop,"
-        " a dataset held as a constant"
+        " a dataset held as a constant",
+        slug="look-between-steps",
     )

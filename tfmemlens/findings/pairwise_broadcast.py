@@ -63,6 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
                     f"go through the rows in blocks of {rows}, and reduce each block at once",
                     saves_bytes=need - rows * rest,
                     certainty=Certainty.EXACT,
+                    slug="in-blocks",
                 ),
             ),
             moment=index,
@@ -75,4 +76,4 @@ def _product(shape: list[int], need: int) -> Iterator[Remedy]:
             f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]}"
             " components"
         )
-        yield Remedy(text, _DISTANCES, need - need // shape[2], Certainty.EXACT)
+        yield Remedy(text, _DISTANCES, need - need // shape[2], Certainty.EXACT, slug="matrix-product")

@@ -53,7 +53,10 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=tuple(quote(row) for row in model[:3]),
                 remedies=(
                     *remedies.offered(case, moment, "lighter-optimizer"),
-                    Remedy("make the widest layer narrower, or share it; split embeddings over devices"),
+                    Remedy(
+                        "make the widest layer narrower, or share it; split embeddings over devices",
+                        slug="narrower-layer",
+                    ),
                 ),
                 moment=index,
             )
@@ -82,11 +85,13 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 remedies=(
                     Remedy(
                         "count the parameters of this layer first: a Dense after Flatten has height x width x"
-                        " channels x units weights; pool before it"
+                        " channels x units weights; pool before it",
+                        slug="count-parameters",
                     ),
                     Remedy(
                         "Adam keeps two slots as large as each weight, and a gradient joins them: count each"
-                        " weight four times"
+                        " weight four times",
+                        slug="count-parameters",
                     ),
                 ),
                 moment=index,

@@ -152,9 +152,11 @@ def _certainty(found: _Patches) -> Iterator[Evidence]:
 def _remedies(found: _Patches) -> tuple[Remedy, ...]:
     size, images = found.bytes, max(found.shape[0], 1)
     one = Remedy(
-        f"extract from one image at a time (tf.map_fn): {human(size // images)} at once",
+        f"extract from one image at a time: {human(size // images)} at once",
+        "y = tf.map_fn(lambda image: sums_of_patches(image[None])[0], images)",
         saves_bytes=size - size // images,
         certainty=Certainty.EXACT,
+        slug="one-image-at-a-time",
     )
     return (
         Remedy(
@@ -163,9 +165,13 @@ def _remedies(found: _Patches) -> tuple[Remedy, ...]:
             "y = tf.nn.conv2d(images, weights, strides=1, padding='SAME')",
             size - size // found.copies,
             Certainty.BOUND,
+            slug="convolution-for-patches",
         ),
         Remedy(
-            "stride the patches by 2: a quarter of them", saves_bytes=size * 3 // 4, certainty=Certainty.EXACT
+            "stride the patches by 2: a quarter of them",
+            saves_bytes=size * 3 // 4,
+            certainty=Certainty.EXACT,
+            slug="stride-patches",
         ),
         *((one,) if images > 1 else ()),
     )

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import attributed, failures
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import Incident, RequestKind
 
 
 def _by_bfc(moment: Moment) -> bool:
@@ -36,46 +37,53 @@ def check(case: Case) -> Iterator[Finding]:
             or incident.request.kind not in (RequestKind.TENSOR, RequestKind.DUMP)
         ):
             continue
-        of_jax = case.api.front_end is FrontEnd.JAX
-        code = None if of_jax else code_snippets.enable_report(case.api)
-        if of_jax:
-            remedy = Remedy(
-                "save who holds the device, by line of code, before the step that fails; tfmemlens reads the"
-                " file",
-                code_snippets.profile_memory(case.api),
-            )
-        elif code:
-            remedy = Remedy("print the list of live tensors with the next failure, and paste it here", code)
-        else:
-            why = (
-                "TensorFlow before 1.5 cannot"
-                if case.api.newest < (1, 5)
-                else "tf.function, eager mode and Keras cannot"
-            )
-            hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
-            remedy = Remedy(
-                f"{why} print the list of live tensors{hinted}; record the memory of one good step at a"
-                " smaller batch instead",
-                code_snippets.profile_memory(case.api),
-            )
-        more = (
-            ()
-            if case.api.newest < (2, 1)
-            or (case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0))
-            or "memory-dump" in case.capture.source.formats
-            or not _by_bfc(moment)
-            or of_jax
-            else (
-                Remedy(
-                    "or let BFC write its state to a file at each failure, which tfmemlens reads",
-                    "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
-                ),
-            )
-        )
         yield Finding(
             severity=Severity.NOTE,
             headline="which of your layers hold the memory is not in this input",
             evidence=(Evidence("TensorFlow's hint", incident.hint),) if incident.hint else (),
-            remedies=(remedy, *more),
+            remedies=tuple(_remedies(case, moment, incident)),
             moment=index,
+        )
+
+
+def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy]:
+    framework = framework_of(case)
+    if framework != TENSORFLOW:
+        yield (
+            remedies.name_the_buffers()
+            if framework != JAX
+            else Remedy(
+                "save who holds the device, by line of code, before the step that fails; tfmemlens reads the"
+                " file",
+                code_snippets.profile_memory(case.api),
+                slug="record-a-step",
+            )
+        )
+        return
+    code = code_snippets.enable_report(case.api)
+    if code:
+        yield Remedy(
+            "print the list of live tensors with the next failure, and paste it here",
+            code,
+            slug="list-tensors",
+        )
+    else:
+        why = (
+            "TensorFlow before 1.5 cannot"
+            if case.api.newest < (1, 5)
+            else "tf.function, eager mode and Keras cannot"
+        )
+        hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
+        yield Remedy(
+            f"{why} print the list of live tensors{hinted}; record the memory of one good step at a"
+            " smaller batch instead",
+            code_snippets.profile_memory(case.api),
+            slug="record-a-step",
+        )
+    in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
+    if not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
+        yield Remedy(
+            "or let BFC write its state to a file at each failure, which tfmemlens reads",
+            "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
+            slug="dump-file",
         )

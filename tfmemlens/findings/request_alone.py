@@ -58,7 +58,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(
             "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller"
-            " batch does not help here"
+            " batch does not help here",
+            slug="smaller-model",
         )
     else:
         yield from remedies.offered(case, moment, "smaller-batch")
@@ -68,6 +69,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "explain the process's own log: in Colab under Runtime > View runtime logs, in Jupyter the"
             " terminal of the server, under Slurm the job's error file",
             "python train.py 2> train.log; tfmemlens explain train.log",
+            slug="read-the-log",
         )
 
 

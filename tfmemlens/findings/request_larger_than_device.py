@@ -64,15 +64,18 @@ def _dimension_remedies(moment: Moment, need: int, limit: int) -> Iterator[Remed
             f" {human(need // sizes[0] * fits)}",
             saves_bytes=need - need // sizes[0] * fits,
             certainty=Certainty.EXACT,
+            slug="smaller-batch",
         )
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
         yield Remedy(
             "halve height and width: every feature map becomes a quarter",
             saves_bytes=need * 3 // 4,
             certainty=Certainty.EXACT,
+            slug="smaller-input",
         )
     if len(sizes) == 2 and min(sizes) > 1000:
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
-            " by a one-hot of a large vocabulary"
+            " by a one-hot of a large vocabulary",
+            slug="check-the-matrix",
         )

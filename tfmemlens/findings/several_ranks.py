@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 
@@ -29,8 +30,9 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"ranks {', '.join(ranks[:8])}", request.failed.line),),
             remedies=(
                 Remedy(
-                    "pin each rank to its GPU before TensorFlow starts",
+                    f"pin each rank to its GPU before {framework_name(case)} starts",
                     "os.environ['CUDA_VISIBLE_DEVICES'] = str(local_rank)",
+                    slug="one-device-each",
                 ),
             ),
             moment=index,

@@ -57,13 +57,18 @@ def check(case: Case) -> Iterator[Finding]:
                     "halve depth, height and width of this layer's input: an eighth",
                     saves_bytes=failed.tensor_bytes * 7 // 8,
                     certainty=Certainty.EXACT,
+                    slug="smaller-layer-input",
                 ),
                 Remedy(
                     "half the batch: these copies hold all of it",
                     saves_bytes=failed.tensor_bytes // 2,
                     certainty=Certainty.EXACT,
+                    slug="smaller-batch",
                 ),
-                Remedy("split the volume into patches, with the overlap that the kernels need"),
+                Remedy(
+                    "split the volume into patches, with the overlap that the kernels need",
+                    slug="split-volume",
+                ),
             ),
             moment=index,
         )

@@ -31,7 +31,11 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         evidence=(Evidence("the largest refusal", line),),
         remedies=(
-            Remedy("see who holds the device, and end what you do not need", "nvidia-smi"),
-            Remedy("let TensorFlow take memory as needed", code_snippets.growth(case.api)),
+            Remedy(
+                "see who holds the device, and end what you do not need",
+                "nvidia-smi",
+                slug="see-device-users",
+            ),
+            Remedy("let TensorFlow take memory as needed", code_snippets.growth(case.api), slug="growth"),
         ),
     )

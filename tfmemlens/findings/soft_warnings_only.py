@@ -32,7 +32,9 @@ def check(case: Case) -> Iterator[Finding]:
         evidence=(Evidence("the largest of them", largest.line),),
         remedies=(
             Remedy(
-                "let cuDNN not even try workspaces that large", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=1024"
+                "let cuDNN not even try workspaces that large",
+                "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=1024",
+                slug="cudnn-workspace-limit",
             ),
         ),
     )

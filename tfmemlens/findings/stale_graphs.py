@@ -43,8 +43,12 @@ def check(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "forget the old models before you build the next",
                     "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras",
+                    slug="clear-session",
                 ),
-                Remedy("run each fold or trial in its own process: when it ends, all its memory returns"),
+                Remedy(
+                    "run each fold or trial in its own process: when it ends, all its memory returns",
+                    slug="own-process",
+                ),
             ),
             moment=index,
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import held, of_kind, row_name, total
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
@@ -56,9 +57,10 @@ def check(case: Case) -> Iterator[Finding]:
                     saves_bytes=moment.timeline.peak_bytes
                     - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,
+                    slug="smaller-temporary",
                 ),
                 *(
-                    _other_kernels(case, moment.timeline)
+                    _other_kernels(moment.timeline)
                     if "Conv" in f"{row_name(largest)} {largest.owner.op} {largest.allocation.op}"
                     else ()
                 ),
@@ -67,15 +69,16 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _other_kernels(case: Case, timeline: Timeline) -> Iterator[Remedy]:
+def _other_kernels(timeline: Timeline) -> Iterator[Remedy]:
     """Kernels with smaller temporary buffers, where there are some."""
     if "GPU" in timeline.device.upper():
-        yield Remedy("limit cuDNN's workspace", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512")
-    elif case.api.newest >= (2, 5):
         yield Remedy(
-            "let oneDNN compute convolutions, whose kernels build no patch matrix",
-            "export TF_ENABLE_ONEDNN_OPTS=1",
+            "limit cuDNN's workspace",
+            "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512",
+            slug="cudnn-workspace-limit",
         )
+    else:
+        yield remedies.onednn()
 
 
 def _peak_without(timeline: Timeline, scratch: Allocation) -> int:

@@ -61,10 +61,12 @@ def check(case: Case) -> Iterator[Finding]:
                     ),
                     saves_bytes=lost,
                     certainty=Certainty.BOUND,
+                    slug="aligned-shapes",
                 ),
                 Remedy(
                     "merge small trailing dimensions with a reshape before the heavy ops, and make batch and"
-                    " features multiples of 8 and 128"
+                    " features multiples of 8 and 128",
+                    slug="aligned-shapes",
                 ),
             ),
             moment=index,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import failures, of_kind
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -22,20 +23,16 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 _GRADIENT = regex(r"Backprop(?:Filter|Input)")
-_ONE_AT_A_TIME = (
-    "config = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=1)   # TF2:"
-    " tf.config.threading.set_inter_op_parallelism_threads(1)"
-)
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         if moment.timeline is not None:
-            yield from _alive(moment, index)
+            yield from _alive(case, moment, index)
     yield from _failing(case)
 
 
-def _alive(moment: Moment, index: int) -> Iterator[Finding]:
+def _alive(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     found = [
         row
         for row in of_kind(moment, Kind.WORKSPACE)
@@ -45,7 +42,7 @@ def _alive(moment: Moment, index: int) -> Iterator[Finding]:
         pairs: list[tuple[str, int, Line | None]] = [
             (row.allocation.node or "", row.allocation.total_bytes, None) for row in found
         ]
-        yield _finding(pairs, index, Certainty.BOUND)
+        yield _finding(case, pairs, index, Certainty.BOUND)
 
 
 def _failing(case: Case) -> Iterator[Finding]:
@@ -62,10 +59,12 @@ def _failing(case: Case) -> Iterator[Finding]:
             pairs.setdefault(request.failed.node, (request.failed.tensor_bytes or 0, request.failed.line))
     layers = {re.split(r"_grad/", node)[0] for node in pairs}
     if len(pairs) >= 2 and len(layers) < len(pairs):
-        yield _finding([(node, size, line) for node, (size, line) in pairs.items()], 0, Certainty.BOUND)
+        yield _finding(case, [(node, size, line) for node, (size, line) in pairs.items()], 0, Certainty.BOUND)
 
 
-def _finding(pairs: list[tuple[str, int, Line | None]], index: int, certainty: Certainty) -> Finding:
+def _finding(
+    case: Case, pairs: list[tuple[str, int, Line | None]], index: int, certainty: Certainty
+) -> Finding:
     pairs = sorted(pairs, key=lambda pair: -pair[1])
     smaller = sum(size for _, size, _ in pairs[1:])
     return Finding(
@@ -81,9 +80,10 @@ def _finding(pairs: list[tuple[str, int, Line | None]], index: int, certainty: C
             Remedy(
                 "run ops one after another, so that only one workspace lives at a time (the step takes"
                 " longer)",
-                _ONE_AT_A_TIME,
+                code_snippets.one_op_at_a_time(case.api),
                 smaller,
                 certainty,
+                slug="one-op-at-a-time",
             ),
         ),
         moment=index,

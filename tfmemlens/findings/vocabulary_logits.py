@@ -74,19 +74,22 @@ def _finding(
                 "train with a sampled loss, which never makes all logits",
                 "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024,"
                 " num_classes=vocab)",
+                slug="sampled-loss",
             ),
             Remedy(
                 "use the sparse loss with integer labels: one-hot labels are as large as the logits",
                 "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
                 need,
                 Certainty.BOUND,
+                slug="sparse-labels",
             ),
             Remedy(
                 "compute the loss for part of the positions at a time",
                 saves_bytes=need // 2,
                 certainty=Certainty.ESTIMATE,
+                slug="part-of-positions",
             ),
-            Remedy("cut the vocabulary, or use sub-words"),
+            Remedy("cut the vocabulary, or use sub-words", slug="smaller-vocabulary"),
         ),
         moment=index,
     )
@@ -115,6 +118,7 @@ def _looked_up(
                 "x = tf.gather(embedding_table, ids)",
                 need,
                 Certainty.EXACT,
+                slug="look-up-by-index",
             ),
         ),
         moment=index,

@@ -79,6 +79,7 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
 _HOST = Remedy(
     "keep the data on the host: build the data set under the CPU device, or feed from a generator",
     "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
+    slug="keep-off-the-device",
 )
 
 
@@ -89,11 +90,12 @@ def _batches(case: Case, samples: int | None, need: int | None) -> Remedy:
         else "model.predict(x, batch_size=100); dataset = tf.data.Dataset.from_tensor_slices(x).batch(100)"
     )
     if not samples or not need:
-        return Remedy("go in batches instead of passing the whole array", code)
+        return Remedy("go in batches instead of passing the whole array", code, slug="in-batches")
     hundred = need // samples * 100
     return Remedy(
         f"go in batches: with 100 samples this tensor takes {human(hundred)}",
         code,
         need - hundred,
         Certainty.EXACT,
+        slug="in-batches",
     )

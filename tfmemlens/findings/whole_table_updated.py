@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import Row, held, quote, rows, total
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment
@@ -45,12 +46,17 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=tuple(quote(row) for row in found[:3]),
                 remedies=(
                     Remedy(
-                        "use an optimizer with sparse updates for the table (SGD, Adagrad,"
-                        " tf.contrib.opt.LazyAdamOptimizer, tfa.optimizers.LazyAdam)",
+                        "use an optimizer with sparse updates for the table, such as SGD, Adagrad or a lazy"
+                        " Adam",
+                        code_snippets.lazy_adam(case.api),
                         saves_bytes=total(found),
                         certainty=Certainty.BOUND,
+                        slug="sparse-updates",
                     ),
-                    Remedy("look up fewer distinct tables per step, or split the table over devices"),
+                    Remedy(
+                        "look up fewer distinct tables per step, or split the table over devices",
+                        slug="shard-arguments",
+                    ),
                 ),
                 moment=index,
             )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, quote, requests, rows
-from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.units import MIB, Size, human, human_size
@@ -135,27 +135,42 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
     if space := _on_chip(moment):
         yield Remedy(
             "make the kernel's blocks smaller (Pallas: block shapes, number of buffers), or what it keeps per"
-            " sequence: shorter sequences, fewer pages"
+            " sequence: shorter sequences, fewer pages",
+            slug="smaller-kernel-blocks",
         )
         if space == "vmem":
             yield Remedy(
                 "give kernels more of it, if the core has more",
                 "export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=65536",
+                slug="larger-vmem",
             )
         return
     if compiler.free:
         yield Remedy(
             "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
             "del x; jax.clear_caches()   # x.delete()",
+            slug="drop-references",
         )
     yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    if case.api.front_end is FrontEnd.JAX:
-        yield Remedy("give input buffers back to the program", "jax.jit(step, donate_argnums=(0, 1))")
-        if not compiler.reduced_to:
-            yield Remedy(
-                "JAX takes 75 to 90 % of the device at start; the arena must fit into that in one piece",
-                "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
-            )
+    yield Remedy(
+        "give input buffers back to the program",
+        "jax.jit(step, donate_argnums=(0, 1))",
+        slug="donate-buffers",
+    )
+    if not compiler.reduced_to:
+        yield Remedy(
+            "JAX takes 75 to 90 % of the device at start; the arena must fit into that in one piece",
+            "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
+            slug="larger-pool",
+        )
+    if not len(moment.attribution.table):
+        yield remedies.name_the_buffers()
+    yield Remedy(
+        "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
+        " the op",
+        "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
+        slug="without-xla",
+    )
     arguments = compiler.section("parameter") or compiler.section("arguments")
     temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
     if arguments and temporaries and arguments.bytes > temporaries.bytes:
@@ -163,4 +178,5 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             "most of it are the program's arguments (weights, optimizer state): shard them over devices, or"
             " use a lighter optimizer",
             saves_bytes=None,
+            slug="shard-arguments",
         )

@@ -185,6 +185,9 @@ class FrontEnd(str, Enum):
     FUNCTION = "tf.function"
     EAGER = "eager"
     JAX = "jax"
+    TORCH_XLA = "torch_xla"
+    XLA = "xla"
+    """A program of XLA's, from one of those or from TensorFlow: nothing tells which."""
     UNKNOWN = "unknown"
 
 

@@ -54,9 +54,13 @@ class Remedy:
     high_bytes: int | None = None
     digits: int = 2
     """How many digits of an estimated saving are worth printing."""
+    slug: str = ""
+    """Its name in the table that says where a remedy applies; a change's slug, where it is one."""
 
     def __post_init__(self) -> None:
         """The interval of a saving that states none: a point when exact, from nothing up when a bound."""
+        if self.change and not self.slug:
+            object.__setattr__(self, "slug", self.change)
         if self.saves_bytes is None or self.low_bytes is not None or self.certainty is Certainty.ESTIMATE:
             return
         low = self.saves_bytes if self.certainty is Certainty.EXACT else min(self.saves_bytes, 0)

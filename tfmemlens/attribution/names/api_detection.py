@@ -15,13 +15,14 @@ _FIRST_LAYOUT_PASS = regex(
     r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N"
 )
 
+_ELSEWHERE = {"jax": FrontEnd.JAX, "torch_xla": FrontEnd.TORCH_XLA, "xla": FrontEnd.XLA}
 _OPS_OF_1_14 = {"FusedBatchNormV3", "AddV2"}
 
 
 def api_of(capture: Capture) -> Api:
     """What version and front end betray themselves."""
-    if capture.source.framework == "jax":
-        return Api(front_end=FrontEnd.JAX)
+    if capture.source.framework in _ELSEWHERE:
+        return Api(front_end=_ELSEWHERE[capture.source.framework])
     low, high = capture.source.version or ("0.5", "2.99")
     oldest, newest = _version(low), _version(high)
     if newest == (2, 21):

@@ -1,152 +1,255 @@
-"""Where a remedy applies, as data: framework, version, device, what the run is and what it does already."""
+"""Where a remedy applies, as data: framework, version, device, what the run is and what it does already.
+
+A remedy whose slug is not in the table may not be offered; tests/golden/remedies.txt shows the table as users
+meet it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from tfmemlens.findings.support.rows import is_forward_only, on_host
-from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, FrontEnd, Moment
-from tfmemlens.patterns import regex
-from tfmemlens.values import dataclass
+from tfmemlens.findings.support.situation import (
+    CPU,
+    GPU,
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    TPU,
+    Situation,
+    situation,
+)
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.values import dataclass, replace
 
-TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
-CPU, GPU, TPU = "cpu", "gpu", "tpu"
-FRAMEWORKS, DEVICES = (TENSORFLOW, JAX, TORCH_XLA), (CPU, GPU, TPU)
-_NEVER = (0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What is known of a run that decides which remedies apply to it."""
-
-    framework: str = TENSORFLOW
-    oldest: tuple[int, int] = _NEVER
-    newest: tuple[int, int] = (2, 99)
-    """TensorFlow's version, as far as it is known; of other frameworks it says nothing."""
-    device: str | None = None
-    """`cpu`, `gpu` or `tpu`; None where nothing tells."""
-    training: bool | None = None
-    """None where nothing tells."""
-    optimizer: bool | None = None
-    """Whether the optimizer keeps slots; None where nothing tells."""
-    half: bool = False
-    """Whether activations are in 16 bits already."""
-    done: frozenset[str] = frozenset()
-    """Changes that the input says are in place."""
+_FIRST, _LAST = (0, 0), (2, 99)
+_ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})
+_DEVICES = frozenset({CPU, GPU, TPU})
 
 
 @dataclass(frozen=True, slots=True)
 class Applicability:
-    """Where a remedy applies."""
+    """Where a remedy applies. What is not known of a run rules nothing out."""
 
-    frameworks: frozenset[str] = frozenset(FRAMEWORKS)
-    since: tuple[int, int] = _NEVER
+    frameworks: frozenset[str] = _ALL
+    since: tuple[int, int] = _FIRST
     """The first TensorFlow that has it."""
-    devices: frozenset[str] = frozenset(DEVICES)
+    since_off_gpu: tuple[int, int] = _FIRST
+    """The first TensorFlow that has it on other devices than GPUs."""
+    until: tuple[int, int] = _LAST
+    """The last TensorFlow in which it helps."""
+    devices: frozenset[str] = _DEVICES
+    session: bool | None = None
+    """Whether it is for graphs run by sessions, or for programs without any; None is for both."""
     training: bool = False
     """Whether it helps training alone."""
     wide: bool = False
     """Whether activations must be in 32 bits."""
     optimizer: bool = False
     """Whether it is idle when the optimizer is known to keep no slots."""
+    done: str = ""
+    """A pattern of settings, `name=value`, that say that it is done already, or that it cannot be done."""
+    code: frozenset[str] = _ALL
+    """The frameworks in which its code runs; the others are offered the words alone."""
 
-    def holds(self, slug: str, run: Situation) -> bool:
-        """Whether the remedy of this slug applies to the run."""
+    def holds(self, run: Situation) -> bool:
+        """Whether the remedy applies to the run."""
         return (
-            run.framework in self.frameworks
-            and (run.framework != TENSORFLOW or run.newest >= self.since)
-            and (run.device is None or run.device in self.devices)
+            self.is_of(run.framework)
+            and (run.framework != TENSORFLOW or (run.newest >= self.since and run.oldest <= self.until))
+            and self.is_on(run)
+            and (self.session is None or run.framework != TENSORFLOW or self.session == run.session)
             and not (self.training and run.training is False)
             and not (self.wide and run.half)
             and not (self.optimizer and run.optimizer is False)
-            and slug not in run.done
+            and not self.is_done(run.settings)
         )
 
+    def is_of(self, framework: str | None) -> bool:
+        """Whether users of the framework have it; of an unknown one all must."""
+        return self.frameworks == _ALL if framework is None else framework in self.frameworks
 
-TABLE = {
-    "smaller-batch": Applicability(),
-    "mixed-precision": Applicability(frozenset({TENSORFLOW}), since=(1, 14), wide=True),
-    "recompute": Applicability(frozenset({TENSORFLOW, JAX}), since=(1, 4), training=True),
-    "lighter-optimizer": Applicability(training=True, optimizer=True),
-    "gradient-accumulation": Applicability(training=True),
-    "smaller-input": Applicability(),
-    "no-layout-copies": Applicability(frozenset({TENSORFLOW}), devices=frozenset({CPU, GPU})),
-    "growth": Applicability(frozenset({TENSORFLOW}), devices=frozenset({GPU})),
-}
-"""The remedies that several rules offer."""
+    def is_on(self, run: Situation) -> bool:
+        """Whether the run's device has it."""
+        if run.device is None:
+            return True
+        late = run.framework == TENSORFLOW and run.device != GPU and run.newest < self.since_off_gpu
+        return run.device in self.devices and not late
 
-_DONE = (
-    ("mixed-precision", regex(r"mixed_b?float16|mixed_precision")),
-    ("recompute", regex(r"recompute_grad|jax\.checkpoint|\bremat\b")),
-    ("gradient-accumulation", regex(r"gradient_accumulation|accum(?:ulation)?_steps")),
+    def is_done(self, settings: Iterable[str]) -> bool:
+        """Whether one of the settings says that it is done already."""
+        return bool(self.done) and any(re.fullmatch(self.done, setting) for setting in settings)
+
+    def runs_code(self, run: Situation) -> bool:
+        """Whether its code runs there; of an unknown framework it must run in all."""
+        return self.code == _ALL if run.framework is None else run.framework in self.code
+
+
+_TENSORFLOW, _OF_JAX, _HOST = frozenset({TENSORFLOW}), frozenset({JAX}), frozenset({CPU})
+_ACCELERATORS, _ON_GPU = frozenset({GPU, TPU}), frozenset({GPU})
+_NAMED = _TENSORFLOW | _OF_JAX
+"""Where a snippet is known for each."""
+_ANYWHERE = Applicability()
+_IN_TENSORFLOW = Applicability(_TENSORFLOW)
+_TENSORFLOW_CODE = Applicability(code=_TENSORFLOW)
+_IN_TRAINING = Applicability(training=True)
+_WITH_BFC = _ON_GPU | _HOST
+"""Devices with an allocator and a graph of TensorFlow's own. The layout pass needs a GPU among the devices;
+its copies may lie on the CPU.
+"""
+_IN_THE_LAYOUT_PASS = Applicability(
+    _TENSORFLOW, since=(1, 4), devices=_WITH_BFC, done="layout_optimizer=(?:OFF|False)"
 )
+_HALVED = "mixed_precision=(?!False\\Z|fp32\\Z|float32\\Z).*"
+_ONE_THREAD = "inter_op_parallelism_threads=1|jit_compile=True"
+
+TABLE: dict[str, Applicability] = {
+    # What several rules offer, and the what-if engine knows.
+    "smaller-batch": _ANYWHERE,
+    "mixed-precision": Applicability(
+        since=(1, 14), since_off_gpu=(2, 4), wide=True, done=_HALVED, code=_NAMED
+    ),
+    "recompute": Applicability(since=(1, 4), training=True, done="recompute=(?!False\\Z).*"),
+    "lighter-optimizer": Applicability(training=True, optimizer=True),
+    "gradient-accumulation": Applicability(
+        training=True, done=r"gradient_accumulation=(?!0\Z|1\Z).*|batch_size=1"
+    ),
+    "smaller-input": _ANYWHERE,
+    "no-layout-copies": _IN_THE_LAYOUT_PASS,
+    # Of allocators and devices.
+    "growth": Applicability(
+        devices=_ON_GPU, done="allow_growth=True|XLA_PYTHON_CLIENT_PREALLOCATE=False", code=_NAMED
+    ),
+    "async-allocator": Applicability(
+        _TENSORFLOW, since=(2, 5), devices=_ON_GPU, done="TF_GPU_ALLOCATOR=cuda_malloc_async"
+    ),
+    "larger-pool": Applicability(
+        _OF_JAX, devices=_ON_GPU,
+        done="XLA_PYTHON_CLIENT_MEM_FRACTION=.*|XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+    ),
+    "constant-shapes": _ANYWHERE,
+    "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
+    "see-device-users": Applicability(devices=_ON_GPU),
+    "one-device-each": Applicability(devices=_ON_GPU),
+    "cudnn-workspace-limit": Applicability(
+        _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
+    ),
+    "matching-driver": Applicability(devices=_ON_GPU),
+    "another-gpu": Applicability(devices=_ON_GPU),
+    "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
+    "smaller-gpu-blocks": Applicability(devices=_ON_GPU),
+    "more-shared-memory": _ANYWHERE,
+    "as-a-script": _ANYWHERE,
+    "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
+    "find-the-reader": _TENSORFLOW_CODE,
+    "check-the-device": Applicability(code=_NAMED),
+    "container-limit": Applicability(devices=_HOST),
+    "smaller-pipeline": Applicability(devices=_HOST),
+    "map-the-file": Applicability(devices=_HOST),
+    "narrow-array": Applicability(devices=_HOST),
+    "read-the-kernel-log": Applicability(devices=_HOST),
+    "size-the-slabs": Applicability(_TENSORFLOW, until=(1, 13), devices=_HOST),
+    # Of logs: what would tell more.
+    "read-the-log": _ANYWHERE,
+    "read-with-log": _ANYWHERE,
+    "record-a-step": Applicability(code=_NAMED),
+    "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC),
+    "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC),
+    "name-the-buffers": Applicability(done="xla_dump_to=.*"),
+    "other-tool": _ANYWHERE,
+    "find-the-crash": _ANYWHERE,
+    "find-the-feed": _ANYWHERE,
+    "compare-shapes": _ANYWHERE,
+    # Of what lives between steps.
+    "keep-numbers": Applicability(session=False),
+    "look-for-lists": _ANYWHERE,
+    "look-between-steps": _ANYWHERE,
+    "finalize-graph": Applicability(_TENSORFLOW, session=True),
+    "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "clear-session": _IN_TENSORFLOW,
+    "own-process": _ANYWHERE,
+    "drop-references": Applicability(code=_OF_JAX),
+    "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
+    "donate-buffers": Applicability(_OF_JAX, done="donate_argnums=.*"),
+    # Of batches and data.
+    "free-what-is-held": _ANYWHERE,
+    "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),
+    "in-batches": _TENSORFLOW_CODE,
+    "bucket-sequences": _ANYWHERE,
+    "truncate": _IN_TRAINING,
+    "swap-to-host": Applicability(
+        _TENSORFLOW, until=(1, 15), devices=_ON_GPU, training=True, done="swap_memory=True"
+    ),
+    # Of models.
+    "count-parameters": _ANYWHERE,
+    "smaller-model": _ANYWHERE,
+    "narrower-layer": _ANYWHERE,
+    "pool-first": _TENSORFLOW_CODE,
+    "shard-arguments": _ANYWHERE,
+    "smaller-kernel-blocks": Applicability(devices=frozenset({TPU})),
+    "larger-vmem": Applicability(devices=frozenset({TPU})),
+    "aligned-shapes": Applicability(devices=frozenset({TPU})),
+    "clip-per-variable": _IN_TRAINING,
+    "keep-slices": Applicability(_TENSORFLOW, training=True),
+    "sparse-updates": Applicability(_TENSORFLOW, training=True),
+    "table-on-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS),
+    "drop-channels": Applicability(training=True, code=_TENSORFLOW),
+    "blockwise-attention": _ANYWHERE,
+    "matrix-product": _TENSORFLOW_CODE,
+    "in-blocks": _ANYWHERE,
+    "sampled-loss": Applicability(training=True, code=_TENSORFLOW),
+    "sparse-labels": Applicability(training=True, code=_TENSORFLOW),
+    "part-of-positions": _ANYWHERE,
+    "smaller-vocabulary": _ANYWHERE,
+    "look-up-by-index": Applicability(devices=_WITH_BFC, code=_TENSORFLOW),
+    "check-the-matrix": _ANYWHERE,
+    "convolution-for-patches": _TENSORFLOW_CODE,
+    "stride-patches": _ANYWHERE,
+    "one-image-at-a-time": _TENSORFLOW_CODE,
+    # Of convolutions on the CPU, and of what runs side by side.
+    "smaller-layer-input": _ANYWHERE,
+    "smaller-kernel": _ANYWHERE,
+    "fewer-channels": _ANYWHERE,
+    "dense-for-1x1x1": Applicability(_TENSORFLOW, devices=_HOST),
+    "depth-to-space": Applicability(_TENSORFLOW, devices=_HOST),
+    "split-volume": _ANYWHERE,
+    "smaller-cache": Applicability(_TENSORFLOW, devices=_HOST),
+    "onednn": Applicability(
+        _TENSORFLOW, since=(2, 5), devices=_HOST, done="TF_ENABLE_ONEDNN_OPTS=True"
+    ),
+    "one-op-at-a-time": Applicability(_TENSORFLOW, devices=_HOST | _ON_GPU, done=_ONE_THREAD),
+    "smaller-temporary": _ANYWHERE,
+    # Of the layout pass.
+    "batch-norm-training": Applicability(_TENSORFLOW, since=(1, 4), devices=_WITH_BFC, training=True),
+    "batch-norm-fused": _IN_THE_LAYOUT_PASS,
+    "native-layout": Applicability(
+        _TENSORFLOW, since=(1, 4), devices=_WITH_BFC,
+        done="data_format=channels_first|layout_optimizer=(?:OFF|False)",
+    ),
+    "static-rank": _IN_THE_LAYOUT_PASS,
+    "keep-axes": _IN_THE_LAYOUT_PASS,
+    "place-on-gpu": _IN_THE_LAYOUT_PASS,
+    "apply-gradients": _IN_THE_LAYOUT_PASS,
+    "pass-off": _IN_THE_LAYOUT_PASS,
+    "replace-op": _IN_THE_LAYOUT_PASS,
+    "tensor-cores": Applicability(
+        _TENSORFLOW, since=(1, 15), devices=_ON_GPU, wide=True, done=_HALVED
+    ),
+}  # fmt: skip
+"""Every remedy, by slug."""
 
 
 def applies(slug: str, case: Case, moment: Moment) -> bool:
     """Whether the remedy of this slug applies to what the case shows."""
-    return TABLE[slug].holds(slug, situation(case, moment))
+    return TABLE[slug].holds(situation(case, moment))
 
 
-def situation(case: Case, moment: Moment) -> Situation:
-    """What a case tells of its run."""
-    owners = moment.attribution.owners
-    trained = any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners)
-    if moment.request and moment.request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER):
-        trained = True
-    training = False if is_forward_only(moment) else trained or None
-    return Situation(
-        _framework(case),
-        case.api.oldest,
-        case.api.newest,
-        _device(moment),
-        training,
-        _keeps_slots(moment),
-        _is_half(moment),
-        frozenset(_done(case)),
+def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]:
+    """Those of these remedies that apply to the run, with code only where it runs there."""
+    declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
+    return tuple(
+        remedy if where.runs_code(run) else replace(remedy, code=None)
+        for remedy, where in declared
+        if where.holds(run)
     )
-
-
-def _keeps_slots(moment: Moment) -> bool | None:
-    """A list may leave slots out; a traced step that updates weights shows them."""
-    if any(owner.kind is Kind.OPTIMIZER_SLOT for owner in moment.attribution.owners):
-        return True
-    return False if moment.timeline and len(moment.timeline.standing) else None
-
-
-def _framework(case: Case) -> str:
-    known = case.capture.source.framework
-    if case.api.front_end is FrontEnd.JAX or known == JAX:
-        return JAX
-    return TORCH_XLA if known == TORCH_XLA else TENSORFLOW
-
-
-def _device(moment: Moment) -> str | None:
-    if moment.timeline is not None:
-        name = f"{moment.timeline.device} {moment.timeline.allocator}".upper()
-    elif moment.request is not None:
-        if on_host(moment):
-            return CPU
-        name = f"{moment.request.failed.device} {moment.request.failed.allocator}".upper()
-    else:
-        return None
-    return next((device for device in (TPU, GPU, CPU) if device.upper() in name), None)
-
-
-def _is_half(moment: Moment) -> bool:
-    """Whether most bytes of activations are in 16 bits."""
-    held = {True: 0, False: 0}
-    for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True):
-        if owner.kind is Kind.ACTIVATION and row.dtype is not None:
-            held[row.dtype in ("float16", "bfloat16")] += row.total_bytes
-    if not any(held.values()) and moment.request:
-        return moment.request.failed.dtype in ("float16", "bfloat16", "half")
-    return held[True] > held[False]
-
-
-def _done(case: Case) -> Iterable[str]:
-    """Changes that the log says are made already."""
-    for name, value, _ in case.capture.surroundings.settings:
-        if name == "allow_growth" and value == "True":
-            yield "growth"
-        yield from (slug for slug, pattern in _DONE if pattern.search(f"{name}={value}"))

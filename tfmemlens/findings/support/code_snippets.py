@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from tfmemlens.model.case import Api, FrontEnd
 
+_OLD_LIST = "tf.config.experimental.list_physical_devices"
+_ELSEWHERE = (FrontEnd.JAX, FrontEnd.TORCH_XLA, FrontEnd.XLA)
+
 
 def enable_report(api: Api) -> str | None:
     """How to get the list of live tensors with the next OOM; None where this TensorFlow cannot."""
-    if api.newest < (1, 5) or api.front_end is FrontEnd.JAX:
+    if api.newest < (1, 5) or api.front_end in _ELSEWHERE:
         return None
     if api.front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION) or (
         api.front_end in (FrontEnd.KERAS, FrontEnd.UNKNOWN) and api.is_tf2
@@ -26,7 +29,7 @@ def enable_report(api: Api) -> str | None:
 
 def profile_memory(api: Api) -> str:
     """How to record who holds memory over time in one good step."""
-    if api.front_end is FrontEnd.JAX:
+    if api.front_end in _ELSEWHERE:
         return "jax.profiler.save_device_memory_profile('memory.prof')"
     if api.is_tf1 or (api.front_end is FrontEnd.SESSION and api.oldest < (2, 0)):
         return (
@@ -41,21 +44,33 @@ def profile_memory(api: Api) -> str:
     )
 
 
-def mixed_precision(api: Api) -> str | None:
-    """Half-precision activations."""
-    if api.newest < (1, 14) or api.front_end is FrontEnd.JAX:
+def mixed_precision(api: Api, device: str | None = None) -> str | None:
+    """Half-precision activations; None where this framework or TensorFlow has none for this device (`cpu`,
+    `gpu`, `tpu`). Only GPUs compute well in float16.
+    """
+    if api.front_end is FrontEnd.JAX:
+        return "layer = nn.Dense(features, dtype=jnp.bfloat16)   # Flax; param_dtype stays float32"
+    if api.front_end in _ELSEWHERE:
         return None
+    if api.newest < (1, 14):
+        return None
+    on_gpu = device in (None, "gpu")
     if api.is_tf1:
         return "opt = tf.train.experimental.enable_mixed_precision_graph_rewrite(opt)"
+    policy = "mixed_float16" if on_gpu else "mixed_bfloat16"
     if api.oldest >= (2, 4) or api.newest >= (2, 99):
-        return "tf.keras.mixed_precision.set_global_policy('mixed_float16')   # TF 2.4+"
-    return "tf.keras.mixed_precision.experimental.set_policy('mixed_float16')"
+        return f"tf.keras.mixed_precision.set_global_policy('{policy}')   # TF 2.4+"
+    return f"tf.keras.mixed_precision.experimental.set_policy('{policy}')"
 
 
-def recompute(api: Api) -> str | None:
+def recompute(api: Api) -> str:
     """Recompute activations in backward instead of keeping them."""
     if api.front_end is FrontEnd.JAX:
         return "y = jax.checkpoint(block)(x)"
+    if api.front_end is FrontEnd.TORCH_XLA:
+        return "y = torch_xla.utils.checkpoint.checkpoint(block, x)"
+    if api.front_end is FrontEnd.XLA:
+        return "block = jax.checkpoint(block)   # in TensorFlow: tf.recompute_grad(block)"
     if api.is_tf1:
         return (
             "block = tf.contrib.layers.recompute_grad(block)   # TF 1.4+; the block must create its variables"
@@ -89,12 +104,48 @@ def batch_norm_training(api: Api) -> str:
 
 def growth(api: Api) -> str:
     """Take device memory as needed."""
+    if api.front_end is FrontEnd.JAX:
+        return "export XLA_PYTHON_CLIENT_PREALLOCATE=false"
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
         return (
             "config = tf.ConfigProto(); config.gpu_options.allow_growth = True; sess ="
             " tf.Session(config=config)"
         )
-    return (
-        "for gpu in tf.config.list_physical_devices('GPU'): tf.config.experimental.set_memory_growth(gpu,"
-        " True)"
-    )
+    listed = "tf.config.list_physical_devices" if api.newest >= (2, 1) else _OLD_LIST
+    return f"for gpu in {listed}('GPU'): tf.config.experimental.set_memory_growth(gpu, True)"
+
+
+def devices(api: Api) -> str:
+    """Which devices the framework sees."""
+    if api.front_end is FrontEnd.JAX:
+        return "jax.devices()"
+    if api.newest < (2, 1):
+        return "tf.test.is_gpu_available()"
+    return "tf.config.list_physical_devices('GPU')"
+
+
+def lazy_adam(api: Api) -> str | None:
+    """An Adam that touches the rows of the batch only; None where no package has it any more."""
+    if api.is_tf1:
+        return "opt = tf.contrib.opt.LazyAdamOptimizer(1e-3)"
+    if api.oldest > (2, 15):
+        return None
+    return "opt = tfa.optimizers.LazyAdam(1e-3)   # TensorFlow Addons, up to TF 2.15"
+
+
+def one_op_at_a_time(api: Api) -> str:
+    """Ops one after another, so that only one works at a time."""
+    new = "tf.config.threading.set_inter_op_parallelism_threads(1)"
+    if api.is_tf2:
+        return new
+    if api.is_tf1 or api.front_end is FrontEnd.SESSION:
+        config = "tf.ConfigProto" if api.newest < (1, 14) else "tf.compat.v1.ConfigProto"
+        return f"config = {config}(inter_op_parallelism_threads=1)"
+    return f"{new}   # in TF 1 for the session: tf.ConfigProto(inter_op_parallelism_threads=1)"
+
+
+def log_placement(api: Api) -> str:
+    """Print where each op runs."""
+    if api.is_tf1 or api.front_end is FrontEnd.SESSION:
+        return "config = tf.ConfigProto(log_device_placement=True)"
+    return "tf.debugging.set_log_device_placement(True)"

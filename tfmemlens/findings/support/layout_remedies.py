@@ -4,35 +4,44 @@ from __future__ import annotations
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.model.case import Api, FrontEnd
-from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.layout import LayoutCause, LayoutStudy
 
 
 def of_cause(cause: LayoutCause, study: LayoutStudy, api: Api) -> list[Remedy]:
     """The edit that ends the copies of one cause, with what the peak loses by it."""
-    slug = cause.copies[0].remedy
-    text, code = _words(slug, cause, study, api)
-    if study.peak is None:
-        return [Remedy(text, code, cause.bytes or None, Certainty.BOUND)]
-    return [Remedy(text, code, study.peak.saved(cause.slug) or None, study.peak.certainty)]
+    edit = cause.copies[0].remedy
+    saved = study.peak.saved(cause.slug) if study.peak else None
+    return [_remedy(edit, cause, study, api, saved)]
 
 
 def of_study(study: LayoutStudy, api: Api) -> list[Remedy]:
     """What ends all copies at once."""
-    peak = study.peak
-    saved = max(peak.bytes - peak.without_bytes, 0) if peak else study.bytes
-    certainty = peak.certainty if peak else Certainty.BOUND
-    found = [Remedy(*_words("data-format-nchw", None, study, api), saved or None, certainty)]
+    saved = max(study.peak.bytes - study.peak.without_bytes, 0) if study.peak else None
+    advice = [_remedy("data-format-nchw", None, study, api, saved)]
     if study.target_format.startswith("NC") and code_snippets.mixed_precision(api) and api.newest >= (1, 15):
-        found.append(
+        advice.append(
             Remedy(
                 "train in half precision on a GPU with tensor cores (compute capability 7.0 or more): from"
                 " TensorFlow 1.15 on the pass then leaves NHWC as it is, and activations are half as large",
                 code_snippets.mixed_precision(api),
+                slug="tensor-cores",
             )
         )
-    found.append(Remedy(*_words("pass-off", None, study, api), saved or None, certainty))
-    return found
+    return [*advice, _remedy("pass-off", None, study, api, saved)]
+
+
+def _remedy(
+    edit: str, cause: LayoutCause | None, study: LayoutStudy, api: Api, saved_bytes: int | None
+) -> Remedy:
+    """An edit with what a simulated peak loses by it. Without one nothing is promised: most copies take the
+    place of an original that dies, and cost time rather than memory.
+    """
+    text, code = _words(edit, cause, study, api)
+    slug = "native-layout" if edit == "data-format-nchw" else edit
+    if study.peak is None or not saved_bytes:
+        return Remedy(text, code, slug=slug)
+    return Remedy(text, code, saved_bytes, study.peak.certainty, slug=slug)
 
 
 def _words(slug: str, cause: LayoutCause | None, study: LayoutStudy, api: Api) -> tuple[str, str | None]:

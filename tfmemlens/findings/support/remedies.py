@@ -9,9 +9,10 @@ from collections.abc import Callable
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.rows import is_forward_only
+from tfmemlens.findings.support.situation import GPU, TENSORFLOW, batch_is_one, situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Remedy
+from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.what_if import Basis, Saving
 
 _DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
@@ -48,6 +49,26 @@ def of_saving(text: str, code: str | None, saving: Saving) -> Remedy:
     )
 
 
+def onednn(saves_bytes: int | None = None) -> Remedy:
+    """Kernels for convolutions on the CPU that unroll no patches; without the matrix at most it is saved."""
+    text = (
+        "let oneDNN compute the convolutions: its kernels build no such matrix (the default on Linux x86 from"
+        " TF 2.9)"
+    )
+    certainty = None if saves_bytes is None else Certainty.BOUND
+    return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", saves_bytes, certainty, slug="onednn")
+
+
+def name_the_buffers() -> Remedy:
+    """What fills a compiled program's arena, by name."""
+    return Remedy(
+        "let XLA write its programs to files: a program's buffer assignment names what it holds, and"
+        " tfmemlens reads it",
+        "export XLA_FLAGS=--xla_dump_to=/tmp/xla   # then: tfmemlens explain the *buffer-assignment.txt",
+        slug="name-the-buffers",
+    )
+
+
 Words = tuple[str, str | None]
 
 
@@ -56,6 +77,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
     slots stay.
     """
     batch = saving.batch if saving.basis is Basis.REPLAY else _batch(moment)
+    batch = 1 if batch is None and batch_is_one(case) else batch
     if batch == 1 and not saving.best_bytes:
         text = (
             "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten"
@@ -68,24 +90,22 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
     return f"halve the batch{example}{again}", None
 
 
-def _mixed_precision(case: Case, *_: object) -> Words | None:
+def _mixed_precision(case: Case, moment: Moment, _: Saving) -> Words | None:
     """Activations in 16 bits; weights and slots stay in 32."""
-    code = code_snippets.mixed_precision(case.api)
-    text = (
-        "compute in float16 or bfloat16 (mixed precision): activations halve, weights and optimizer slots"
-        " do not"
-    )
-    return (text, code) if code else None
+    run = situation(case, moment)
+    code = code_snippets.mixed_precision(case.api, run.device)
+    kind = "float16 or bfloat16" if run.device in (None, GPU) else "bfloat16"
+    text = f"compute in {kind} (mixed precision): activations halve, weights and optimizer slots do not"
+    return (text, code) if code or run.framework != TENSORFLOW else None
 
 
-def _recompute(case: Case, *_: object) -> Words | None:
+def _recompute(case: Case, *_: object) -> Words:
     """Keep only the inputs of blocks, compute the rest again in backward."""
-    code = code_snippets.recompute(case.api)
     text = (
         "recompute activations in backward (gradient checkpointing): about 30 % more time, and only the"
         " blocks' inputs are kept"
     )
-    return (text, code) if code else None
+    return text, code_snippets.recompute(case.api)
 
 
 def _lighter_optimizer(*_: object) -> Words:

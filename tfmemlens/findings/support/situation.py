@@ -1,0 +1,127 @@
+"""What is known of a run that decides which remedies apply to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import is_forward_only, on_host
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.values import dataclass
+
+TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
+CPU, GPU, TPU = "cpu", "gpu", "tpu"
+_FRAMEWORKS = {FrontEnd.JAX: JAX, FrontEnd.TORCH_XLA: TORCH_XLA, FrontEnd.XLA: None}
+_NAMES = {TENSORFLOW: "TensorFlow", JAX: "JAX", TORCH_XLA: "PyTorch/XLA", None: "the framework"}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known of a run. None where nothing tells."""
+
+    framework: str | None = TENSORFLOW
+    """None of a program of XLA's that nobody names as his own."""
+    oldest: tuple[int, int] = (0, 0)
+    newest: tuple[int, int] = (2, 99)
+    """TensorFlow's version, as far as it is known; of other frameworks it says nothing."""
+    device: str | None = None
+    """`cpu`, `gpu` or `tpu`."""
+    session: bool = False
+    """Whether graphs are run by sessions."""
+    training: bool | None = None
+    optimizer: bool | None = None
+    """Whether the optimizer keeps slots."""
+    half: bool = False
+    """Whether activations are in 16 bits already."""
+    settings: frozenset[str] = frozenset()
+    """What the input says is set: `name=value`."""
+
+    @property
+    def name(self) -> str:
+        """The framework as its users write it."""
+        return _NAMES[self.framework]
+
+
+def situation(case: Case, moment: Moment | None = None) -> Situation:
+    """What a case tells of its run, at one of its moments where it has any."""
+    framework = framework_of(case)
+    return Situation(
+        framework,
+        case.api.oldest,
+        case.api.newest,
+        _device(moment) if moment else None,
+        framework == TENSORFLOW and (case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION),
+        _training(moment) if moment else None,
+        _keeps_slots(moment) if moment else None,
+        _is_half(moment) if moment else False,
+        frozenset(_settings(case)),
+    )
+
+
+def framework_of(case: Case) -> str | None:
+    """The framework of the run; None of a program of XLA's that may be anybody's."""
+    return _FRAMEWORKS.get(case.api.front_end, TENSORFLOW)
+
+
+def framework_name(case: Case) -> str:
+    """The same as its users write it."""
+    return _NAMES[framework_of(case)]
+
+
+def batch_is_one(case: Case) -> bool:
+    """Whether the input, or the user, says that a step takes one sample."""
+    return "batch_size=1" in _settings(case)
+
+
+def _training(moment: Moment) -> bool | None:
+    if is_forward_only(moment):
+        return False
+    owners = [*moment.attribution.owners, *([moment.request.owner] if moment.request else [])]
+    return any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners) or None
+
+
+def _keeps_slots(moment: Moment) -> bool | None:
+    """A list may leave slots out; a traced step that updates weights shows them."""
+    if any(owner.kind is Kind.OPTIMIZER_SLOT for owner in moment.attribution.owners):
+        return True
+    return False if moment.timeline and len(moment.timeline.standing) else None
+
+
+def _device(moment: Moment) -> str | None:
+    """The device as it is named, else as its allocator's name tells."""
+    if moment.timeline is not None:
+        names = moment.timeline.device, moment.timeline.allocator
+    elif moment.request is not None:
+        failed = moment.request.failed
+        if on_host(moment) or failed.kind.name == "TPU":
+            return CPU if on_host(moment) else TPU
+        names = failed.device or "", failed.allocator or ""
+    else:
+        return None
+    device, allocator = (name.lower() for name in names)
+    for name in (device, allocator.replace("bfc_cpu_allocator_for_gpu", CPU)):
+        if kind := next((kind for kind in (TPU, GPU, CPU) if kind in name), None):
+            return kind
+    return None
+
+
+def _is_half(moment: Moment) -> bool:
+    """Whether most bytes of activations are in 16 bits."""
+    held = {True: 0, False: 0}
+    for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True):
+        if owner.kind is Kind.ACTIVATION and row.dtype is not None:
+            held[row.dtype in ("float16", "bfloat16")] += row.total_bytes
+    if not any(held.values()) and moment.request:
+        return moment.request.failed.dtype in ("float16", "bfloat16", "half")
+    return held[True] > held[False]
+
+
+def _settings(case: Case) -> Iterator[str]:
+    for name, value, _ in case.capture.surroundings.settings:
+        yield f"{name}={value}"
+    if case.capture.hints.batch is not None:
+        yield f"batch_size={case.capture.hints.batch}"
+    for moment in case.moments:
+        allocator = (moment.request.failed.allocator or "") if moment.request else ""
+        if allocator.startswith("gpu_async") or allocator == "cuda_malloc_async":
+            yield "TF_GPU_ALLOCATOR=cuda_malloc_async"
