@@ -131,7 +131,10 @@ class _Stream:
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
                 self._place(family, line)
+                if family is not self.dumps and family is not self.report:
+                    self.surroundings.notice(line)
                 return
+        self.surroundings.notice(line)
         if "bfc_allocator" in cleaned.origin or any(word in line.text for word in _SUSPECT):
             self._note(line)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
+from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.other_failures import CPP_FRAME, CRASH, ELSEWHERE, FOREIGN, KERNEL_DIED, STARTUP
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
 from tfmemlens.units import MIB, Size, parse_size
@@ -95,6 +96,7 @@ LARGE = LineRule(
     needs="system memory",
 )
 _KEEP = 4000
+_MAX_SETTINGS = 50
 
 
 class SurroundingsCollector:
@@ -142,6 +144,11 @@ class SurroundingsCollector:
             self.crash = self.crash or line
             return True
         return bool(CPP_FRAME.search(text))
+
+    def notice(self, line: Line) -> None:
+        """Note what a line shows as set already, whoever takes the line."""
+        for name, value in switches.settings(line.text):
+            self._set(name, value, line)
 
     def not_ours(self, line: Line) -> bool:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,
@@ -196,7 +203,8 @@ class SurroundingsCollector:
         return True
 
     def _set(self, name: str, value: str, line: Line) -> None:
-        if len(self.settings) < 50:
+        known = any((name, value) == (other, seen) for other, seen, _ in self.settings)
+        if not known and len(self.settings) < _MAX_SETTINGS:
             self.settings.append((name, value, line))
 
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:

@@ -1,0 +1,217 @@
+"""What the text shows as set or in use already, so that nobody is advised to do it: code in a traceback, a
+command line, a variable of the environment, a message of TensorFlow's.
+
+Advice is no setting: TensorFlow's own hint names a variable that is not set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import LineRule
+
+_TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
+"""Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line."""
+_ADVICE = regex(
+    r"\A\s*#|\b(?:try|consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
+    r"|variable ['\"]?\Z",
+    re.IGNORECASE,
+)
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "none", "null", "disabled")
+
+
+def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
+    return LineRule(rf"\b{name}{_TO}(?P<value>{value})", example, needs=name)
+
+
+SWITCHES: tuple[tuple[str, LineRule], ...] = (
+    (
+        "TF_GPU_ALLOCATOR",
+        _variable("TF_GPU_ALLOCATOR", "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'"),
+    ),
+    (
+        "XLA_PYTHON_CLIENT_PREALLOCATE",
+        _variable("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_PREALLOCATE=false python train.py"),
+    ),
+    (
+        "XLA_PYTHON_CLIENT_MEM_FRACTION",
+        LineRule(
+            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION{_TO}(?P<value>[\d.]+)",
+            "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
+            needs="CLIENT_MEM_FRACTION",
+        ),
+    ),
+    (
+        "XLA_PYTHON_CLIENT_ALLOCATOR",
+        _variable("XLA_PYTHON_CLIENT_ALLOCATOR", 'os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"]="platform"'),
+    ),
+    ("TF_ENABLE_ONEDNN_OPTS", _variable("TF_ENABLE_ONEDNN_OPTS", "export TF_ENABLE_ONEDNN_OPTS=1")),
+    (
+        "TF_CUDNN_WORKSPACE_LIMIT_IN_MB",
+        _variable("TF_CUDNN_WORKSPACE_LIMIT_IN_MB", "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256"),
+    ),
+    ("xla_dump_to", _variable("xla_dump_to", "XLA_FLAGS=--xla_dump_to=/tmp/xla python train.py", r"\S+?")),
+    (
+        "inter_op_parallelism_threads",
+        LineRule(
+            r"inter_op_parallelism_threads\s*[=(:]\s*(?P<value>\d+)",
+            "tf.config.threading.set_inter_op_parallelism_threads(1)",
+            "config = tf.ConfigProto(inter_op_parallelism_threads=1)",
+            needs="inter_op_parallelism_threads",
+        ),
+    ),
+    ("jit_compile", _variable("jit_compile", "model.compile('adam', 'mse', jit_compile=True)", "True|False")),
+    ("swap_memory", _variable("swap_memory", "tf.nn.dynamic_rnn(cell, x, swap_memory=True)", "True|False")),
+    ("drop_remainder", _variable("drop_remainder", "ds = ds.batch(32, drop_remainder=True)", "True|False")),
+    (
+        "donate_argnums",
+        LineRule(
+            r"\bdonate_arg(?:num|name)s\s*=\s*[(\[]?\s*['\"]?(?P<value>\w+)",
+            "step = jax.jit(step, donate_argnums=(0, 1))",
+            "@partial(jax.jit, donate_argnames='state')",
+            needs="donate_arg",
+        ),
+    ),
+    (
+        "data_format",
+        LineRule(
+            r"data_format['\"(]*\s*[=:(]?\s*['\"](?P<value>channels_first)",
+            "tf.keras.backend.set_image_data_format('channels_first')",
+            "x = tf.layers.conv2d(x, 8, 3, data_format='channels_first')",
+            '    "image_data_format": "channels_first",',
+            needs="channels_first",
+        ),
+    ),
+    (
+        "layout_optimizer",
+        LineRule(
+            r"layout_optimizer['\"]?\s*[=:]\s*(?:[\w.]*\.)?(?P<value>OFF|False)\b",
+            "tf.config.optimizer.set_experimental_options({'layout_optimizer': False})",
+            "config.graph_options.rewrite_options.layout_optimizer = rewriter_config_pb2.RewriterConfig.OFF",
+            needs="layout_optimizer",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"(?:[Pp]olicy\w*['\"]?\s*(?:\(\s*(?:name\s*=\s*)?|[=:]\s*|(?=\"))|\bdtype\s*=\s*)['\"](?P<value>mixed_b?float16)",
+            "tf.keras.mixed_precision.set_global_policy('mixed_float16')",
+            "policy = mixed_precision.Policy(name=\"mixed_bfloat16\")",
+            '<Policy "mixed_float16">',
+            "layers.Conv2D(8, 3, dtype='mixed_float16')",
+            needs="mixed_",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"Mixed precision compatibility check \((?P<value>mixed_b?float16)\)",
+            "Mixed precision compatibility check (mixed_float16): OK",
+            needs="compatibility check",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"Converted [1-9]\d*/\d+ nodes to (?P<value>b?float16) precision",
+            "Converted 1098/5289 nodes to float16 precision using 2 cast(s) to float16",
+            needs=" nodes to ",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"(?:[Mm]ixed[_ ]precision|auto_mixed_precision|AUTO_MIXED_PRECISION"
+            r"|\b(?:use_)?(?:amp|fp16|bf16))['\"\]]*\s*[=:]\s*['\"]?(?P<value>\w+)",
+            "export TF_ENABLE_AUTO_MIXED_PRECISION=1",
+            "python train.py --mixed_precision=bf16",
+            "trainer = Trainer(fp16=True)",
+            "tf.config.optimizer.set_experimental_options({'auto_mixed_precision': True})",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"(?:\A|\s)--(?P<value>(?:use_)?(?:fp16|bf16|amp))(?=\s+-|\s*\Z)",
+            "python train.py --fp16 --batch 8",
+            needs="--",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"(?P<value>enable_mixed_precision_graph_rewrite)\(",
+            "opt = tf.train.experimental.enable_mixed_precision_graph_rewrite(opt)",
+            needs="enable_mixed_precision_graph_rewrite",
+        ),
+    ),
+    (
+        "mixed_precision",
+        LineRule(
+            r"\bdtype\s*=\s*jnp\.(?P<value>b?float16)\b",
+            "x = nn.Dense(1024, dtype=jnp.bfloat16)(x)",
+            needs="jnp.",
+        ),
+    ),
+    (
+        "recompute",
+        LineRule(
+            r"\b(?P<value>(?:jax|nn|hk|eqx|keras|ops|linen|flax)\.(?:checkpoint|remat)|(?:tf|layers|contrib)\.recompute_grad"
+            r"|RematScope|remat_scope|gradient_checkpointing_enable|rematted_computation)\b(?!\.\w)",
+            "y = jax.checkpoint(block)(x)",
+            "@tf.recompute_grad",
+            "with keras.RematScope(mode='full'):",
+            "model.gradient_checkpointing_enable()",
+            'op_name="jit(step)/jit(main)/transpose(jvp(net))/rematted_computation/dot_general"',
+        ),
+    ),
+    (
+        "recompute",
+        LineRule(
+            r"\b(?:gradient_checkpointing|use_(?:remat|recompute)|remat(?:_policy)?|recompute_grads?)"
+            r"['\"]?\s*[=:]\s*['\"]?(?P<value>\w+)",
+            "gradient_checkpointing=True",
+            "remat_policy: 'full'",
+        ),
+    ),
+    (
+        "gradient_accumulation",
+        LineRule(
+            r"(?:\b(?:grad(?:ient)?_accum(?:ulation)?(?:_steps)?|accum(?:ulation|ulate)?_(?:steps|grad_batches)"
+            r"|every_k_schedule)|Gradient Accumulation steps)"
+            rf"{_TO}(?P<value>\d+)",
+            "optimizer = keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)",
+            "python train.py --gradient_accumulation_steps 4",
+            "  Gradient Accumulation steps = 8",
+            "optimizer = optax.MultiSteps(optimizer, every_k_schedule=4)",
+        ),
+    ),
+)  # fmt: skip
+"""A setting's name, and how a line shows it; several for what has several ways."""
+_NUMBERS = ("gradient_accumulation", "inter_op_parallelism_threads", "donate_argnums")
+"""Settings whose 0 and 1 are numbers."""
+_WORDS = (
+    "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
+    "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
+    "amp", "jnp.", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+)  # fmt: skip
+"""What a line must hold to be looked at closely."""
+
+
+def settings(text: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of each setting that a line shows; yes and no as `True` and `False`."""
+    if not any(word in text for word in _WORDS):
+        return
+    for name, rule in SWITCHES:
+        shown = rule.search(text)
+        if shown and not _ADVICE.search(text, 0, shown.start()):
+            yield name, shown["value"] if name in _NUMBERS else _value(shown["value"])
+
+
+def _value(text: str) -> str:
+    lowered = text.lower()
+    if lowered in _FALSE:
+        return "False"
+    return "True" if lowered in _TRUE else text
