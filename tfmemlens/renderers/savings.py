@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.report import Report
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.units import human, rough
 
 _BEFORE = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
 _DIGITS = {Basis.REPLAY: 3}
+
+
+def first_remedies(report: Report, count: int = 3) -> list[Remedy]:
+    """What to do first: the report's best actions, none that would need more memory or buys nothing."""
+    remedies = [action.remedy for action in report.actions]
+    return [remedy for remedy in remedies if remedy.saves_bytes is None or remedy.saves_bytes > 0][:count]
 
 
 def of_remedy(remedy: Remedy) -> str:

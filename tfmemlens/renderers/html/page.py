@@ -116,6 +116,7 @@ def _environment() -> Environment:
         percent=percent,
         facts=_request.facts,
         saving=savings.of_remedy,
+        first_remedies=savings.first_remedies,
         place=_place,
         largest=_largest,
         output_bytes=_output_bytes,

@@ -222,7 +222,7 @@ def _actions(report: Report, brevity: int, view: View) -> list[str]:
     if report.fit is not None:
         advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings]
     else:
-        remedies = [action.remedy for action in report.actions if (action.remedy.saves_bytes or 1) > 0]
+        remedies = savings.first_remedies(report, _MOST_ACTIONS)
         advised = [(each.text, savings.of_remedy(each), each.code or "") for each in remedies]
     lines = []
     for number, (text, saving, code) in enumerate(advised[:_MOST_ACTIONS], start=1):
