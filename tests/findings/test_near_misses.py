@@ -52,6 +52,10 @@ FOUR_EQUAL = (
 LAYOUT_FAILED = (
     "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
 )
+RETRACING = (
+    "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
+    " retracing. Tracing is expensive.\n"
+)
 FAILED_AGAIN = "\nskipped a batch\n"
 
 CASES: dict[str, tuple[str, str]] = {
@@ -127,6 +131,10 @@ CASES: dict[str, tuple[str, str]] = {
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
         "InternalError: Destination is not initialised.\n",
     ),
+    "failed-in-evaluation": (
+        f"{oom('256,56,56,8')} [Op:__inference_test_function_21177]",
+        f"{oom('256,56,56,8')} [Op:__inference_train_function_21177]",
+    ),
     "fragmented-free-memory": (dump(100, 400, 200, (60, 60, 80)), dump(100, 400, 320, (80,))),
     "gradients-dominate": (
         report(
@@ -196,6 +204,7 @@ CASES: dict[str, tuple[str, str]] = {
         dump(4096, 2000, 10) + oom("1024,1024,1024"),
         dump(1024, 2000, 1500) + oom("1024,1024,256"),
     ),
+    "retraced-functions": (RETRACING + oom("8,8"), oom("8,8") + RETRACING),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

@@ -32,13 +32,13 @@ MAY_SHARE = {
 GENERAL = {
     "sentence.BORING",
     "sentence.EXCEPTION",
+    "sentence.TENSOR",
     "sentence.OP_TAIL",
     "sentence.FUNCTION_NODE",
     "disguises.CUDA_ERROR",
     "disguises.LIBRARY",
     "disguises.BARE",
     "surroundings.STEP",
-    "surroundings.BATCH",
     "disguises.BAD_ALLOC",
     "sentence.ROOT",
 }

@@ -108,6 +108,17 @@ class SoftWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run had come when it printed a line: None where the line does not say. Counted from 1."""
+
+    line: Line
+    epoch: int | None = None
+    epochs: int | None = None
+    step: int | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What else the log says that bears on memory."""
 
@@ -121,6 +132,12 @@ class Surroundings:
     """Lines that look alarming and are not: (what they are, how many, the first)."""
     steps: tuple[tuple[int, Line], ...] = ()
     """Step or epoch counters before the failure."""
+    progress: tuple[Progress, ...] = ()
+    """Where the run stood, line by line, as progress bars and epochs say; of very many lines the last."""
+    retraced: tuple[int, Line] | None = None
+    """How often TensorFlow warned that a tf.function is traced again and again, and the first warning."""
+    evaluating: Line | None = None
+    """The line that began an evaluation which the input does not end."""
     parameters: tuple[int, Line] | None = None
     """`Total params` of a Keras summary."""
     settings: tuple[tuple[str, str, Line], ...] = ()
@@ -144,6 +161,21 @@ class Surroundings:
     """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system
     memory`).
     """
+
+    def progress_before(self, line: Line | None) -> Progress | None:
+        """Where the run stood before a line of the same input; None where nothing tells."""
+        if line is None:
+            return None
+        before = [
+            each
+            for each in self.progress
+            if each.line.source == line.source and each.line.number < line.number
+        ]
+        return before[-1] if before else None
+
+    def setting(self, name: str) -> tuple[str, Line] | None:
+        """The last value that the input shows of a setting, with its line."""
+        return next(((value, line) for known, value, line in reversed(self.settings) if known == name), None)
 
 
 @dataclass(frozen=True, slots=True)

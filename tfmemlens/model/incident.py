@@ -32,6 +32,16 @@ class RequestKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """A tensor that the failing Keras layer was called with. None stands for an unknown dimension."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class FailedRequest:
     """The request that could not be served. Every field is None where the input does not say."""
 
@@ -62,6 +72,8 @@ class FailedRequest:
     """
     keras_layer: tuple[str, str] | None = None
     """Name and type of the Keras layer that was being called."""
+    arguments: tuple[Argument, ...] = ()
+    """The tensors that this layer was called with."""
     function: str | None = None
     """The tf.function that ran, `__inference_train_step_669`."""
     caller: str | None = None

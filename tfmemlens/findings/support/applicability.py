@@ -175,6 +175,8 @@ TABLE: dict[str, Applicability] = {
     # Of batches and data.
     "free-what-is-held": _ANYWHERE,
     "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),
+    "smaller-evaluation-batch": _TENSORFLOW_CODE,
+    "smaller-prediction-batch": _TENSORFLOW_CODE,
     "in-batches": _TENSORFLOW_CODE,
     "bucket-sequences": _ANYWHERE,
     "truncate": _IN_TRAINING,

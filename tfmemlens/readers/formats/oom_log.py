@@ -29,6 +29,7 @@ from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
+from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.sentence import SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 from tfmemlens.values import replace
@@ -96,6 +97,7 @@ class _Stream:
         self.compiler = CompilerCollector()
         self.disguises = IndirectFailureCollector()
         self.surroundings = SurroundingsCollector()
+        self.run = RunCollector()
         self.notes: list[ReadNote] = []
         self.unread = 0
         self.mentions: Counter[str] = Counter()
@@ -127,6 +129,8 @@ class _Stream:
         code = self.sentences.quotes_code
         if not (code or "bfc_allocator" in cleaned.origin) and self.surroundings.not_ours(line):
             return
+        if not cleaned.origin:
+            self.run.observe(line)
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
@@ -237,7 +241,11 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         incidents=incidents,
         surroundings=replace(
-            surroundings.value(soft, ranks), session=any(stream.sentences.session for stream in streams)
+            surroundings.value(soft, ranks),
+            session=any(stream.sentences.session for stream in streams),
+            progress=tuple(main.run.progress) if main else (),
+            retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
+            evaluating=main.run.evaluating if main else None,
         ),
         notes=notes,
     )

@@ -4,6 +4,7 @@ node, its op, the user's code.
 
 from __future__ import annotations
 
+from tfmemlens.model.incident import Argument
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
@@ -43,6 +44,7 @@ class Context:
     """
     forward_node: str | None = None
     keras_layer: tuple[str, str] | None = None
+    arguments: tuple[Argument, ...] = ()
     hint: Line | None = None
     in_python: bool = False
     root: int | None = None

@@ -195,6 +195,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "source_text": _first(known, "source_text") if source else ran_at[1],
         "forward_node": _first(known, "forward_node"),
         "keras_layer": _first(known, "keras_layer"),
+        "arguments": tuple(_first(known, "arguments") or ()),
         "function": _first(known, "function"),
         "caller": _first(known, "caller"),
         "updating": any(telling.updating for telling in known),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.model.incident import Argument
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
@@ -100,10 +101,25 @@ FRAME = LineRule(
     needs='File "',
 )
 NOTEBOOK_FRAME = LineRule(
-    r"\A\s*(?P<file>(?:[~/]|[A-Za-z]:\\)\S*\.pyc?) in \S+\(",
+    r"\A\s*(?:File )?(?P<file>(?:[~/]|[A-Za-z]:\\)\S*?\.pyc?)(?::(?P<line>\d+),)? in \S+\(",
     "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
+    "File /usr/lib/python3.11/site-packages/keras/src/utils/traceback_utils.py:122, in error_handler(*args)",
     needs=" in ",
 )
+CELL = LineRule(
+    r"\A\s*(?:(?:Input|Cell) (?P<cell>In ?\[ ?\d+ ?\])(?:, line \d+\s*\Z|, in |:\d+, in | in )"
+    r"|<ipython-input-(?P<number>\d+)-[^>]*> in |\S*[/\\]ipykernel_\d+[/\\]\d+\.py in )",
+    "Cell In[12], line 27",
+    "Input In [3], in <cell line: 5>()",
+    "<ipython-input-9-1a2b3c4d5e6f> in <module>",
+    "/tmp/ipykernel_42/3541986.py in <module>",
+)
+ARROW = LineRule(
+    r"\A\s*-{2,}> ?(?P<line>\d+) (?P<code>.*)",
+    "---> 27 history = model.fit(train, epochs=20, callbacks=callbacks)",
+    needs="-> ",
+)
+"""The line of a notebook's cell, or of a file, that was running."""
 TRACEBACK = LineRule(
     r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback"
 )
@@ -121,6 +137,25 @@ KERAS3_LAYER = LineRule(
     "Exception encountered when calling Conv2D.call().",
     needs="Exception encountered when calling",
     era=((2, 16), LAST),
+)
+ARGUMENTS = LineRule(
+    r"(?:Call arguments|Arguments) received by ",
+    "Arguments received by PairDistance.call():",
+    'Call arguments received by layer "dense" (type Dense):',
+    needs="rguments received by",
+    era=((2, 7), LAST),
+)
+ARGUMENT = LineRule(
+    r"\A\s*[\u2022*\u00b7?-] ?(?P<name>\w+)=(?P<value>.*)",
+    "  \u2022 a=tf.Tensor(shape=(8, 700, 32), dtype=float32)",
+    "  \u2022 training=True",
+    needs="=",
+)
+TENSOR = LineRule(
+    r"Tensor\(?\s*shape=\((?P<shape>[\d, None]*)\), dtype=(?:tf\.)?['\"]?(?P<dtype>\w+)",
+    "tf.Tensor(shape=(8, 700, 32), dtype=float32)",
+    "<KerasTensor shape=(None, 32), dtype=float32, name=x>",
+    needs="ensor",
 )
 ROOT = LineRule(
     r"\((?P<index>\d+)\) (?:Resource exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL|Unknown|UNKNOWN|Not"
@@ -151,12 +186,14 @@ EXCEPTION = LineRule(
 BORING = LineRule(
     r"successful operations\.|derived errors ignored|Errors may have originated from an input operation|Input"
     r" Source operations connected to node|"
-    r"Function call stack|Exception in device=TPU|status = StatusCode\.|Graph execution error|Call"
-    r" arguments received by|During handling of the above"
+    r"Function call stack|Exception in device=TPU|status = StatusCode\.|Graph execution error|During"
+    r" handling of the above"
     r" exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
 )
+_NUMBERED = regex(r":\d+\Z")
+"""A place that names its line: a notebook's frame has one only where the code below it was pasted, too."""
 _OPTIMIZER_FRAME = regex(
     r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
 )
@@ -190,12 +227,15 @@ class SentenceCollector:
         self._frame_owner = "before"
         self._placed = False
         """Whether the code is known already from the node's own tag."""
+        self._ran_before: tuple[str | None, str | None] = (None, None)
+        """What ran, by the traceback above a header that brings the frames of the op's creation."""
         self._running = False
         """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
         """The C++ file that logged the line being offered, empty for Python's own text."""
         self._age = 0
         self._at_frame = self._after_frame = False
+        self._in_arguments = False
         self.era: Era = (FIRST, LAST)
         """What stack frames and node tags outside any sentence say of the version: a list may be pasted
         without its error.
@@ -281,12 +321,17 @@ class SentenceCollector:
             else:
                 told.source, told.source_text = place
             told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+        if not told.ran_at[0]:
+            told.ran_at = self._ran_before
+        self._ran_before = (None, None)
         self._node_before = self._layer_before = None
         self._era_before = (FIRST, LAST)
         self._frames, self._frame_owner = None, "after"
 
     def _context(self, text: str, line: Line) -> bool:
         if found := DETECTED.search(text):
+            if self._running and self._frames:
+                self._ran_before = _deepest_user_frame(self._frames)
             self._node_before, self._frames, self._frame_owner = found["node"], [], "before"
             self._era_before = narrow(self._era_before, DETECTED.era)
             self._running = False
@@ -310,6 +355,8 @@ class SentenceCollector:
             rule = KERAS_LAYER if "name" in parts else KERAS3_LAYER
             self._era_before = narrow(self._era_before, rule.era)
             return True
+        if self._called_with(text, line):
+            return True
         if "[[" in text or "[Op:" in text:
             self.tags(text)
             return True
@@ -324,18 +371,28 @@ class SentenceCollector:
             return True
         return bool(BORING.search(text) or ROOTS.search(text))
 
+    def _called_with(self, text: str, line: Line) -> bool:
+        """A line of what the failing layer was called with, or the header above."""
+        if ARGUMENTS.search(text):
+            self._in_arguments = True
+            return True
+        found = ARGUMENT.search(text) if self._in_arguments else None
+        self._in_arguments = bool(found)
+        if found and self.current:
+            tensors = re.finditer(TENSOR.pattern, found["value"])
+            self.current.arguments += tuple(
+                Argument(found["name"], _dimensions(tensor["shape"]), numpy_dtype(tensor["dtype"]), line)
+                for tensor in tensors
+            )
+        return bool(found)
+
     def _frame(self, text: str) -> bool:
         """A line of a stack: a frame, or the code below it."""
         if self._after_frame and text.strip() and not FRAME.search(text):
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
             return True
-        if found := NOTEBOOK_FRAME.search(text):
-            self._ran_through(found["file"])
-            if self._frames is None and self.current is None:
-                self._frames, self._frame_owner, self._running = [], "before", True
-            if self._frames is not None and not user_frame(found["file"]):
-                self._frames.append((found["file"], ""))  # a notebook's frames have no line number to quote
+        if self._cell(text):
             return True
         if found := FRAME.search(text):
             self._at_frame = True
@@ -345,6 +402,24 @@ class SentenceCollector:
             if self._frames is not None:
                 self._frames.append((f"{found['file']}:{found['line']}", ""))
                 self._keep_frame(self.current)
+            return True
+        return False
+
+    def _cell(self, text: str) -> bool:
+        """A frame as notebooks print it, or the line below that was running."""
+        found = NOTEBOOK_FRAME.search(text) or CELL.search(text)
+        if found:
+            parts = found.groupdict()
+            if parts.get("file"):
+                self._ran_through(parts["file"])
+            if self._frames is None and self.current is None:
+                self._frames, self._frame_owner, self._running = [], "before", True
+            if self._frames is not None:
+                cell = parts.get("cell") or (f"In[{parts['number']}]" if parts.get("number") else "the cell")
+                self._frames.append((parts.get("file") or cell, ""))
+            return True
+        if self._frames and not self._frames[-1][1] and (arrow := ARROW.search(text)):
+            self._frames[-1] = (f"{self._frames[-1][0]}:{arrow['line']}", arrow["code"].strip())
             return True
         return False
 
@@ -448,12 +523,17 @@ def _shape(found: dict[str, str | None]) -> tuple[int, ...] | None:
     return None
 
 
+def _dimensions(text: str) -> tuple[int | None, ...]:
+    """`(8, None, 32)` as Keras prints it."""
+    return tuple(None if part.strip() == "None" else int(part) for part in text.split(",") if part.strip())
+
+
 def _allocator(name: str | None) -> str | None:
     return name.rstrip(".") if name else None
 
 
 def _deepest_user_frame(frames: list[tuple[str, str]]) -> tuple[str | None, str | None]:
     for place, text in reversed(frames):
-        if user_frame(place):
+        if user_frame(place) and (text or _NUMBERED.search(place)):
             return place, text or None
     return None, None

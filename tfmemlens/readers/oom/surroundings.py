@@ -40,12 +40,6 @@ STEP = LineRule(
     "Iter: 500, loss: 0.3",
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
-BATCH = LineRule(
-    r"\bbatch[_ -]?size['\"]?\s*(?:[=:]|is)\s*(?P<value>\d+)\b",
-    "batch_size=32",
-    "--batch_size=8",
-    needs="atch",
-)
 VERSION = LineRule(
     r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command"
     r" below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
@@ -53,17 +47,6 @@ VERSION = LineRule(
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
     needs="low",
-)
-ALLOW_GROWTH = LineRule(
-    r"allow_growth\s*=\s*(?P<value>True|False)|set_memory_growth\([^)]*?(?P<set>True|False)\)|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*=\s*['\"]?(?P<env>true|false)",
-    "config.gpu_options.allow_growth = True",
-    "tf.config.experimental.set_memory_growth(gpu, True)",
-    needs="rowth",
-)
-FRACTION = LineRule(
-    r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)",
-    "per_process_gpu_memory_fraction=0.5",
-    needs="memory_fraction",
 )
 HARMLESS = {
     "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
@@ -183,14 +166,6 @@ class SurroundingsCollector:
     def _words(self, text: str, line: Line) -> bool:
         if found := PARAMETERS.search(text):
             self.parameters = (int(found["count"].replace(",", "")), line)
-        elif found := BATCH.search(text):
-            self._set("batch_size", found["value"], line)
-        elif found := ALLOW_GROWTH.search(text):
-            self._set(
-                "allow_growth", str((found["value"] or found["set"] or found["env"]).lower() == "true"), line
-            )
-        elif found := FRACTION.search(text):
-            self._set("per_process_gpu_memory_fraction", found["value"], line)
         elif found := VERSION.search(text):
             version = (int(found["major"]), int(found["minor"]))
             self.era = (version, version)

@@ -28,6 +28,55 @@ def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
 
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
+        "batch_size",
+        LineRule(
+            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size['\"]{0,2}\s*"
+            r"(?:[=:,]|is|\s)\s*(?P<value>\d+)L?\b",
+            "batch_size=32",
+            "--batch_size=8",
+            "---> 27 history = model.fit(x_train, y_train, batch_size=64, epochs=10)",
+            "'train_batch_size': 16",
+            "python train.py --batch-size 64",
+            "history <- model %>% fit(x, y, epochs = 10, batch_size = 1024)",
+            needs="atch",
+        ),
+    ),
+    (
+        "validation_batch_size",
+        LineRule(
+            rf"(?:validation|valid|val|eval|test)_batch_?size{_TO}(?P<value>\d+)\b",
+            "model.fit(x, y, validation_batch_size=16)",
+            "--eval_batch_size=8",
+            needs="batch",
+        ),
+    ),
+    (
+        "memory_limit",
+        LineRule(
+            r"\bmemory_limit\s*=\s*(?P<value>\d+)\b",
+            "tf.config.LogicalDeviceConfiguration(memory_limit=1024)",
+            needs="memory_limit",
+        ),
+    ),
+    (
+        "allow_growth",
+        LineRule(
+            r"(?:allow_growth\s*=|set_memory_growth\([^)]*?,|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*[=:])\s*['\"]?"
+            r"(?P<value>(?i:true|false))\b",
+            "config.gpu_options.allow_growth = True",
+            "tf.config.experimental.set_memory_growth(gpu, True)",
+            "export TF_FORCE_GPU_ALLOW_GROWTH=true",
+        ),
+    ),
+    (
+        "per_process_gpu_memory_fraction",
+        LineRule(
+            r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)",
+            "per_process_gpu_memory_fraction=0.5",
+            needs="memory_fraction",
+        ),
+    ),
+    (
         "TF_GPU_ALLOCATOR",
         _variable("TF_GPU_ALLOCATOR", "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'"),
     ),
@@ -190,9 +239,18 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     ),
 )  # fmt: skip
 """A setting's name, and how a line shows it; several for what has several ways."""
-_NUMBERS = ("gradient_accumulation", "inter_op_parallelism_threads", "donate_argnums")
+_NUMBERS = (
+    "batch_size",
+    "validation_batch_size",
+    "memory_limit",
+    "per_process_gpu_memory_fraction",
+    "gradient_accumulation",
+    "inter_op_parallelism_threads",
+    "donate_argnums",
+)
 """Settings whose 0 and 1 are numbers."""
 _WORDS = (
+    "atch", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",

@@ -14,7 +14,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, savings
-from tfmemlens.renderers.terminal import _balance, _copies, _fit, _layers, _request, _timeline
+from tfmemlens.renderers.terminal import _balance, _copies, _fit, _layers, _request, _run, _timeline
 from tfmemlens.renderers.terminal._blocks import (
     columns,
     display_width,
@@ -108,7 +108,13 @@ def _parts(report: Report, view: View) -> list[list[str]]:
             *([_heading("copies by cause", view) + _copies.causes(study)] if study and study.copies else []),
         ]
     moment = report.case.moments[0]
-    parts = [_failed(moment, view), _memory(moment, view), _curve(moment, view), _holders(report, view)]
+    parts = [
+        _failed(moment, view),
+        _run_facts(report, view),
+        _memory(moment, view),
+        _curve(moment, view),
+        _holders(report, view),
+    ]
     return [part for part in parts if part]
 
 
@@ -137,6 +143,12 @@ def _failed(moment: Moment, view: View) -> list[str]:
     name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
     lines, line = _heading(name, view, facts), failed.line if failed else None
     return lines + ([_proof(line, where, view)] if line else [])
+
+
+def _run_facts(report: Report, view: View) -> list[str]:
+    """How the run stood, in a line."""
+    told = [text for _, texts in _run.facts(report, report.case.moments[0]) for text in texts]
+    return _heading("the run", view, told) if told else []
 
 
 def _proof(line: Line, where: str, view: View) -> str:

@@ -15,6 +15,7 @@ from tfmemlens.renderers.terminal import (
     _holders,
     _layers,
     _request,
+    _run,
     _screen,
     _timeline,
 )
@@ -81,6 +82,7 @@ def _moment(report: Report, index: int, view: View) -> list[str]:
     return (
         _ruler(report, index, view)
         + _request.page(moment, view)
+        + _run.page(report, index, view)
         + (heading("over time", view) + when if when else [])
         + _balance.page(moment, view)
         + _holders.page(moment, view)

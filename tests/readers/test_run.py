@@ -1,0 +1,181 @@
+"""How a run was set up and how far it had come: settings, progress, retracing, arguments of a call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.capture import Capture
+from tfmemlens.readers.formats import oom_log
+from tfmemlens.readers.oom.switches import settings
+from tfmemlens.renderers.terminal import report as page
+
+SENTENCE = (
+    "OOM when allocating tensor with shape[16,512,512,64] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+
+
+def read(text: str) -> Capture:
+    return oom_log.read_lines(list(enumerate(text.split("\n"), 1)))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("model.fit(x, y, batch_size=64, epochs=3)", {"batch_size": "64"}),
+        ("--per_device_train_batch_size 8 --steps 16", {"batch_size": "8"}),
+        ("validation_batch_size=16", {"validation_batch_size": "16"}),
+        ("@tf.function(jit_compile=False)", {"jit_compile": "False"}),
+        ("TF_FORCE_GPU_ALLOW_GROWTH=false python a.py", {"allow_growth": "False"}),
+        ("os.environ['XLA_PYTHON_CLIENT_MEM_FRACTION'] = '.8'", {"XLA_PYTHON_CLIENT_MEM_FRACTION": ".8"}),
+    ],
+)
+def test_the_value_of_a_setting(line: str, expected: dict[str, str]) -> None:
+    assert dict(settings(line)) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def fit(self, x=None, y=None, batch_size=None, epochs=1):",
+        "jit_compile=jit_compile,",
+        "If the cause is memory fragmentation maybe the environment variable"
+        " 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation.",
+        "Total bytes in pool: 314572800 memory_limit_: 314572800 available bytes: 0",
+        "ds = ds.batch(32)",
+    ],
+)
+def test_what_sets_nothing(line: str) -> None:
+    assert not list(settings(line))
+
+
+def test_settings_are_read_from_code_that_a_traceback_quotes() -> None:
+    surroundings = read(
+        'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
+        f"    model.fit(x, y, batch_size=64)\nResourceExhaustedError: {SENTENCE}"
+    ).surroundings
+    value, line = surroundings.setting("batch_size") or ("", None)
+    assert value == "64"
+    assert line is not None and line.number == 3
+
+
+BARS = {
+    "Keras 2": "Epoch 3/10\n 12/500 [>......................] - ETA: 1:28 - loss: 0.7",
+    "Keras 3": "Epoch 3/10\n\x1b[1m 12/500\x1b[0m"
+    " \x1b[32m\u2501\u2501\u2501\x1b[0m\x1b[37m\u2501\u2501\x1b[0m"
+    " \x1b[1m8s\x1b[0m 9ms/step - loss: 2.3",
+    "tqdm": "Epoch 3/10\n  2%|#         | 12/500 [00:31<03:51,  3.81it/s]",
+    "one after another on a line": "Epoch 3/10\n 11/500 [>.....] - ETA: 1s\b\b 12/500 [>.....] - ETA: 1s",
+}
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_the_last_bar_before_the_failure_says_how_far_it_came(name: str) -> None:
+    capture = read(f"{BARS[name]}\n{SENTENCE}\nEpoch 9/10")
+    at = capture.surroundings.progress_before(capture.incidents[0].request.line)
+    assert at is not None
+    assert (at.epoch, at.epochs, at.step, at.steps, at.line.number) == (3, 10, 12, 500, 2)
+
+
+@pytest.mark.parametrize("text", ["see 3/4 of it", "/home/a/12/500 [x]", "501/500 [======] - 1s"])
+def test_a_fraction_is_no_progress(text: str) -> None:
+    assert not [each for each in read(f"{text}\n{SENTENCE}").surroundings.progress if each.step]
+
+
+def test_an_evaluation_that_ended_is_over() -> None:
+    begun = "INFO:tensorflow:Starting evaluation at 2020-04-02T11:31:39Z"
+    ended = "INFO:tensorflow:Finished evaluation at 2020-04-02-11:32:39"
+    assert read(f"{begun}\n{SENTENCE}").surroundings.evaluating is not None
+    assert read(f"{begun}\n{ended}\n{SENTENCE}").surroundings.evaluating is None
+
+
+@pytest.mark.parametrize(
+    ("function", "phase"),
+    [
+        ("__inference_test_function_21177", "evaluation"),
+        ("__inference_predict_function_9", "prediction"),
+        ("__inference_train_function_21177", None),
+        ("__inference_latest_function_3", None),
+    ],
+)
+def test_the_function_says_which_data_set_it_was(function: str, phase: str | None) -> None:
+    report = pipeline.explain(f"{SENTENCE} [Op:{function}]\n")
+    found = [finding for finding in report.findings if finding.rule == "failed-in-evaluation"]
+    assert [finding.headline.split(",")[0] for finding in found] == (
+        [f"it failed in {phase}"] if phase else []
+    )
+
+
+CALL = (
+    "ResourceExhaustedError: Exception encountered when calling Pairs.call().\n\nfailed to allocate memory"
+    " [Op:Sub] name: \n\nArguments received by Pairs.call():\n"
+    "  \u2022 a=tf.Tensor(shape=(8, None, 32), dtype=float32)\n"
+    "  \u2022 b=['tf.Tensor(shape=(8, 4), dtype=int32)', 'tf.Tensor(shape=(), dtype=bool)']\n"
+    "  \u2022 training=True\n"
+)
+
+
+def test_a_call_s_tensors_belong_to_its_failure() -> None:
+    (failure,) = read(CALL).incidents
+    assert [(each.name, each.shape, each.dtype) for each in failure.request.arguments] == [
+        ("a", (8, None, 32), "float32"),
+        ("b", (8, 4), "int32"),
+        ("b", (), "bool"),
+    ]
+    assert failure.request.arguments[0].line.number == 6
+
+
+def test_a_list_that_is_no_call_gives_no_arguments() -> None:
+    capture = read(f"{SENTENCE}\nWhat I tried:\n  \u2022 x=tf.Tensor(shape=(8, 4), dtype=int32)")
+    assert not capture.incidents[0].request.arguments
+
+
+CELLS = {
+    "IPython 7": "<ipython-input-9-1a2b3c4d5e6f> in <module>\n     26 y = 1\n---> 27 history = model.fit(x)",
+    "IPython 8": "Cell In[9], line 27\n     26 y = 1\n---> 27 history = model.fit(x)",
+    "IPython 8.0": "Input In [9], in <cell line: 27>()\n     26 y = 1\n---> 27 history = model.fit(x)",
+    "ipykernel 6": "/tmp/ipykernel_42/3541986.py in <module>\n     26 y = 1\n---> 27 history = model.fit(x)",
+}
+LIBRARY = (
+    "File /usr/lib/python3.11/site-packages/keras/src/utils/traceback_utils.py:122, in error_handler(*args)\n"
+    "    119     filtered = None\n--> 122     raise e.with_traceback(filtered) from None\n"
+)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_notebook_s_cell_is_the_user_s_code(name: str) -> None:
+    (failure,) = read(
+        "ResourceExhaustedError                    Traceback (most recent call last)\n"
+        f"{CELLS[name]}\n\n{LIBRARY}\nResourceExhaustedError: Graph execution error:\n\n"
+        "Detected at node net/a/Relu defined at (most recent call last):\n<stack traces unavailable>\n"
+        f"{SENTENCE}\n"
+    ).incidents
+    assert failure.request.source is not None and failure.request.source.endswith(":27")
+    assert failure.request.source_text == "history = model.fit(x)"
+
+
+def test_the_page_shows_the_run_with_its_lines() -> None:
+    text = page.render(pipeline.explain(f"{BARS['Keras 2']}\nmodel.fit(x, batch_size=64)\n{SENTENCE}\n"))
+    assert "epoch 3 of 10, 12 of 500 steps done (line 2)" in text
+    assert "batch_size=64 (line 3)" in text
+    assert "THE RUN" not in page.render(pipeline.explain(SENTENCE + "\n"))
+
+
+@pytest.mark.parametrize(
+    ("function", "named", "code"),
+    [
+        ("<function step at 0x7f1c>", "`step`", "input_signature"),
+        (
+            "<function Model.make_train_function.<locals>.train_function at 0x7f87>",
+            "Keras's function",
+            "clear_session",
+        ),
+    ],
+)
+def test_who_is_retraced_decides_what_helps(function: str, named: str, code: str) -> None:
+    warning = f"WARNING:tensorflow:5 out of the last 5 calls to {function} triggered tf.function retracing."
+    report = pipeline.explain(f"{warning}\n{SENTENCE}\n")
+    found = next(finding for finding in report.findings if finding.rule == "retraced-functions")
+    assert named in found.headline
+    assert code in (found.remedies[0].code or "")

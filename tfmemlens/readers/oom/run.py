@@ -1,0 +1,62 @@
+"""How far a run had come: epochs, progress bars, and warnings that a function is traced anew."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from tfmemlens.model.capture import Progress
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.rules import LineRule
+
+EPOCH = LineRule(r"\bEpoch[ :#]*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?", "Epoch 3/10", "Epoch: 3", needs="Epoch")
+BAR = LineRule(
+    r"(?:\A|[\s|])(?P<step>\d+)/(?P<steps>\d+)\s*(?:\[[=>. ]{5,}|\[?\x1b|\u2501|\[\d+:\d\d)",
+    " 12/500 [>.............................] - ETA: 1:28 - loss: 0.7001",
+    " 12%|#2        | 120/1000 [00:31<03:51,  3.81it/s]",
+    "  7/938 \u2501\u2501\u2501\u2501\u2501\u2501\u2501\u2501 8s 9ms/step - loss: 2.3",
+    needs="/",
+)
+RETRACING = LineRule(
+    r"calls? to .* triggered tf\.function retracing",
+    "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
+    " retracing.",
+    needs="tf.function retracing",
+)
+EVALUATION = LineRule(
+    r"(?:Starting|Finished) evaluation at",
+    "Starting evaluation at 2020-04-02T11:31:39Z",
+    "Finished evaluation at 2020-04-02-11:32:39",
+    needs=" evaluation at",
+)
+"""Estimators say when they evaluate."""
+_KEEP = 400
+
+
+class RunCollector:
+    """Collects where the run stood; it takes no line for itself."""
+
+    def __init__(self) -> None:
+        self.progress: deque[Progress] = deque(maxlen=_KEEP)
+        self.retraced: tuple[int, Line] | None = None
+        self.evaluating: Line | None = None
+        """The line that began an evaluation which has not ended."""
+        self._epoch: tuple[int, int | None] | None = None
+
+    def observe(self, line: Line) -> None:
+        """Note what the line tells, whoever takes it."""
+        text = line.text
+        if RETRACING.search(text):
+            times, first = self.retraced or (0, line)
+            self.retraced = (times + 1, first)
+        if found := EPOCH.search(text):
+            self._epoch = (int(found["epoch"]), int(found["epochs"]) if found["epochs"] else None)
+            self.progress.append(Progress(line, *self._epoch))
+        bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) else []
+        for found in bars[-1:]:
+            epoch, epochs = self._epoch or (None, None)
+            step, steps = int(found["step"]), int(found["steps"])
+            if step <= steps:
+                self.progress.append(Progress(line, epoch, epochs, step, steps))
+        if EVALUATION.search(text):
+            self.evaluating = None if "Finished" in text else line
