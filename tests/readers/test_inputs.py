@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,27 @@ def test_a_notebook(tmp_path: Path) -> None:
     ]
     file = tmp_path / "train.ipynb"
     file.write_text(json.dumps({"cells": cells, "nbformat": 4}), encoding="utf-8")
+    assert shape_of(file) == (1, 65536, 576)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [{"outputs": [3, {"data": 4}, {"text": [TEXT]}]}],
+        ["", 3, {"outputs": {}}, {"outputs": [{"data": {"text/plain": TEXT}}]}],
+        [{"source": 5, "outputs": [{"traceback": {}}, {"traceback": [TEXT, 6]}]}],
+    ],
+)
+def test_what_is_odd_in_a_notebook_hides_nothing_else(tmp_path: Path, cells: list[Any]) -> None:
+    for notebook in ({"cells": cells}, {"worksheets": [7, {"cells": cells}]}):
+        file = tmp_path / "train.ipynb"
+        file.write_text(json.dumps(notebook), encoding="utf-8")
+        assert shape_of(file) == (1, 65536, 576)
+
+
+def test_a_notebook_without_cells_is_read_as_the_text_that_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "train.ipynb"
+    file.write_text(json.dumps({"cells": {"a": TEXT.splitlines()}}, indent=1), encoding="utf-8")
     assert shape_of(file) == (1, 65536, 576)
 
 

@@ -26,13 +26,33 @@ def test_the_peak_is_the_one_that_the_file_sums_up() -> None:
     assert "net/features/Relu" in timeline.table.node
 
 
+def _snapshot(offset: str, size: str) -> str:
+    act = {"memoryActivity": "ALLOCATION", "allocationBytes": size}
+    snapshot = {"activityMetadata": act, "aggregationStats": {}, "timeOffsetPs": offset}
+    return json.dumps({"memoryProfilePerAllocator": {"x": {"memoryProfileSnapshots": [snapshot]}}})
+
+
+def test_one_event_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(_snapshot("2000000", "256"), encoding="utf-8")
+    (timeline,) = pipeline.capture(file).timelines
+    assert (timeline.table.size_bytes, timeline.table.start_micros) == ([256], [2.0])
+
+
 @pytest.mark.parametrize(
     "text",
     [
         '{"memoryProfilePerAllocator": {"x": 3}}',
         '{"memoryProfilePerAllocator": {"x": {"memoryProfileSnapshots": [{}]}}}',
         '{"memoryProfilePerAllocator": [',
+        '{"memoryProfilePerAllocator": []}',
+        '{"memoryProfilePerAllocator": {"x": {"memoryProfileSnapshots": 3}}}',
+        _snapshot(offset="1", size="many"),
+        _snapshot(offset="1.5", size="3"),
+        _snapshot(offset="1", size="9" * 20),
+        '{"memoryProfilePerAllocator": ' + "9" * 5000,
     ],
+    ids=str,
 )
 def test_damage_is_one_sentence(tmp_path: Path, text: str) -> None:
     file = tmp_path / "x.json"

@@ -7,7 +7,7 @@ import gzip
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +19,7 @@ from tfmemlens.errors import TfmemlensError, UnreadableInput
 from tfmemlens.knowledge.keras_layers.model_types import complete
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers import keras_models
+from tfmemlens.readers.keras_models import _documents, hdf5, saved_model
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.use_cases.estimate import estimate
 
@@ -132,6 +133,71 @@ def test_other_files_and_folders_are_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(UnreadableInput) as caught:
             keras_models.read(path)
         assert caught.value.hint
+
+
+def _functional(**config: object) -> dict[str, Any]:
+    layer = {"class_name": "InputLayer", "config": {}, "name": "x", "inbound_nodes": []}
+    return {
+        "class_name": "Functional",
+        "config": {"layers": [layer], "input_layers": ["x", 0, 0], "output_layers": ["x", 0, 0], **config},
+    }
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (_functional(layers=3), "the list of layers is a number, and not a list"),
+        (_functional(layers=[3]), "a layer is a number, and not an object"),
+        (_functional(layers=[{"config": {}}]), "a layer has no class_name"),
+        (_functional(layers=[{"class_name": "Dense"}]), "a layer Dense has no config"),
+        (_functional(output_layers=None), "output_layers is missing, and not a list"),
+        (
+            _functional(layers=[{"class_name": "A", "config": {}, "inbound_nodes": 5}]),
+            "inbound_nodes is a number, and not a list",
+        ),
+        (
+            _functional(
+                layers=[
+                    {
+                        "class_name": "A",
+                        "config": {},
+                        "inbound_nodes": [
+                            {
+                                "args": [
+                                    {"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0]}}
+                                ]
+                            }
+                        ],
+                    }
+                ]
+            ),
+            "keras_history has 2 parts",
+        ),
+        ({"class_name": "Sequential", "config": "x"}, "the model's config is a text, and not an object"),
+    ],
+)
+def test_a_description_that_no_keras_writes_is_named(document: Any, reason: str) -> None:
+    with pytest.raises(UnreadableInput) as problem:
+        network_of(document, "m.json")
+    assert (
+        problem.value.sentence == f"m.json looks like a Keras model, but its layers cannot be read: {reason}"
+    )
+    assert len(network_of(_functional(), "m.json").layers) == 1
+
+
+@pytest.mark.parametrize("name", [*WHOLE, *WEIGHTS])
+@pytest.mark.parametrize("error", [KeyError, TypeError, ValueError, RuntimeError])
+def test_a_defect_of_ours_is_not_taken_for_a_damaged_file(
+    name: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise error("a slip")
+
+    for module in (_documents, saved_model):
+        monkeypatch.setattr(module, "Network", broken)
+    monkeypatch.setattr(hdf5, "LayerSpec", broken)
+    with pytest.raises(error, match="a slip"):
+        keras_models.read(FOLDER / name)
 
 
 _ANYTHING = st.recursive(

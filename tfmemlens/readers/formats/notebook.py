@@ -30,26 +30,35 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     import json
 
     try:
-        text = _text(json.loads(opened.all()))
-    except (ValueError, RecursionError, AttributeError, TypeError):
+        notebook = json.loads(opened.all())
+    except (ValueError, RecursionError):
+        return dispatch.read_text(opened, hints)
+    text = _text(notebook)
+    if not text.strip():
         return dispatch.read_text(opened, hints)
     with (inner := opening.opened_text(text, opened.path, opened.name, opened.label)).file:
         return dispatch.read_text(inner, hints)
 
 
-def _text(notebook: Any) -> str:
-    cells = notebook.get("cells") or [
-        cell for sheet in notebook.get("worksheets", []) for cell in sheet.get("cells", [])
-    ]
+def _text(notebook: object) -> str:
+    sheets = [notebook, *_objects(notebook, "worksheets")]
+    cells = [cell for sheet in sheets for cell in _objects(sheet, "cells")]
     return "\n".join(_joined(piece) for cell in cells for piece in _cell(cell))
 
 
-def _cell(cell: dict[str, object]) -> Iterator[object]:
+def _objects(holder: object, key: str) -> list[dict[str, Any]]:
+    """The objects in a list; none where there is no such list."""
+    values = holder.get(key) if isinstance(holder, dict) else None
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+
+
+def _cell(cell: dict[str, Any]) -> Iterator[object]:
     yield cell.get("source") or cell.get("input") or ""
-    outputs = cell.get("outputs")
-    for output in outputs if isinstance(outputs, list) else []:
-        yield output.get("text") or (output.get("data") or {}).get("text/plain") or ""
-        yield "\n".join(output.get("traceback") or [])
+    for output in _objects(cell, "outputs"):
+        data = output.get("data")
+        yield output.get("text") or (data.get("text/plain") if isinstance(data, dict) else "") or ""
+        traceback = output.get("traceback")
+        yield "\n".join(map(str, traceback)) if isinstance(traceback, list) else ""
 
 
 def _joined(piece: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tfmemlens.model.network import NetworkCall, TensorRef
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.readers.keras_models._checked import MalformedModel, mapping, sequence, whole
 
 Names = set[str]
 
@@ -40,14 +41,19 @@ def _keras_3(node: Mapping[str, Any]) -> NetworkCall:
             return value
         config, kind = value.get("config"), value.get("class_name")
         if kind == "__keras_tensor__" and isinstance(config, Mapping):
-            name, call, port = config["keras_history"]
-            inbound.append(TensorRef(str(name), int(call), int(port)))
+            history = sequence(config.get("keras_history"), "keras_history")
+            if len(history) != 3:
+                raise MalformedModel(f"keras_history has {len(history)} parts")
+            inbound.append(
+                TensorRef(str(history[0]), *(whole(each, "keras_history") for each in history[1:]))
+            )
             declared.append(_type_of(config.get("shape"), config.get("dtype")))
             return inbound[-1]
         return _literal(value, convert)
 
-    arguments = {str(index): convert(value) for index, value in enumerate(node["args"])}
-    arguments |= {str(name): convert(value) for name, value in (node.get("kwargs") or {}).items()}
+    arguments = {str(index): convert(value) for index, value in enumerate(sequence(node["args"], "args"))}
+    keywords = mapping(node.get("kwargs") or {}, "kwargs")
+    arguments |= {str(name): convert(value) for name, value in keywords.items()}
     return NetworkCall(tuple(inbound), arguments, tuple(declared))
 
 
@@ -66,7 +72,7 @@ def _literal(value: Mapping[str, Any], convert: Callable[[Any], object]) -> obje
     if kind == "__ellipsis__":
         return Ellipsis
     if kind == "__tuple__":
-        return [convert(each) for each in value.get("items", ())]
+        return [convert(each) for each in sequence(value.get("items", ()), "items")]
     if kind in ("__tensor__", "__numpy__") and isinstance(config, Mapping):
         return convert(config.get("value"))
     return {key: convert(each) for key, each in value.items()}
@@ -78,13 +84,13 @@ def _keras_2(node: Any, names: Names, nested: frozenset[str]) -> NetworkCall:
     """
     inbound: list[TensorRef] = []
     flat = isinstance(node, list) and node and isinstance(node[0], str)
-    entries = list(node.values()) if isinstance(node, Mapping) else node
+    entries = list(node.values()) if isinstance(node, Mapping) else sequence(node, "an inbound node")
     if flat:
         entries = [node]
     main: list[object] = []
     keywords: dict[str, Any] = {}
     for entry in entries:
-        if isinstance(entry, list) and entry and entry[0] == "_CONSTANT_VALUE":
+        if isinstance(entry, list) and len(entry) > 2 and entry[0] == "_CONSTANT_VALUE":
             main.append(entry[2])
         else:
             main.append(_walk_2(entry[:3] if _is_reference(entry, names) else entry, names, nested, inbound))

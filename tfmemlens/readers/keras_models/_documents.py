@@ -12,6 +12,7 @@ from typing import Any
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.readers.keras_models._calls import calls_of, references
+from tfmemlens.readers.keras_models._checked import MalformedModel, class_of, layers, mapping, sequence
 from tfmemlens.values import replace
 
 _SUBCLASSED = (
@@ -32,14 +33,14 @@ def network_of_text(
             document, str
         ):  # `json.dump(model.to_json(), file)`: a JSON text that holds a JSON text
             document = json.loads(document)
-    except (ValueError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise UnreadableInput(
             f"{path} holds no whole JSON document: {problem}",
             "was it cut? write it again: open(path, 'w').write(model.to_json())",
         ) from None
     network = network_of(document, path, keras_version)
     if training_config and not network.optimizer:
-        with suppress(ValueError, AttributeError):
+        with suppress(ValueError):
             compiled = {"compile_config": json.loads(training_config)}
             return replace(network, optimizer=_optimizer(compiled), loss=network.loss or _loss(compiled))
     return network
@@ -58,11 +59,9 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
     dialect = _dialect(document, version)
     try:
         network = _model(document, dialect)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+    except MalformedModel as problem:
         raise UnreadableInput(
-            f"{path} looks like a Keras model, but its layers cannot be read ({type(problem).__name__}:"
-            f" {problem})",
-            _SUBCLASSED,
+            f"{path} looks like a Keras model, but its layers cannot be read: {problem}", _SUBCLASSED
         ) from None
     if not network.layers:
         raise UnreadableInput(
@@ -88,13 +87,13 @@ def _dialect(document: Mapping[str, Any], version: str | None) -> str:
     if "module" in document or "registered_name" in document:
         return "keras-3"
     config = document["config"]
-    layers = config if isinstance(config, list) else []
+    listed = config if isinstance(config, list) else []
     if isinstance(config, Mapping):
-        layers = config.get("layers", [])
+        listed = config.get("layers", [])
     old = ("nb_filter", "output_dim", "border_mode", "dim_ordering")
     told = (
-        [layer for layer in layers if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)]
-        if isinstance(layers, list)
+        [layer for layer in listed if isinstance(layer, Mapping) and isinstance(layer.get("config"), Mapping)]
+        if isinstance(listed, list)
         else []
     )
     embedded = any(
@@ -147,6 +146,7 @@ def _model(document: Mapping[str, Any], dialect: str) -> Network:
     config = document["config"]
     if isinstance(config, list):  # Sequential before Keras 2.2.3
         return _sequential(config, "sequential", dialect, None)
+    config = mapping(config, "the model's config")
     name = str(config.get("name") or document.get("name") or "model")
     if "input_layers" in config:
         return _functional(config, name, dialect)
@@ -175,28 +175,30 @@ def is_model(document: Mapping[str, Any]) -> bool:
 
 
 def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
-    documents = config["layers"]
+    documents = layers(config.get("layers"))
     names = {_name(each) for each in documents}
     nested = (
         frozenset(_name(each) for each in documents if is_model(each))
         if dialect != "keras-3"
         else frozenset()
     )
-    layers = []
+    made = []
     for each in documents:
-        calls = tuple(calls_of(node, names, nested) for node in each.get("inbound_nodes") or ())
-        layers.append(layer_of(each, dialect, calls or (NetworkCall(),)))
+        nodes = sequence(each.get("inbound_nodes") or [], "inbound_nodes")
+        calls = tuple(calls_of(node, names, nested) for node in nodes)
+        made.append(layer_of(each, dialect, calls or (NetworkCall(),)))
     inputs = references(config["input_layers"], names, nested)
-    return Network(tuple(layers), inputs, references(config["output_layers"], names, nested), name, dialect)
+    outputs = references(sequence(config.get("output_layers"), "output_layers"), names, nested)
+    return Network(tuple(made), inputs, outputs, name, dialect)
 
 
-def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, built: Any) -> Network:
-    layers: list[LayerSpec] = []
-    for document in documents:
-        if not layers and document["class_name"] != "InputLayer":
+def _sequential(documents: object, name: str, dialect: str, built: Any) -> Network:
+    made: list[LayerSpec] = []
+    for document in layers(documents):
+        if not made and document["class_name"] != "InputLayer":
             shape = _input_shape(document["config"]) or built
             config = {"batch_shape": shape} if shape else {}
-            layers.append(
+            made.append(
                 LayerSpec(
                     f"{_name(document)}_input",
                     "InputLayer",
@@ -204,20 +206,18 @@ def _sequential(documents: list[Mapping[str, Any]], name: str, dialect: str, bui
                     (NetworkCall(),),
                 )
             )
-        layers.append(
-            layer_of(document, dialect, (NetworkCall((TensorRef(layers[-1].name),) if layers else ()),))
-        )
-    layers = _renamed(layers)
-    if not layers:
+        made.append(layer_of(document, dialect, (NetworkCall((TensorRef(made[-1].name),) if made else ()),)))
+    made = _renamed(made)
+    if not made:
         return Network((), name=name, dialect=dialect)
-    return Network(tuple(layers), (TensorRef(layers[0].name),), (TensorRef(layers[-1].name),), name, dialect)
+    return Network(tuple(made), (TensorRef(made[0].name),), (TensorRef(made[-1].name),), name, dialect)
 
 
-def _renamed(layers: list[LayerSpec]) -> list[LayerSpec]:
+def _renamed(made: list[LayerSpec]) -> list[LayerSpec]:
     """Old files give several layers one name; the chain needs them apart."""
     seen: dict[str, int] = {}
     renamed: list[LayerSpec] = []
-    for layer in layers:
+    for layer in made:
         count = seen[layer.name] = seen.get(layer.name, 0) + 1
         name = layer.name if count == 1 else f"{layer.name}_{count}"
         inbound = (TensorRef(renamed[-1].name),) if renamed else ()
@@ -226,12 +226,12 @@ def _renamed(layers: list[LayerSpec]) -> list[LayerSpec]:
 
 
 def _input_shape(config: Any) -> Any:
-    if isinstance(config, list):
+    if not isinstance(config, Mapping):
         return None
     if config.get("batch_input_shape") or config.get("batch_shape"):
         return config.get("batch_input_shape") or config.get("batch_shape")
     if config.get("input_shape"):
-        return [None, *config["input_shape"]]
+        return [None, *sequence(config["input_shape"], "input_shape")]
     return (
         [None, config["input_dim"]]
         if isinstance(config.get("input_dim"), int) and "output_dim" in config and "nb_filter" not in config
@@ -247,7 +247,7 @@ def _input_dtype(document: Mapping[str, Any]) -> dict[str, str]:
 def _name(document: Mapping[str, Any]) -> str:
     config = document.get("config")
     own = config.get("name") if isinstance(config, Mapping) else None
-    return str(document.get("name") or own or document["class_name"].lower())
+    return str(document.get("name") or own or class_of(document).lower())
 
 
 def layer_of(
@@ -260,7 +260,7 @@ def layer_of(
         given = isinstance(config, Mapping) and config.get("trainable") is False
         return LayerSpec(
             _name(document),
-            document["class_name"],
+            class_of(document),
             {},
             calls,
             module=_text(document.get("module")),
@@ -276,7 +276,7 @@ def layer_of(
     )
     return LayerSpec(
         _name(document),
-        str(document["class_name"]).rpartition(">")[2],
+        class_of(document).rpartition(">")[2],
         config,
         calls,
         module=_text(document.get("module")),

@@ -4,7 +4,8 @@ alone gives only these.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from tfmemlens.errors import MissingExtra, UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds
@@ -13,12 +14,30 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of_text
-from tfmemlens.values import replace
+from tfmemlens.values import dataclass, replace
 
 HOLDS = Holds.MODEL
 SUFFIXES = (".h5",)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _AGAIN = "copy it again, in binary mode, or give `model.to_json()`"
+_ATTRIBUTES = ("model_config", "keras_version", "training_config")
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """A weight in a file: its path there, and the layer that owns it."""
+
+    path: str
+    layer: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def weight(self) -> WeightSpec:
+        """The weight as a layer has it."""
+        name = self.path.rpartition("/")[2].partition(":")[0]
+        return WeightSpec(name, self.shape, self.dtype, not name.startswith("moving_"))
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -39,35 +58,47 @@ def _network(opened: Opened) -> Network:
         raise MissingExtra(
             "reading an H5 file needs the package h5py", "pip install h5py, or give `model.to_json()`"
         ) from None
-    try:
-        with h5py.File(opened.file, "r") as file:
-            config = file.attrs.get("model_config")
-            if config is not None:
-                named = {
-                    "keras_version": file.attrs.get("keras_version"),
-                    "training_config": file.attrs.get("training_config"),
-                }
-                return with_stored(
-                    network_of_text(
-                        config, opened.path, **{key: _text(value) for key, value in named.items()}
-                    ),
-                    file,
-                )
-            return _weights_alone(file, opened.path)
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
-        raise UnreadableInput(f"{opened.path} is a damaged H5 file: {problem}", _AGAIN) from None
+    path = opened.path
+    with asked(path, lambda: h5py.File(opened.file, "r")) as file:
+        told = asked(path, lambda: {name: _text(file.attrs.get(name)) for name in _ATTRIBUTES})
+        config = told.pop("model_config")
+        if config is None:
+            return _weights_alone(asked(path, lambda: arrays(file)), path)
+        network = network_of_text(config, path, **told)
+        return with_stored(network, asked(path, lambda: arrays(file))) if unknown_layers(network) else network
 
 
-def with_stored(network: Network, file: Any) -> Network:
-    """The network with the weights that an open H5 file holds of layers which only their own code could
-    describe.
+def asked(path: str, question: Callable[[], _Answer]) -> _Answer:
+    """What h5py answers. Raises UnreadableInput where the file is damaged; nothing else belongs in the
+    question.
     """
-    if not unknown_layers(network):
-        return network
-    weights_of = _stored(file)
+    import zipfile
+    import zlib
+
+    try:
+        return question()
+    except (
+        OSError,
+        RuntimeError,
+        KeyError,
+        ValueError,
+        TypeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as problem:
+        raise UnreadableInput(f"{path} is a damaged H5 file: {problem}", _AGAIN) from None
+
+
+def with_stored(network: Network, stored: Sequence[StoredArray]) -> Network:
+    """The network with the weights in an H5 file of layers which only their own code could describe."""
+    weights_of: dict[str, list[WeightSpec]] = {}
+    for array in stored:
+        weights_of.setdefault(array.layer, []).append(array.weight)
     return replace(
         network,
-        layers=tuple(replace(layer, stored=weights_of.get(layer.name, ())) for layer in network.layers),
+        layers=tuple(
+            replace(layer, stored=tuple(weights_of.get(layer.name, ()))) for layer in network.layers
+        ),
     )
 
 
@@ -82,13 +113,13 @@ def unknown_layers(network: Network) -> list[str]:
     ]
 
 
-def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
-    """Weights by the layer's name: Keras 2 has it in the path, Keras 3 as the attribute `name` of the group
-    `vars`.
+def arrays(file: Any) -> list[StoredArray]:
+    """The weights in an open H5 file. Keras 2 has the layer's name in the path, Keras 3 as the attribute
+    `name` of the group `vars`.
     """
     import h5py
 
-    weights_of: dict[str, list[WeightSpec]] = {}
+    stored: list[StoredArray] = []
 
     def visit(path: str, item: Any) -> None:
         parts = path.split("/")
@@ -109,13 +140,10 @@ def _stored(file: Any) -> dict[str, tuple[WeightSpec, ...]]:
             or next(filter(None, named), None)
             or (parts[1] if parts[0] == "model_weights" else parts[0])
         )
-        name = parts[-1].partition(":")[0]
-        weights_of.setdefault(layer, []).append(
-            WeightSpec(name, tuple(item.shape), str(item.dtype), not name.startswith("moving_"))
-        )
+        stored.append(StoredArray(path, layer, tuple(item.shape), str(item.dtype)))
 
     file.visititems(visit)
-    return {name: tuple(specs) for name, specs in weights_of.items()}
+    return stored
 
 
 def optimizer_of(file: Any) -> str | None:
@@ -131,23 +159,13 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _weights_alone(file: Any, path: str) -> Network:
-    import h5py
-
+def _weights_alone(stored: Sequence[StoredArray], path: str) -> Network:
     weights_of: dict[str, list[WeightSpec]] = {}
-
-    def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and "optimizer" not in name:
-            parts = name.removeprefix("model_weights/").split("/")
-            spec = WeightSpec(
-                parts[-1].partition(":")[0],
-                tuple(item.shape),
-                str(item.dtype),
-                not parts[-1].startswith("moving_"),
-            )
-            weights_of.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(spec)
-
-    file.visititems(visit)
+    for array in stored:
+        parts = array.path.removeprefix("model_weights/").split("/")
+        weights_of.setdefault(parts[0] if parts[0] != "layers" else "/".join(parts[:2]), []).append(
+            array.weight
+        )
     if not weights_of:
         raise UnreadableInput(
             f"{path} is an H5 file without a Keras model",

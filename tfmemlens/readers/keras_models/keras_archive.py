@@ -15,7 +15,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of
-from tfmemlens.readers.keras_models.hdf5 import optimizer_of, unknown_layers, with_stored
+from tfmemlens.readers.keras_models.hdf5 import arrays, asked, optimizer_of, unknown_layers, with_stored
 from tfmemlens.values import replace
 
 HOLDS = Holds.MODEL
@@ -74,19 +74,19 @@ def _from_weights(file: BinaryIO, network: Network) -> Network:
     h5py or when it is damaged, nothing.
     """
     import zipfile
-    import zlib
 
-    with suppress(
-        ImportError, OSError, RuntimeError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error
-    ):
+    try:
         import h5py
-
+    except ImportError:
+        return network
+    path = network.path
+    with suppress(UnreadableInput):
         with (
-            zipfile.ZipFile(file) as archive,
-            archive.open("model.weights.h5") as raw,
-            h5py.File(raw, "r") as weights,
+            asked(path, lambda: zipfile.ZipFile(file)) as archive,
+            asked(path, lambda: archive.open("model.weights.h5")) as raw,
+            asked(path, lambda: h5py.File(raw, "r")) as weights,
         ):
-            return replace(
-                with_stored(network, weights), optimizer=network.optimizer or optimizer_of(weights)
-            )
+            stored = asked(path, lambda: arrays(weights)) if unknown_layers(network) else []
+            optimizer = network.optimizer or asked(path, lambda: optimizer_of(weights))
+        return replace(with_stored(network, stored) if stored else network, optimizer=optimizer)
     return network

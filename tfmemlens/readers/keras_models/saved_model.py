@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +41,40 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 
 def _network(path: Path) -> Network:
+    folder = path if path.is_dir() else path.parent
+    for document in _asked(path, lambda: _metadata(folder)):
+        if network := _described(document, str(path)):
+            return network
+    objects = _asked(path, lambda: _objects(folder))
+    for document in _asked(path, lambda: _of_object(objects)):
+        if network := _described(document, str(path)):
+            return network
+    return _variables_alone([node.variable for node in objects if node.HasField("variable")], str(path))
+
+
+def _asked(path: Path, question: Callable[[], list[Any]]) -> list[Any]:
+    """What a file of the folder holds. Raises UnreadableInput where it is damaged; nothing else belongs in
+    the question.
+    """
     from google.protobuf.message import DecodeError
 
-    folder = path if path.is_dir() else path.parent
     try:
-        for text in _descriptions(folder):
-            document = json.loads(text)
-            inner = document.get("model_config") if isinstance(document, dict) else None
-            if isinstance(inner, dict) and _lists_layers(inner):
-                keep = {key: document[key] for key in ("keras_version", "training_config") if key in document}
-                return network_of({**inner, **keep}, str(path))
-            if isinstance(document, dict) and _lists_layers(document):
-                return network_of(document, str(path))
-        return _variables_alone(folder, str(path))
+        return question()
     except (DecodeError, ValueError, OSError) as problem:
         raise UnreadableInput(
             f"{path} is a damaged SavedModel: {problem}", "copy the folder again, or give `model.to_json()`"
         ) from None
+
+
+def _described(document: object, path: str) -> Network | None:
+    """The model in a document, None where that lists no layers. Raises UnreadableInput."""
+    if not isinstance(document, dict):
+        return None
+    inner = document.get("model_config")
+    if isinstance(inner, dict) and _lists_layers(inner):
+        keep = {key: document[key] for key in ("keras_version", "training_config") if key in document}
+        return network_of({**inner, **keep}, path)
+    return network_of(document, path) if _lists_layers(document) else None
 
 
 def _lists_layers(document: dict[str, Any]) -> bool:
@@ -65,26 +82,27 @@ def _lists_layers(document: dict[str, Any]) -> bool:
     return isinstance(config, dict) and isinstance(config.get("layers"), list)
 
 
-def _descriptions(folder: Path) -> Iterator[str]:
-    metadata = folder / "keras_metadata.pb"
-    if metadata.exists():
-        yield from (
-            node.metadata
-            for node in parse("SavedMetadata", metadata.read_bytes()).nodes
-            if node.node_path == "root"
-        )
-    for node in list(_objects(folder))[:1]:
-        if node.HasField("user_object") and node.user_object.metadata.startswith("{"):
-            yield node.user_object.metadata
+def _metadata(folder: Path) -> list[Any]:
+    file = folder / "keras_metadata.pb"
+    nodes = parse("SavedMetadata", file.read_bytes()).nodes if file.exists() else ()
+    return [json.loads(node.metadata) for node in nodes if node.node_path == "root"]
 
 
-def _objects(folder: Path) -> Any:
+def _of_object(objects: list[Any]) -> list[Any]:
+    """What the object graph's root says of itself."""
+    return [
+        json.loads(node.user_object.metadata)
+        for node in objects[:1]
+        if node.HasField("user_object") and node.user_object.metadata.startswith("{")
+    ]
+
+
+def _objects(folder: Path) -> list[Any]:
     graphs = parse("SavedModel", (folder / "saved_model.pb").read_bytes()).meta_graphs
-    return graphs[0].object_graph_def.nodes if graphs else ()
+    return list(graphs[0].object_graph_def.nodes) if graphs else []
 
 
-def _variables_alone(folder: Path, path: str) -> Network:
-    variables = [node.variable for node in _objects(folder) if node.HasField("variable")]
+def _variables_alone(variables: list[Any], path: str) -> Network:
     told = [
         (each.name, tuple(int(part.size) for part in each.shape.dim), each.dtype, bool(each.trainable))
         for each in variables

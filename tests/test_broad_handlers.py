@@ -1,0 +1,92 @@
+"""No handler takes a slip of ours for a damaged input: KeyError and its like are caught where a question to
+somebody else's code is all that is tried.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "tfmemlens"
+BROAD = set(
+    "BaseException Exception ArithmeticError AssertionError AttributeError IndexError KeyError LookupError"
+    " NameError RuntimeError StopIteration TypeError ZeroDivisionError".split()
+)
+"""What a slip of ours raises, too."""
+NARROW_BODY = 3
+"""A ValueError is what `int`, `json.loads` and parsers of one word raise: tried are so many statements."""
+ALLOWED = {
+    "cli/_options.py _can_draw": "str.encode raises LookupError for an encoding that Python does not have",
+    "cli/main.py main": "the outermost boundary: it apologises, and says how to report the defect",
+    "readers/keras_models/hdf5.py asked": "h5py raises them for damaged files; only its answers are tried",
+    "readers/keras_models/keras_archive.py _network": "zipfile raises RuntimeError for an encrypted member",
+    "recording/export_graph.py source_line": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
+    "recording/export_graph.py trains": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
+    "estimation/batch_scaling/conv3d_cache.py this_machines_cache_bytes": "Windows has no os.sysconf",
+}
+"""A function, and why it may."""
+
+
+def handlers(source: str) -> Iterator[tuple[str, int, set[str]]]:
+    """For each handler, and each `suppress`: the function, how many statements it guards, what it catches."""
+
+    def visit(node: ast.AST, function: str) -> Iterator[tuple[str, int, set[str]]]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = node.name
+        if isinstance(node, ast.Try):
+            for handler in node.handlers:
+                yield function, len(node.body), _names(handler.type)
+        if isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and _names(call.func) == {"suppress"}:
+                    yield function, len(node.body), set().union(*map(_names, call.args))
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, function)
+
+    return visit(ast.parse(source), "")
+
+
+def _names(caught: ast.expr | None) -> set[str]:
+    if caught is None:
+        return {"BaseException"}
+    if isinstance(caught, ast.Tuple):
+        return set().union(*map(_names, caught.elts))
+    return {ast.unparse(caught).rpartition(".")[2]}
+
+
+def broad(source: str) -> Iterator[str]:
+    """The functions with such a handler."""
+    for function, statements, names in handlers(source):
+        if names & BROAD or ("ValueError" in names and statements > NARROW_BODY):
+            yield function
+
+
+def test_only_argued_handlers_are_broad() -> None:
+    seen = {
+        f"{file.relative_to(PACKAGE).as_posix()} {function}"
+        for file in PACKAGE.rglob("*.py")
+        for function in broad(file.read_text(encoding="utf-8"))
+    }
+    assert seen == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_broad"),
+    [
+        ("try: x()\n    except KeyError: pass", True),
+        ("try: x()\n    except (OSError, builtins.TypeError): pass", True),
+        ("try: x()\n    except: pass", True),
+        ("with suppress(OSError, LookupError): x()", True),
+        ("with contextlib.suppress(IndexError): x()", True),
+        ("try: a(); b(); c(); d()\n    except ValueError: pass", True),
+        ("try: a(); b(); c()\n    except ValueError: pass", False),
+        ("try: x()\n    except OSError: pass", False),
+        ("with suppress(OSError), open(f): x()", False),
+    ],
+)
+def test_the_test_sees_them(body: str, is_broad: bool) -> None:
+    assert list(broad(f"def f():\n    {body}")) == (["f"] if is_broad else [])
