@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 SAMPLES = Path(__file__).parent.parent / "sample_traces" / "oom_log"
@@ -33,6 +35,47 @@ def bodies() -> list[str]:
     return found
 
 
+def files(most_bytes: int = 1 << 20) -> list[bytes]:
+    """The bytes of one small sample of each format and ending."""
+    kinds: dict[tuple[str, str], bytes] = {}
+    for path in sorted(SAMPLES.parent.rglob("*")):
+        if path.is_file() and path.name != "README.md" and path.stat().st_size <= most_bytes:
+            kinds.setdefault((path.parent.name, "".join(path.suffixes[-2:])), path.read_bytes())
+    return list(kinds.values())
+
+
+def damaged(raw: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
+    """A file after accidents that text and binary formats have in common; a compressed one may be unpacked
+    first.
+    """
+    if raw[:2] == b"\x1f\x8b" and rng.random() < 0.7:
+        raw = gzip.decompress(raw)
+    for _ in range(rng.randrange(1, 5)):
+        accident, at = rng.randrange(9), rng.randrange(len(raw) + 1)
+        end = min(at + rng.choice([1, 8, 300, 5000]), len(raw))
+        if accident == 0:
+            raw = raw[:at]
+        elif accident == 1:
+            raw = raw[:at] + rng.randbytes(end - at) + raw[end:]
+        elif accident == 2:
+            raw = raw[:at] + raw[end:]
+        elif accident == 3:
+            raw = raw[:at] + raw[at:end] * rng.randrange(2, 5) + raw[end:]
+        elif accident == 4:
+            other = rng.choice(others)
+            start = rng.randrange(len(other) + 1)
+            raw = raw[:at] + other[start : start + rng.choice([100, 20_000])] + raw[at:]
+        elif accident == 5:
+            raw = re.sub(rb"\d+", lambda _: b"9" * rng.choice([19, 21, 400]), raw[at:], count=3)
+        elif accident == 6 and len(raw) < 100_000:
+            raw = raw.decode("latin-1").encode(rng.choice(["utf-16", "utf-16-be", "utf-8-sig", "utf-32"]))
+        elif accident == 7:
+            raw = bytes(byte ^ (1 << rng.randrange(8)) if rng.random() < 0.002 else byte for byte in raw)
+        else:
+            raw = raw[:at] + b"\xff" * 9 + raw[at:]
+    return raw
+
+
 def soup(rng: random.Random) -> str:
     """Words of the vocabulary in random order."""
     return "".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 60)))
@@ -45,7 +88,7 @@ def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
         start = rng.randrange(len(lines) - most_lines)
         lines = lines[start : start + most_lines]
     for _ in range(rng.randrange(1, 6)):
-        accident, at = rng.randrange(9), rng.randrange(len(lines))
+        accident, at = rng.randrange(11), rng.randrange(len(lines))
         if accident == 0:
             del lines[at : at + rng.randrange(1, 20)]
         elif accident == 1:
@@ -60,6 +103,12 @@ def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
             lines[at] = lines[at] + lines[(at + 1) % len(lines)]
         elif accident == 6:
             rng.shuffle(lines)
+        elif accident == 9:
+            lines[at] = re.sub(
+                r"\d+", lambda _: "9" * rng.choice([19, 21, 400]), lines[at], count=rng.randrange(1, 4)
+            )
+        elif accident == 10:
+            lines[at] = lines[at].replace(" ", rng.choice(["\x1b[2J", "\u202e", "\x9b", "\ufdd0", "\t"]))
         elif accident == 7:
             lines = [line for line in lines if rng.random() > 0.3]
         else:

@@ -12,6 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.timeline import BaselineSource, CurveSource
 from tfmemlens.renderers.terminal import report as terminal
+from tfmemlens.renderers.view import View
 from tfmemlens.schema import parse
 from tfmemlens.use_cases.traced_step import of_run_metadata
 
@@ -64,7 +65,7 @@ def test_without_any_total_it_is_a_lower_bound(trace: Path) -> None:
 
 def test_the_page_says_how_the_figures_were_got() -> None:
     found = of_run_metadata(without_records(SAMPLES / "run_metadata" / "1.15-unet.pb.gz"))
-    page = " ".join(terminal.render(pipeline.report(found)).split())
+    page = " ".join(terminal.render(pipeline.report(found), View(full=True)).split())
     assert "This step's peak is about 131." in page
     assert "not from allocation records" in page
     assert "within 9 % of the true peak" in page

@@ -19,6 +19,9 @@ ITEM_BYTES: dict[str, int] = {name: size for size, names in _BY_SIZE.items() for
 shape x dtype.
 """
 
+_MAX_BYTES = 2**80
+"""Far beyond every memory and every product of sizes that a program can ask for by mistake."""
+
 _DIALECTS = {
     "float": "float32",
     "half": "float16",
@@ -71,11 +74,14 @@ def enum_of(name: str) -> int:
 
 
 def tensor_bytes(shape: Sequence[int | None] | None, dtype: str | None) -> int | None:
-    """Bytes of shape x dtype; None when a dimension, the rank or the element's size is unknown."""
+    """Bytes of shape x dtype; None when a dimension, the rank or the element's size is unknown, and where no
+    machine could count them: such a shape is garbled.
+    """
     item = ITEM_BYTES.get(dtype or "")
     if shape is None or item is None or any(size is None for size in shape):
         return None
-    return math.prod(size for size in shape if size is not None) * item
+    count = math.prod(size for size in shape if size is not None) * item
+    return count if abs(count) <= _MAX_BYTES else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,14 @@ _TAGS = regex(
     re.IGNORECASE,
 )
 _BREAKS = regex(r"<br\s*/?>", re.IGNORECASE)
+_ENDLESS = regex(r"\d{21,}")
+"""No count of bytes: the largest that 64 bits hold has 20 digits."""
+_BOLD = regex(r"(?<!\S)\*\*(?=\S)(.*?\S)\*\*(?!\w)|^\s*\*\*(?=\S)|(?<=\S)\*\*\s*$")
+"""Markdown's bold letters, and where only one end of them stands on the line; not a power such as `x**2`."""
+_WINDOWS_FILE = r"[A-Za-z]:\\(?![\\])[^\s\"':]{0,250}?\.\w{1,4}\b"
+_LITERALS = regex(rf"({_WINDOWS_FILE})|\\([tnr\"'])")
+"""`\\n` and its like as two letters each; not inside a path such as `C:\\work\\training\\networks.py`."""
+_LITERAL = {"t": "\t", "n": "\n", "r": "", '"': '"', "'": "'"}
 _ESCAPES = regex(r"\\([_.\[\]*()#+!`>~|{}-])")
 _DOCKER = regex(r'\{"log": ?("(?:[^"\\]|\\.)*")')
 _NUMBERED = regex(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
@@ -163,6 +171,8 @@ _CARRIES_ON = regex(
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
     for number, text in _rejoin(_unnumber(_unquote(_characters(physical)))):
+        if _ENDLESS.search(text):
+            text = _ENDLESS.sub("…", text)
         rank, origin, bare = strip_prefixes(text)
         first, *others = _pieces(bare)
         yield Cleaned(Line(number, first, source), rank, origin)
@@ -215,17 +225,11 @@ def _of_docker(text: str) -> str:
 
 def _lines_within(text: str) -> Iterator[str]:
     if "**" in text and not re.search(r"[*_x]{20}", text):
-        text = text.replace("**", "")
+        text = _BOLD.sub(lambda match: match[1] or "", text)
     if "\\n" in text and re.search(
         r"OOM when|Current usage|ran out of memory|RESOURCE_EXHAUSTED|Resource exhausted|\[\[|MiB from", text
     ):
-        text = (
-            text.replace("\\t", "\t")
-            .replace("\\r", "")
-            .replace('\\"', '"')
-            .replace("\\'", "'")
-            .replace("\\n", "\n")
-        )
+        text = _LITERALS.sub(lambda match: match[1] or _LITERAL[match[2]], text)
     if "<" in text:
         text = _TAGS.sub("", _BREAKS.sub("\n", text))
     if "\\" in text and not re.search(r"\\(?:src|Users|lib|tf_jenkins|tensorflow)\b", text):
