@@ -99,6 +99,12 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         "convolution algorithm 3 was chosen\n",
     ),
+    "cut-dump": (
+        "Stats: \nLimit:    5304745984\nInUse:    5294259712\nMaxInUse: 5294259712\n",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to"
+        " 2147483648)requested by op"
+        " c\nStats: \nLimit:    5304745984\nInUse:    5294259712\nMaxInUse: 5294259712\n",
+    ),
     "dense-embedding-gradient": (
         oom("200000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
         oom("2000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),

@@ -105,6 +105,8 @@ class AllocatorState:
     requested_in_use: Size | None = None
     """Bytes that the clients of all in-use chunks asked for; `in_use` minus this is waste inside chunks."""
     allocations: int | None = None
+    largest_allocation: Size | None = None
+    """The largest single allocation that the allocator ever made."""
     lines: tuple[tuple[str, Line], ...] = ()
     """The line behind a figure: (`in_use`, line)."""
 

@@ -10,7 +10,14 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass, field
 
-_STATE_FIELDS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak"}
+_STATE_FIELDS = {
+    "Limit": "limit",
+    "InUse": "in_use",
+    "MaxInUse": "peak",
+    "MaxAllocSize": "largest_allocation",
+}
+_BINS = 21
+"""A dump has as many: 256 B, and twice that twenty times (`BFCAllocator::kNumBins`)."""
 _Figure = tuple[Size, "Line | None"]
 
 
@@ -68,6 +75,7 @@ class Dump:
             limit=values.get("limit"),
             in_use=in_use,
             peak=values.get("peak"),
+            largest_allocation=values.get("largest_allocation"),
             pool=pool,
             free=free,
             largest_free_chunk=largest if largest or not self.complete else Size.exactly(0),
@@ -137,7 +145,16 @@ class Dump:
             summed = sum(entry.count * entry.size_bytes for entry in self.classes)
             if self.total[0].may_be(summed):
                 return Size.exactly(summed)
-        return stated or (self.total[0] if self.total else None)
+        return stated or (self.total[0] if self.total else self._of_bins(1))
+
+    def _of_bins(self, column: int) -> Size | None:
+        """What the bins hold together, where all of them are there: allocated (0) or in use (1)."""
+        if len(self.bins) < _BINS:
+            return None
+        whole = Size.exactly(0)
+        for entry in self.bins:
+            whole += (entry[0], entry[1])[column]
+        return whole
 
     def _pool(self, stated: Size | None) -> Size | None:
         if stated and stated.exact:
@@ -146,7 +163,7 @@ class Dump:
             return Size.exactly(sum(self.sizes))
         if self.regions and self.ended_chunks and self.start and not self.collapsed:
             return Size.exactly(sum(self.regions))
-        return stated
+        return stated or self._of_bins(0)
 
     def _largest_free(self) -> tuple[Size | None, Line | None]:
         chunks = [size for size, used in zip(self.sizes, self.used, strict=True) if not used]
@@ -161,7 +178,7 @@ class Dump:
             not self.bins
             or in_use is None
             or any(entry[2] is None for entry in self.bins)
-            or len(self.bins) < 21
+            or len(self.bins) < _BINS
         ):
             return None
         waste = Size.exactly(0)

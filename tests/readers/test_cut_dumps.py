@@ -1,0 +1,95 @@
+"""Parts of a dump: statistics alone, chunks alone, the head with its bins."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding
+from tfmemlens.units import GIB, MIB
+
+START = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB (rounded to 536870912)"
+
+
+def stats(limit: int, in_use: int, *, largest: int = 0) -> str:
+    more = f"MaxAllocSize: {largest}\n" if largest else ""
+    return f"Stats: \nLimit: {limit}\nInUse: {in_use}\nMaxInUse: {in_use}\nNumAllocs: 12\n{more}"
+
+
+def cut(text: str) -> Finding | None:
+    findings = pipeline.explain(text).findings
+    return next((finding for finding in findings if finding.rule == "cut-dump"), None)
+
+
+@pytest.mark.parametrize(
+    ("in_use", "words"),
+    [
+        (8 * GIB - 10 * MIB, "any request above 10.00 MiB fails"),
+        (2 * GIB, "only 25 % of the limit was in use"),
+    ],
+)
+def test_statistics_alone_tell_a_full_pool_from_one_that_was_refused(in_use: int, words: str) -> None:
+    found = cut(stats(8 * GIB, in_use))
+    assert found is not None and words in found.headline
+
+
+def test_a_request_that_the_limit_had_room_for_lay_in_pieces_or_was_refused() -> None:
+    found = cut(f"{START}requested by op a/b\n{stats(8 * GIB, 7 * GIB)}")
+    assert found is not None
+    assert found.headline.startswith("1.00 GiB of the 8.00 GiB limit was not in use")
+    assert not any("batch" in remedy.text for remedy in found.remedies)
+
+
+def test_a_request_beyond_what_the_limit_leaves_is_a_shortage() -> None:
+    report = pipeline.explain(f"{START}requested by op a/b\n{stats(8 * GIB, 8 * GIB - 100 * MIB)}")
+    assert report.findings[0].rule == "memory-shortage"
+    assert "cut-dump" not in {finding.rule for finding in report.findings}
+
+
+def test_the_largest_allocation_so_far_is_evidence() -> None:
+    found = cut(stats(8 * GIB, 8 * GIB - MIB, largest=2 * GIB))
+    assert found is not None
+    assert [proof.fact for proof in found.evidence][1] == "the largest allocation so far: 2.00 GiB"
+
+
+CHUNKS = (
+    "InUse at 7f21d4e00000 of size 154140672 next 411\nInUse at 7f21de100000 of size 154140672 next 412\n"
+    "Summary of in-use Chunks by size:\n4 Chunks of size 256 totalling 1.0KiB\n"
+    "12 Chunks of size 154140672 totalling 1.72GiB\n"
+)
+
+
+def test_chunks_alone_name_the_size_that_holds_most() -> None:
+    found = cut(CHUNKS)
+    assert found is not None
+    assert found.headline.startswith("12 chunks of 147.00 MiB hold 1.72 GiB")
+
+
+def test_a_list_with_names_is_no_cut_dump() -> None:
+    assert cut(f"{CHUNKS}  1.00GiB from net/a/Relu\n  500.00MiB from net/b/Relu\n") is None
+
+
+def bins(count: int) -> str:
+    lines = [
+        f"Bin ({256 << index}): \tTotal Chunks: 0, Chunks in use: 0. 0B allocated for chunks. 0B in use"
+        f" in bin."
+        " 0B client-requested in use in bin."
+        for index in range(count - 1)
+    ]
+    last = (
+        "Bin (268435456): \tTotal Chunks: 5, Chunks in use: 4. 3.00GiB allocated for chunks. 2.75GiB in"
+        " use in"
+        " bin. 2.50GiB client-requested in use in bin."
+    )
+    return "\n".join([START + ".  Current allocation summary follows.", *lines, last, ""])
+
+
+def test_all_bins_of_a_head_say_what_is_free() -> None:
+    (moment,) = pipeline.explain(bins(21)).case.moments
+    assert moment.balance.free is not None and moment.balance.free.may_be(256 * MIB)
+    assert moment.balance.missing is not None and abs(moment.balance.missing - 256 * MIB) < 16 * MIB
+
+
+def test_some_of_the_bins_say_nothing_of_the_pool() -> None:
+    (moment,) = pipeline.explain(bins(20)).case.moments
+    assert moment.balance.free is None
