@@ -79,8 +79,13 @@ def layout(capture: Capture) -> LayoutStudy | None:
 def without_copies(capture: Capture) -> LayoutStudy:
     """The study of a graph in which the pass left nothing: its peak alone."""
     from tfmemlens.attribution.layout_pass.peak import peak_alone
+    from tfmemlens.knowledge.ops.type_inference import infer
 
-    return LayoutStudy((), peak=peak_alone(capture.graph, capture.hints.feed) if capture.graph else None)
+    if capture.graph is None:
+        return LayoutStudy(())
+    malformed: dict[str, str] = {}
+    types = infer(capture.graph, feed=capture.hints.feed, malformed=malformed)
+    return LayoutStudy((), peak=peak_alone(capture.graph, types), malformed=tuple(malformed.items()))
 
 
 def _failure(capture: Capture, incident: Incident) -> Moment:

@@ -176,6 +176,8 @@ class LayoutStudy(_Copies):
     peak: PeakWithout | None = None
     sensitive: int = 0
     """How many convolution-like ops the graph has."""
+    malformed: tuple[tuple[str, str], ...] = ()
+    """Nodes that lack what their op needs, with the reason: their shapes count as unknown."""
 
     @cached_property
     def causes(self) -> tuple[LayoutCause, ...]:

@@ -5,7 +5,7 @@ edit.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tfmemlens import attribution, findings, pipeline
@@ -13,7 +13,7 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.knowledge.ops.type_inference import Types, infer, type_of
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.graph import Graph
-from tfmemlens.model.layout import LayoutTrial
+from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.pipeline import Input
@@ -51,13 +51,23 @@ def layout_report(capture: Capture, trials: Iterable[_Trial] = (), keep: Iterabl
         )
         for slug, text, graph in trials
     ]
+    notes = (*case.capture.notes, *_notes(study))
+    case = replace(case, capture=replace(case.capture, notes=notes))
+    return findings.examine(replace(case, moments=(), layout=study, trials=tuple(tried)))
+
+
+def _notes(study: LayoutStudy) -> Iterator[ReadNote]:
+    """What of the graph is not known, and what tells it."""
+    if study.malformed:
+        (name, reason), count = study.malformed[0], len(study.malformed)
+        nodes = "1 node is" if count == 1 else f"{count} nodes are"
+        first = "" if count == 1 else ", the first of them"
+        yield ReadNote(f"{nodes} not understood, and of unknown shape: {name}{first}, because {reason}")
     if study.unknown:
-        advice = (
+        yield ReadNote(
             f"the sizes of {study.unknown} copies are not known before the run: --batch or --input-shape"
             " tells them"
         )
-        case = replace(case, capture=replace(case.capture, notes=(*case.capture.notes, ReadNote(advice))))
-    return findings.examine(replace(case, moments=(), layout=study, trials=tuple(tried)))
 
 
 def study_with_tensorflow(source: str, options: grappler.LayoutPassOptions, hints: Hints = Hints()) -> Report:

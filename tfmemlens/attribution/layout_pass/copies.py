@@ -37,7 +37,8 @@ def study(
     if not bodies:
         return None
     known = peak.measured(timelines)
-    parts = [_study(body, infer(body, known, feed)) for body in bodies]
+    malformed: dict[str, str] = {}
+    parts = [_study(body, infer(body, known, feed, malformed=malformed)) for body in bodies]
     whole = parts[0]
     for part in parts[1:]:
         whole = replace(
@@ -46,7 +47,11 @@ def study(
             helpers=whole.helpers + part.helpers,
             sensitive=whole.sensitive + part.sensitive,
         )
-    ordered = replace(whole, copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))))
+    ordered = replace(
+        whole,
+        copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))),
+        malformed=tuple(malformed.items()),
+    )
     return replace(
         ordered, peak=peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines)
     )

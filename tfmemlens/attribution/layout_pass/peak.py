@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import accumulate
 
 from tfmemlens.knowledge.ops import simulated_order
-from tfmemlens.knowledge.ops.type_inference import Types, infer
+from tfmemlens.knowledge.ops.type_inference import Types
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.graph import Graph, split_reference
 from tfmemlens.model.layout import LayoutStudy, PeakWithout
@@ -60,9 +60,9 @@ def peak_without(
     )
 
 
-def peak_alone(graph: Graph, feed: tuple[int | None, ...] = ()) -> PeakWithout | None:
+def peak_alone(graph: Graph, types: Types) -> PeakWithout | None:
     """The peak of a graph without copies, None where nothing has a known size."""
-    whole = simulated_order.peak(graph, infer(graph, feed=feed))
+    whole = simulated_order.peak(graph, types)
     return PeakWithout(whole, whole, {}, Certainty.ESTIMATE, SIMULATED) if whole else None
 
 

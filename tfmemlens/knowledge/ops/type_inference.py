@@ -7,7 +7,7 @@ TensorFlow's own inference: `tests/knowledge/test_type_inference.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 
 from tfmemlens.errors import MalformedNode
 from tfmemlens.knowledge.ops import roles
@@ -28,13 +28,16 @@ def infer(
     known: Mapping[str, TensorType] | None = None,
     feed: tuple[int | None, ...] = (),
     open_feeds: bool = False,
+    malformed: MutableMapping[str, str] | None = None,
 ) -> Types:
     """The output types of each node. `known` are types measured in a run; `feed` is the shape of what will be
     fed, or its first dimension alone.
 
     With `open_feeds` a feed's shape counts as unknown, whatever it declares: Grappler sees it so, because any
-    shape may be fed.
+    shape may be fed. `malformed` takes up the nodes that lack what their op's rule builds on, each with the
+    reason; their shapes count as unknown unless they are stated.
     """
+    problems = {} if malformed is None else malformed
     types: dict[str, tuple[TensorType, ...]] = {}
     values: dict[tuple[str, int], tuple[int | None, ...]] = {}
     sent = {
@@ -53,7 +56,7 @@ def infer(
             feed,
             open_feeds,
         )
-        types[node.name] = _typed(site, (known or {}).get(node.name))
+        types[node.name] = _typed(site, (known or {}).get(node.name), problems)
         numbers = values_of(site, op(node.op).values)
         values.update({(node.name, port): value for port, value in enumerate(numbers) if value is not None})
     return types
@@ -82,11 +85,14 @@ def shapes_of(site: ShapeContext) -> list[Shape]:
     return rule(site) if rule else []
 
 
-def _typed(site: ShapeContext, measured: TensorType | None) -> tuple[TensorType, ...]:
+def _typed(
+    site: ShapeContext, measured: TensorType | None, problems: MutableMapping[str, str]
+) -> tuple[TensorType, ...]:
     """What the rule says; where it knows nothing, what the graph or a run says."""
     try:
         shapes = shapes_of(site)
-    except MalformedNode:
+    except MalformedNode as problem:
+        problems[site.node.name] = str(problem)
         shapes = []
     count = max(len(shapes), len(site.node.outputs), 1)
     dtypes = dtypes_of(site, op(site.node.op), count)
