@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Create the virtual environments that the sample scripts run in: environments.sh [NAME...] (all without a name).
 # Interpreters python3.6, python3.7 and python3.11 are taken from PATH or from $PYENV_ROOT/versions;
-# the environments go to $TFMEMLENS_ENVS. One that exists already is left alone.
+# the environments go to $TFMEMLENS_ENVS. One that exists already is left alone. Exit status 3: no such interpreter.
 set -euo pipefail
 
 ENVS=${TFMEMLENS_ENVS:-$HOME/.cache/tfmemlens/envs}
@@ -34,13 +34,17 @@ interpreter() {
 }
 
 create() {  # name, python version, packages...
-    local name=$1 version=$2 target=$ENVS/$1 pip=pip
+    local name=$1 version=$2 pip=pip python
+    target=$ENVS/$1
     shift 2
     if [ -x "$target/bin/python" ]; then echo "$name: there already"; return; fi
     case $version in 3.6 | 3.7) pip='pip==21.3.1' ;; esac
-    "$(interpreter "$version")" -m venv "$target"
+    python=$(interpreter "$version") || exit 3
+    trap 'rm -rf "$target"' EXIT  # half an environment would be taken for one
+    "$python" -m venv "$target"
     "$target/bin/python" -m pip install --quiet --upgrade "$pip"
     "$target/bin/python" -m pip install --quiet "$@"
+    trap - EXIT
     echo "$name: made"
 }
 
