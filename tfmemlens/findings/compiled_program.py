@@ -34,9 +34,15 @@ def check(case: Case) -> Iterator[Finding]:
         shares = (
             f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
         )
-        advice = remedies.offered(case, moment, "smaller-batch", "recompute")
+        compare = Remedy(
+            "nothing failed here: compare the sum with what the device has",
+            "jax.devices()[0].memory_stats()['bytes_limit']",
+            slug="compare-with-device",
+        )
+        advice = (compare, *remedies.offered(case, moment, "smaller-batch", "recompute"))
         if arguments.bytes > temporaries.bytes:
             advice = (
+                compare,
                 Remedy(
                     "most of it are arguments: weights, optimizer slots and the batch; shard them, or use a"
                     " lighter optimizer",

@@ -43,7 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"{likely}{library} found no memory for its {what}{where}: an OOM that does not say so",
             because=(
-                f"{likely}the library found no memory for its {what}, which lies outside TensorFlow's pool"
+                f"{likely}the library found no memory for its {what}, which lies outside"
+                f" {framework_name(case)}'s pool"
             ),
             weight=0.6,
             evidence=(Evidence("the message", failed.line), *_tried(case)),
@@ -70,6 +71,11 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             "cap the workspace that cuDNN may ask for",
             f"export {LIMIT_VARIABLE}=256",
             slug="cudnn-workspace-limit",
+        )
+        yield Remedy(
+            "let XLA take its default algorithm where it could not try any: slower, but it may run",
+            "export XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false",
+            slug="default-algorithm",
         )
     yield Remedy(
         f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"

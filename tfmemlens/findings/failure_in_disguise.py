@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         assert moment.request and moment.incident
         failed = moment.request.failed
-        meaning = _meaning(failed)
+        meaning = _meaning(case, failed)
         if meaning is None or of_context(moment):
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
@@ -51,12 +51,14 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _meaning(failed: FailedRequest) -> str | None:
+def _meaning(case: Case, failed: FailedRequest) -> str | None:
     """What the message means; None for one that says itself what it is. Two kernels' messages name neither
     tensor nor allocator.
     """
     if _of_directml(failed):
         return "a kernel of DirectML got no memory for a buffer of its own"
+    if _of_nccl(failed):
+        return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
     if failed.kind is RequestKind.TENSOR:
         return (
             "an elementwise kernel got no memory for its output"
@@ -68,6 +70,11 @@ def _meaning(failed: FailedRequest) -> str | None:
 
 def _of_directml(failed: FailedRequest) -> bool:
     return failed.line is not None and "OOM when allocating a buffer" in failed.line.text
+
+
+def _of_nccl(failed: FailedRequest) -> bool:
+    """NCCL makes buffers for each pair of devices, with the driver, when a communicator starts."""
+    return failed.kind is RequestKind.DRIVER and failed.line is not None and "NCCL" in failed.line.text
 
 
 def _of_pool(moment: Moment) -> str:
@@ -95,7 +102,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             " layer or other layers smaller",
             slug="smaller-model",
         )
-    elif not of_pool:
+    elif not of_pool and not _of_nccl(moment.request.failed):
         yield from remedies.offered(case, moment, "smaller-batch")
     if not of_directml:
         yield Remedy(

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
-from tfmemlens.findings.support.rows import failures, on_host, tensor_text
+from tfmemlens.findings.support.rows import failures, on_host, tensor_text, words_of_a_client
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
@@ -49,6 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
                 if surely_for_memory(moment)
                 else "most likely the machine or its container had no host RAM left"
             )
+        elif words_of_a_client(case, moment):
+            because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
             because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
         elif "for the batch of component" in said:

@@ -1,23 +1,29 @@
-"""A compiled program needs its temporary memory in one piece, and there is not enough.
+"""An XLA request failed: as a rule a compiled program's temporaries, which it needs in one piece.
 
-What it means: XLA packs all temporaries of one executable into one arena and asks for it at once. The figure
-in the message is that arena, no single tensor. When the compiler says that it could not reduce memory use any
-further, no allocator setting helps.
-When it fires: the failure is an XLA or TPU program that does not fit.
+What it means: XLA packs all temporaries of one executable into one arena and asks for it at once. Where the
+message lists the program's parts, its figure is that arena; a message without a list may also be about one
+array. Arrays that other code keeps alive come on top of a program.
+When it fires: the failure is an XLA or TPU program that does not fit, or an array that XLA could not place.
 What to do: make the program smaller: batch, recomputation (`jax.checkpoint`, `tf.recompute_grad`), sharding,
 donated buffers.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import device_limit, quote, requests, rows
+from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
+
+_OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
+_MOST_GAIN = 0.95 / 0.75
+"""What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -33,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             bytes=failed.size.bytes if failed.size else None,
             weight=0.4,
             evidence=tuple(_evidence(moment, compiler)),
-            detail="The figure covers one executable only: arrays that other code keeps alive come on top.",
+            detail=_detail(moment, compiler),
             remedies=tuple(_remedies(case, moment, compiler)),
             moment=index,
         )
@@ -60,7 +66,15 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
         )
         return f"{what} asks for {human_size(size)}, and {human_size(compiler.free)} was free"
     of = f" on a device with {human_size(limit)}" if limit else ""
-    return f"one XLA executable asks for {human_size(size) if size else 'its arena'} in one piece{of}"
+    asked = human_size(size) if size else "an unknown amount"
+    who = "one compiled program" if of_a_program(moment) else "XLA"
+    return f"{who} asked for {asked} in one piece{of}"
+
+
+def _detail(moment: Moment, compiler: CompilerMemory) -> str:
+    if _on_chip(moment) or not of_a_program(moment) or compiler.free:
+        return ""
+    return "The figure covers one executable only: arrays that other code keeps alive come on top."
 
 
 def _over(compiler: CompilerMemory) -> str:
@@ -81,7 +95,7 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
     if compiler.reduced_to and compiler.goal:
         return (
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
-            f" {human_size(compiler.goal)} was the goal, so no allocator flag can help"
+            f" {human_size(compiler.goal)} was the compiler's goal"
         )
     if compiler.capacity and compiler.needed:
         if space := _on_chip(moment):
@@ -102,7 +116,17 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
             "so small a request fails only where the device is full already: arrays kept alive by earlier"
             " steps or by other code, or another process"
         )
-    return "XLA wants all temporaries of the program in one piece"
+    if _is_arena(compiler, size):
+        return "these are the program's temporaries, which XLA allocates as one block"
+    if of_a_program(moment):
+        return "XLA allocates all temporaries of a program as one block"
+    return "one array, or all temporaries of a compiled program (the message does not say which)"
+
+
+def _is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
+    """Whether the request is the arena that the compiler's account names, as far as printed figures tell."""
+    arena = compiler.section("preallocated temp")
+    return bool(arena and size and arena.may_be(size.bytes))
 
 
 def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
@@ -133,33 +157,39 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
 
 def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
     if space := _on_chip(moment):
+        name = (moment.request.failed.executable if moment.request else None) or ""
+        attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
         yield Remedy(
-            "make the kernel's blocks smaller (Pallas: block shapes, number of buffers), or what it keeps per"
-            " sequence: shorter sequences, fewer pages",
+            "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
+            + (attention if _OF_SEQUENCES.search(name) else ""),
             slug="smaller-kernel-blocks",
         )
         if space == "vmem":
             yield Remedy(
-                "give kernels more of it, if the core has more",
-                "export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=65536",
+                "give this kernel more of it, if the core has more",
+                "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
                 slug="larger-vmem",
             )
         return
     if compiler.free:
+        yield from _let_go()
+    if is_buffer(moment):
         yield Remedy(
-            "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
-            "del x; jax.clear_caches()   # x.delete()",
-            slug="drop-references",
+            "if it holds weights or data: shard it over devices, or keep it in 16 bits",
+            slug="shard-arguments",
         )
+        return
     yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    yield Remedy(
-        "give input buffers back to the program",
-        "jax.jit(step, donate_argnums=(0, 1))",
-        slug="donate-buffers",
-    )
-    if not compiler.reduced_to:
+    if _could_donate(compiler):
         yield Remedy(
-            "JAX takes 75 to 90 % of the device at start; the arena must fit into that in one piece",
+            "give input buffers back to the program, where they are not needed afterwards",
+            "jax.jit(step, donate_argnums=(0, 1))   # jax.pmap takes it, too",
+            slug="donate-buffers",
+        )
+    if _larger_pool_may_do(case, moment, compiler):
+        yield Remedy(
+            "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
+            " nothing else needs the rest",
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
             slug="larger-pool",
         )
@@ -180,3 +210,41 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             saves_bytes=None,
             slug="shard-arguments",
         )
+
+
+def _let_go() -> Iterator[Remedy]:
+    """What frees a device that earlier steps filled, for each framework."""
+    yield Remedy(
+        "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
+        " (loss.item())",
+        "xm.mark_step()   # torch_xla.sync() in newer versions",
+        slug="mark-step",
+    )
+    yield Remedy(
+        "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
+        "del x; jax.clear_caches()   # x.delete()",
+        slug="drop-references",
+    )
+
+
+def _could_donate(compiler: CompilerMemory) -> bool:
+    """Whether donated buffers can save anything: there are arguments and results, and the account does not
+    show that they share memory already.
+    """
+    arguments = compiler.section("parameter") or compiler.section("arguments")
+    results = compiler.section("maybe_live_out") or compiler.section("output")
+    if any(part is not None and not part.bytes for part in (arguments, results)):
+        return False
+    total = compiler.section("total")
+    temporaries = compiler.section("preallocated temp")
+    if not (arguments and results and total and temporaries):
+        return True
+    shared = arguments.bytes + results.bytes + temporaries.bytes - total.bytes
+    return shared < 0.5 * min(arguments.bytes, results.bytes)
+
+
+def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
+    pool = compiler.goal or device_limit(case, moment)
+    needed = compiler.reduced_to or compiler.needed or (moment.request and moment.request.failed.size)
+    return pool is None or not needed or needed.low <= _MOST_GAIN * pool.high

@@ -10,6 +10,7 @@ _FORMATS = {
     "bfc-dump": "BFC dump",
     "memory-dump": "binary memory dump",
     "xla-oom": "XLA OOM message",
+    "xla-account": "memory analysis of a compiled program",
     "tpu-oom": "TPU OOM message",
     "oom-disguise": "indirect OOM message",
     "xla-dump": "XLA dump",

@@ -143,7 +143,7 @@ TABLE: dict[str, Applicability] = {
     "as-a-script": _ANYWHERE,
     "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "find-the-reader": _TENSORFLOW_CODE,
-    "check-the-device": Applicability(code=_NAMED),
+    "check-the-device": Applicability(code=_NAMED, done=r"jax\.devices=.*"),
     "container-limit": Applicability(devices=_HOST),
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),
@@ -170,6 +170,9 @@ TABLE: dict[str, Applicability] = {
     "clear-session": _IN_TENSORFLOW,
     "own-process": _ANYWHERE,
     "drop-references": Applicability(code=_OF_JAX),
+    "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),
+    "compare-with-device": Applicability(code=_OF_JAX),
+    "mark-step": Applicability(frozenset({TORCH_XLA})),
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(_OF_JAX, done="donate_argnums=.*"),
     # Of batches and data.

@@ -169,6 +169,28 @@ def on_host(moment: Moment) -> bool:
     )
 
 
+def of_a_program(moment: Moment) -> bool:
+    """Whether a failed XLA request is known to be a compiled program's: the message names the program, or
+    its parts or what became of it.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    named = bool(moment.request and moment.request.failed.executable)
+    return named or bool(compiler and (compiler.sections or compiler.reduced_to or compiler.capacity))
+
+
+def is_buffer(moment: Moment) -> bool:
+    """Whether a TPU could not place one array, rather than a program."""
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and "device buffer" in line.text
+
+
+def words_of_a_client(case: Case, moment: Moment) -> bool:
+    """Whether only the wording of JAX's CPU client speaks for host RAM, and no device is named."""
+    line = moment.request.failed.line if moment.request else None
+    known = any(name == "jax.devices" for name, _, _ in case.capture.surroundings.settings)
+    return on_host(moment) and line is not None and "Out of memory allocating" in line.text and not known
+
+
 def cut_list(moment: Moment) -> bool:
     """Whether the largest buffers of a compiler's list are missing, so that no share of the whole can be
     told.

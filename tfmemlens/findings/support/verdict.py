@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
-from tfmemlens.findings.support.rows import place, tensor_text
+from tfmemlens.findings.support.rows import is_buffer, of_a_program, place, tensor_text, words_of_a_client
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Finding, Severity
@@ -38,9 +38,9 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
             if largest
             else ""
         )
-        return _sentence(f"{_what(moment)}{mostly}")
+        return _sentence(f"{_what(case, moment)}{mostly}")
     if moment.request is None:
-        return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}")
+        return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
     deeper = next(
         (
             finding
@@ -50,7 +50,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         None,
     )
     why = f" ({deeper.because})" if deeper else ""
-    return _sentence(f"{_what(moment)}: {best.because or _lower(best.headline)}{why}")
+    return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}{why}")
 
 
 def _layout(study: LayoutStudy) -> str:
@@ -66,7 +66,7 @@ def _layout(study: LayoutStudy) -> str:
     return f"{count}{part} because {main.because}"
 
 
-def _what(moment: Moment) -> str:
+def _what(case: Case, moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
         limit, need = moment.balance.limit, moment.attribution.table.total_bytes
@@ -97,7 +97,8 @@ def _what(moment: Moment) -> str:
     failed = request.failed
     at = _at(moment)
     if failed.kind is RequestKind.XLA:
-        return f"An XLA program could not allocate {tensor_text(moment)} for its buffers"
+        who = "A compiled program" if of_a_program(moment) else "XLA"
+        return f"{who} could not allocate {tensor_text(moment)}"
     if failed.kind is RequestKind.PROFILE:
         total_bytes, largest = moment.attribution.table.total_bytes, moment.attribution.by("layer")[0]
         share = percent(largest.total_bytes, total_bytes)
@@ -106,13 +107,10 @@ def _what(moment: Moment) -> str:
         name = f" {failed.executable}" if failed.executable else ""
         return f"The compiled program{name} needs {tensor_text(moment)}"
     if failed.kind is RequestKind.TPU:
-        if (
-            moment.incident
-            and moment.incident.compiler
-            and moment.incident.compiler.free
-            and not failed.executable
-        ):
-            return f"Out of memory on the TPU while allocating a buffer of {tensor_text(moment)}"
+        compiler = moment.incident.compiler if moment.incident else None
+        if compiler and compiler.free and not failed.executable:
+            what = "a buffer of " if is_buffer(moment) else ""
+            return f"Out of memory on the TPU while allocating {what}{tensor_text(moment)}"
         name = f" {failed.executable}" if failed.executable else ""
         return (
             f"The TPU program{name} needs {tensor_text(moment)}"
@@ -122,6 +120,8 @@ def _what(moment: Moment) -> str:
     if failed.kind is RequestKind.HOST:
         if was_killed(moment) and not surely_for_memory(moment):
             return "The process was killed from outside, and no message says why"
+        if words_of_a_client(case, moment):
+            return f"Out of memory{at} while allocating {tensor_text(moment)}"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

@@ -252,16 +252,14 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
 
 
 def _formats(streams: list[_Stream]) -> tuple[str, ...]:
+    kinds = {program.kind for stream in streams for program in stream.compiler.finished}
     present_of = {
         "oom-sentence": any(stream.sentences.finished for stream in streams),
         "oom-report": any(stream.report.finished for stream in streams),
         "bfc-dump": any(stream.dumps.finished for stream in streams),
-        "xla-oom": any(
-            program.kind.name != "TPU" for stream in streams for program in stream.compiler.finished
-        ),
-        "tpu-oom": any(
-            program.kind.name == "TPU" for stream in streams for program in stream.compiler.finished
-        ),
+        "xla-oom": bool(kinds - {RequestKind.TPU, RequestKind.PROGRAM}),
+        "xla-account": RequestKind.PROGRAM in kinds,
+        "tpu-oom": RequestKind.TPU in kinds,
         "oom-disguise": any(stream.disguises.finished for stream in streams),
     }
     return tuple(name for name, present in present_of.items() if present)

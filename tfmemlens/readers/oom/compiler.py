@@ -112,7 +112,9 @@ TPU = LineRule(
     needs="Ran out of memory in memory space",
 )
 ON_STACK = LineRule(
-    r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)",
+    r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)"
+    rf"(?:.*?Scoped allocation with size (?P<used>{TPU_SIZE}) and limit (?P<capacity>{TPU_SIZE}) exceeded"
+    rf" scoped \w+ limit by (?P<excess>{TPU_SIZE}))?",
     "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for"
     " %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
     needs="while allocating on stack",
@@ -433,6 +435,10 @@ class CompilerCollector:
     def _on_stack(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         program.allocator, program.name = found["space"], found["name"]
+        if found["used"]:
+            program.size = program.needed = parse_size(found["used"])
+            program.capacity = parse_size(found["capacity"] or "0B")
+            program.excess = parse_size((found["excess"] or "0B").rstrip("."))
 
     def _two_cores(self, found: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

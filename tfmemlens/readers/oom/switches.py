@@ -124,6 +124,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "jax.devices",
+        LineRule(
+            r"\b(?P<value>Cpu|Cuda|Gpu|Rocm|Tpu)Device\(id=\d",
+            "[CpuDevice(id=0)]",
+            "Addressable PjRt-IFRT device: CudaDevice(id=0)",
+            needs="Device(id=",
+        ),
+    ),
+    (
         "data_format",
         LineRule(
             r"data_format['\"(]*\s*[=:(]?\s*['\"](?P<value>channels_first)",
@@ -253,7 +262,7 @@ _WORDS = (
     "atch", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
-    "amp", "jnp.", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "amp", "jnp.", "Device(", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 

@@ -1,0 +1,169 @@
+"""What an XLA request is, as far as its message tells, and what helps each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.report import Report
+
+ASKED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+TPU = "XlaRuntimeError: RESOURCE_EXHAUSTED: "
+
+
+def account(arguments: float, results: float, temporaries: float, total: float) -> str:
+    """XLA's account of a program that asks for its temporaries; sizes in GiB."""
+    return "\n".join(
+        [
+            f"{ASKED} {int(temporaries * 2**30)} bytes.",
+            "BufferAssignment OOM Debugging.",
+            "BufferAssignment stats:",
+            f"             parameter allocation:    {arguments:.2f}GiB",
+            f"        maybe_live_out allocation:    {results:.2f}GiB",
+            f"     preallocated temp allocation:   {temporaries:.2f}GiB",
+            f"                 total allocation:   {total:.2f}GiB",
+            "",
+        ]
+    )
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text)
+
+
+def remedies(text: str) -> dict[str, Remedy]:
+    return {remedy.slug: remedy for finding in explained(text).findings for remedy in finding.remedies}
+
+
+def test_a_message_alone_does_not_say_what_was_asked_for() -> None:
+    assert explained(f"{ASKED} 17179869184 bytes.\n").verdict == (
+        "XLA could not allocate 16.00 GiB: one array, or all temporaries of a compiled program (the message"
+        " does not say which)."
+    )
+
+
+def test_an_account_with_that_figure_says_it() -> None:
+    assert explained(account(3, 3, 16, 22)).verdict == (
+        "A compiled program could not allocate 16.00 GiB: these are the program's temporaries, which XLA"
+        " allocates as one block."
+    )
+    other = account(3, 3, 16, 22).replace(f"{16 * 2**30} bytes", f"{3 * 2**30} bytes")
+    assert "these are the program's temporaries" not in explained(other).verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (account(3, 3, 16, 22), True),
+        (account(3, 3, 16, 19), False),  # the results lie in the arguments' place already
+        (account(3, 0, 16, 19), False),
+        (account(0, 3, 16, 19), False),
+        (f"{ASKED} 17179869184 bytes.\n", True),
+        (account(3, 3, 16, 22) + "step = jax.jit(step, donate_argnums=(0,))\n", False),
+    ],
+)
+def test_buffers_are_donated_where_that_can_save_anything(text: str, offered: bool) -> None:
+    assert ("donate-buffers" in remedies(text)) == offered
+
+
+def reduced(needed: float, goal: float) -> str:
+    low, high = int(goal * 2**30), int(needed * 2**30)
+    return (
+        f"W hlo_rematerialization.cc:3021] Can't reduce memory use below {goal:.2f}GiB ({low} bytes) by"
+        f" rematerialization; only reduced to {needed:.2f}GiB ({high} bytes)\n"
+        f"{ASKED} {high} bytes.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (reduced(61, 56), True),
+        (reduced(56 * 0.95 / 0.75 - 0.1, 56), True),
+        (reduced(56 * 0.95 / 0.75 + 0.1, 56), False),
+        (f"{TPU}Ran out of memory in memory space hbm. Used 16.10G of 15.75G hbm.\n", False),
+        ("XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 34359738368 bytes.\n", False),
+    ],
+)
+def test_a_larger_pool_is_for_gpus_whose_pool_it_may_fill(text: str, offered: bool) -> None:
+    assert ("larger-pool" in remedies(text)) == offered
+    assert "no allocator flag" not in explained(text).verdict
+
+
+def test_an_array_that_a_tpu_could_not_place_is_no_program() -> None:
+    place = "Attempting to allocate 9.40G. That was not possible. There are 6.02G free.; (0x0x0_HBM0)\n"
+    text = f"{TPU}Error allocating device buffer: {place}"
+    assert "a buffer of about 9.40 GiB" in explained(text).verdict
+    assert set(remedies(text)) == {"drop-references", "shard-arguments"}
+    loading = f"{TPU}{place.replace('allocate', 'reserve')}"
+    assert "a buffer" not in explained(loading).verdict
+    assert "recompute" in remedies(loading)
+
+
+def test_users_of_pytorch_xla_end_their_steps() -> None:
+    text = (
+        'File "/usr/lib/python3.10/site-packages/torch_xla/core/xla_model.py", line 1055, in mark_step\n'
+        "RuntimeError: RESOURCE_EXHAUSTED: Attempting to reserve 7.91G at the bottom of memory. That was not"
+        " possible. There are 5.70G free, 0B reserved, and 5.70G reservable.\n"
+    )
+    first, second, *_ = remedies(text).values()
+    assert first.slug == "mark-step" and "mark_step" in (first.code or "")
+    assert second.slug == "drop-references" and second.code is None
+    assert "mark-step" not in remedies(f"import jax\n{text.splitlines()[1]}\n")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sequences"), [("paged_attention.3", True), ("flash_attn_fwd", True), ("fused_mlp.1", False)]
+)
+def test_a_kernel_on_the_chip(kernel: str, sequences: bool) -> None:
+    text = (
+        f"{TPU}Ran out of memory in memory space vmem while allocating on stack for %{kernel} ="
+        " bf16[4096,2048]{1,0} custom-call(%Arg_0.1). Scoped allocation with size 20.50M and limit 16.00M"
+        " exceeded scoped vmem limit by 4.50M. It should not be possible to run out of scoped vmem.\n"
+    )
+    report = explained(text)
+    assert "needs about 20.50 MiB" in report.verdict and "about 4.50 MiB too little" in report.verdict
+    assert all("arrays that other code keeps" not in finding.detail for finding in report.findings)
+    assert ("shorter sequences" in remedies(text)["smaller-kernel-blocks"].text) == sequences
+
+
+def test_a_wording_alone_proves_no_host_memory() -> None:
+    text = "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 34359738368 bytes.\n"
+    assert "most likely host RAM" in explained(text).verdict
+    known = explained(f"[CpuDevice(id=0)]\n{text}")
+    assert known.verdict.startswith("Host RAM (not GPU memory) ran out")
+    assert "check-the-device" in remedies(text)
+    assert "check-the-device" not in remedies(f"[CpuDevice(id=0)]\n{text}")
+
+
+def test_an_account_is_no_failure() -> None:
+    text = (
+        "CompiledMemoryStats(generated_code_size_in_bytes=1480912, argument_size_in_bytes=3758096384,"
+        " output_size_in_bytes=3758096384, alias_size_in_bytes=0, temp_size_in_bytes=38654705664)\n"
+    )
+    report = explained(text)
+    assert report.case.capture.source.formats == ("xla-account",)
+    assert "compare-with-device" in remedies(text)
+    assert explained(f"{ASKED} 1073741824 bytes.\n").case.capture.source.formats == ("xla-oom",)
+
+
+def test_nccl_takes_its_memory_outside_the_pool() -> None:
+    told = "gpu07:31881:31990 [1] include/alloc.h:48 NCCL WARN Cuda failure 'out of memory'\n"
+    text = f"{told}jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclCommInitRank failed\n"
+    report = explained(text)
+    assert "NCCL got no memory for its buffers, which lie outside JAX's pool" in report.verdict
+    assert "XLA_PYTHON_CLIENT_PREALLOCATE=false" in (remedies(text)["growth"].code or "")
+    assert "smaller-batch" not in remedies(text)
+
+
+def test_cudnns_workspace_lies_outside_the_pool_of_the_framework_in_use() -> None:
+    text = (
+        "jaxlib.xla_extension.XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm"
+        " for:\n  Profiling failure on cuDNN engine eng0{}: UNKNOWN: CUDNN_STATUS_ALLOC_FAILED\n"
+    )
+    assert "outside JAX's pool" in explained(text).verdict
+    assert "default-algorithm" in remedies(text) and "cudnn-workspace-limit" not in remedies(text)
+    elsewhere = "UnknownError: Failed to get convolution algorithm.\nCUDNN_STATUS_ALLOC_FAILED\n"
+    assert "outside TensorFlow's pool" in explained(elsewhere).verdict
+    assert "default-algorithm" not in remedies(elsewhere)
