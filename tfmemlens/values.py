@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # to a type checker they are the standard ones
 else:
     from functools import cache
     from operator import attrgetter
+    from types import MemberDescriptorType
 
     _MISSING = object()
 
@@ -133,7 +134,12 @@ else:
                 known[default] = each.default
                 parameter = f"{name}={default}"
             (by_keyword if each.keyword_only else positional).append(parameter)
-            lines.append(f"put(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+            slot = getattr(cls, name, None)
+            if frozen and isinstance(slot, MemberDescriptorType):  # half the time of object.__setattr__
+                known[f"put_{name}"] = slot.__set__
+                lines.append(f"put_{name}(self, {value})")
+            else:
+                lines.append(f"put(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
         if hasattr(cls, "__post_init__"):
             lines.append("self.__post_init__()")
         parameters = [*positional, "*", *by_keyword] if by_keyword else positional
