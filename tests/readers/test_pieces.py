@@ -1,5 +1,5 @@
-"""Files that protobuf refuses, read in pieces: the same as in one go. The limit is lowered, so that samples
-are big files.
+"""Files that are too big for protobuf, read in pieces: the same as in one go. The limit is lowered, so that
+samples are big files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.gathering.inputs import Input, Opened
+from tfmemlens.readers.gathering.opening import open_input
 from tfmemlens.schema import message, parse
 from tfmemlens.use_cases.traced_step import of_run_metadata
 
@@ -53,6 +55,7 @@ def facts(timeline: Timeline) -> list[object]:
 def test_pieces_say_what_the_whole_says(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pipeline.capture(trace)
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE_STEP", 100)
     monkeypatch.setattr(large_protobuf, "WINDOW", 1000)
     found = pipeline.capture(trace)
     assert [facts(timeline) for timeline in found.timelines] == [
@@ -77,6 +80,7 @@ def test_bare_step_stats_and_repeated_devices(tmp_path: Path, monkeypatch: pytes
     file = tmp_path / "stats.pb"
     file.write_bytes(halves.SerializeToString())
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE_STEP", 100)
     (found,) = pipeline.capture(file).timelines
     assert found.peak_bytes == whole.peak_bytes
 
@@ -87,6 +91,7 @@ def test_a_cut_file_shows_what_could_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE_STEP", 100)
     for trace in (UNET, SAMPLES / "xspace" / "2.11-eager.xplane.pb.gz"):
         raw = raw_of(trace)
         file = tmp_path / "cut.pb"
@@ -98,6 +103,7 @@ def test_a_cut_file_shows_what_could_be_read(
 
 def test_damage_in_the_middle_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_protobuf, "WHOLE", 100)
+    monkeypatch.setattr(large_protobuf, "WHOLE_STEP", 100)
     raw = bytearray(raw_of(UNET))
     for at in range(5000, len(raw), 7919):
         raw[at] ^= 0xFF
@@ -105,3 +111,38 @@ def test_damage_in_the_middle_is_no_traceback(tmp_path: Path, monkeypatch: pytes
     file.write_bytes(bytes(raw))
     found = pipeline.capture(file)
     assert found.timelines or found.notes
+
+
+def entries_of(tmp_path: Path, raw: bytes) -> large_protobuf.Entries:
+    file = tmp_path / "device.pb"
+    file.write_bytes(raw)
+    with open_input(Input(str(file))).file as opened:
+        pieces = large_protobuf.Pieces(Opened(str(file), "device.pb", opened, len(raw)))
+    found = large_protobuf.Entries(pieces, "DeviceStepStats", "node_stats", 2)
+    found.add(0, len(raw))
+    return found
+
+
+def device(count: int) -> bytes:
+    lane = message("DeviceStepStats")(device="/device:CPU:0", thread_names={1: "main"})
+    for index in range(count):
+        lane.node_stats.add(node_name=f"node{index}" * (index % 40), all_start_micros=index)
+    raw: bytes = lane.SerializeToString()
+    return raw
+
+
+def test_entries_are_the_same_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_protobuf, "WINDOW", 500)
+    found = entries_of(tmp_path, device(3000))
+    assert [each.all_start_micros for each in found] == list(range(3000)) and len(found) == 3000
+    for indices in (range(3000), range(2999, -1, -1), range(0, 3000, 7), [2, 2999, 3, 0, 512, 511]):
+        assert [found[index].all_start_micros for index in indices] == list(indices)
+    assert [number for number, _, _ in found.others] == [1, 3]
+
+
+def test_a_damaged_entry_is_empty_and_its_neighbours_are_not(tmp_path: Path) -> None:
+    raw = bytearray(device(100))
+    name = raw.index(b"node50node50")
+    raw[name - 1] = 0xFF  # the length of its name goes beyond it
+    names = [each.all_start_micros for each in entries_of(tmp_path, bytes(raw))]
+    assert names == [*range(50), 0, *range(51, 100)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 
 from tfmemlens.readers.bytes import wire
@@ -82,3 +84,27 @@ def test_a_lying_length_ends_at_once() -> None:
     """Nested messages that claim more than there is, deeper than anybody walks."""
     lie = b"\x0a\xff\xff\xff\x7f" * 5000
     assert len(wire.whole_prefix(lie, depth=2)) < 30
+
+
+@pytest.mark.parametrize("length", [0, 1, 127, 128, 16_383, 16_384, 70_000])
+def test_entries_of_any_length_are_where_the_fields_are(length: int) -> None:
+    lane = message("DeviceStepStats")()
+    for _ in range(3):
+        lane.node_stats.add(node_name="n" * length)
+    lane.thread_names[1] = "main"
+    raw: bytes = lane.SerializeToString()
+    (first, *_), ends = [each for each in walked(raw) if each.number == 2], array("Q")
+    starts = array("Q")
+    taken = wire.entries(raw + bytes(64), 0x12, 1000, starts, ends)
+    assert [end - 1000 for end in ends] == [each.end for each in walked(raw) if each.number == 2]
+    assert list(starts) == [1000, *ends[:-1]] and taken == ends[-1] - 1000
+    assert first.length_at == 1, "an entry begins with its tag"
+
+
+def test_entries_end_where_one_is_not_whole() -> None:
+    raw = stats(40)
+    start = raw.index(b"\x12", 20)
+    starts, ends = array("Q"), array("Q")
+    taken = wire.entries(raw[start : start + 200], 0x12, 0, starts, ends)
+    assert 0 < taken <= 200 and ends[-1] == taken
+    assert raw[start + taken] == 0x12, "the next one begins there"

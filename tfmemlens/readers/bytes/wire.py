@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -45,6 +46,27 @@ def fields(read: Callable[[int, int], bytes], start: int, end: int) -> Iterator[
         yield Field(tag >> 3, kind, length_at, value, at, whole=closed and at <= end)
         if not closed:
             return
+
+
+def entries(raw: bytes, tag: int, base: int, starts: array[int], ends: array[int]) -> int:
+    """Add where the fields at the start of a text begin and end, as long as all have this tag (of one byte)
+    and lie in it whole; `base` is where the text itself begins. Returns the bytes that they take.
+
+    The same as `fields` says, for a hundred thousand small messages in a row.
+    """
+    at, last = 0, len(raw) - _MAX_HEAD
+    while at < last and raw[at] == tag:
+        length, value = raw[at + 1], at + 2
+        if length > 0x7F:
+            length, value = length & 0x7F | raw[value] << 7, value + 1
+            if length > 0x3FFF:  # three bytes and more
+                length, value = varint(raw, at + 1)
+        if value + length > len(raw):
+            break
+        starts.append(base + at)
+        at = value + length
+        ends.append(base + at)
+    return at
 
 
 def _closed(head: bytes, end: int) -> bool:

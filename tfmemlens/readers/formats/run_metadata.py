@@ -82,7 +82,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     if _is_text(opened.head()):
         return _of_text(opened)
     name = "StepStats" if _depth(opened.head()) == 2 else "RunMetadata"
-    if opened.size > large_protobuf.WHOLE:
+    if opened.size > large_protobuf.WHOLE_STEP:
         return _in_pieces(opened, bare=name == "StepStats")
     message, notes = parse_prefix(name, opened.all(), depth=2 if name == "RunMetadata" else 1)
     if message is None:

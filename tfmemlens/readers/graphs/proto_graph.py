@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any
 
@@ -21,13 +21,21 @@ _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
 class Attributes(Mapping[str, object]):
-    """A node's attributes as Python values, decoded when they are first asked for."""
+    """A node's attributes as Python values, decoded when they are first asked for: most nodes never are."""
 
-    __slots__ = ("_known", "_raw")
+    __slots__ = ("_index", "_known", "_nodes", "_read")
 
-    def __init__(self, raw: Any) -> None:
-        self._raw = raw
+    def __init__(self, nodes: Sequence[Any], index: int) -> None:
+        """Those of the NodeDef at this place."""
+        self._nodes, self._index = nodes, index
+        self._read: Any = None
         self._known: dict[str, object] | None = None
+
+    @property
+    def _raw(self) -> Any:
+        if self._read is None:
+            self._read = self._nodes[self._index].attr
+        return self._read
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of an attribute, the default where it is missing."""
@@ -35,7 +43,8 @@ class Attributes(Mapping[str, object]):
         if known is None:
             known = self._known = {}
         if name not in known:
-            known[name] = value_of(self._raw[name]) if name in self._raw else None
+            raw = self._raw
+            known[name] = value_of(raw[name]) if name in raw else None
         value = known[name]
         return default if value is None else value
 
@@ -119,16 +128,17 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
     for graph in graphs:
         own = graph.debug_info if _has(graph, "debug_info") else None
         lines = _source_lines(debug if debug is not None else own)
-        for raw in graph.node:
+        for index, raw in enumerate(graph.node):
             name = raw.name
             if name not in nodes:
                 source = lines.get(f"{name}@") or lines.get(name) if lines else None
-                nodes[name] = _node(raw, name, source, nodes)
+                nodes[name] = _node(raw, name, source, nodes, Attributes(graph.node, index))
         for function in graph.library.function:
             name = function.signature.name
+            listed = function.node_def
             body = {
-                raw.name: _node(raw, raw.name, lines.get(f"{raw.name}@{name}"), {})
-                for raw in function.node_def
+                raw.name: _node(raw, raw.name, lines.get(f"{raw.name}@{name}"), {}, Attributes(listed, index))
+                for index, raw in enumerate(listed)
             }
             functions.setdefault(name, Graph(body, signature=_signature(function)))
     return Graph(nodes, functions, producer)
@@ -152,18 +162,20 @@ def _has(message: Any, field: str) -> bool:
     return field in message.DESCRIPTOR.fields_by_name and bool(message.HasField(field))
 
 
-def _node(raw: Any, name: str, source: str | None, before: Mapping[str, Node]) -> Node:
+def _node(
+    raw: Any, name: str, source: str | None, before: Mapping[str, Node], attributes: Attributes
+) -> Node:
     """The node; an input that names one of those `before` shares its name, which saves a text for each."""
-    attributes = raw.attr
-    if SOURCE in attributes:
-        source = attributes[SOURCE].s.decode("utf-8", "replace") or source
+    stated = raw.attr
+    if SOURCE in stated:
+        source = stated[SOURCE].s.decode("utf-8", "replace") or source
     return Node(
         name,
         intern(raw.op),  # hundreds of ops and a few devices stand for all nodes of a graph
-        tuple([before[each].name if each in before else each for each in raw.input]),
+        tuple([known.name if (known := before.get(each)) else each for each in raw.input]),
         intern(raw.device),
-        Attributes(attributes),
-        _outputs(attributes),
+        attributes,
+        _outputs(stated),
         source,
     )
 

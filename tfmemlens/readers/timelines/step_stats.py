@@ -5,15 +5,19 @@ frees long after the node ended. `allocator_bytes_in_use` is the allocator's own
 returned: it fixes the baseline that the step stands on.
 
 Sizes and times are read at once, they make the curve; names, types and shapes of a row when somebody looks at
-it.
+it. Rows and outputs know their node execution by its number, so that the messages of a big trace need not
+stay in memory.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 from tfmemlens.model.allocation import BEFORE, ELSEWHERE, OUTPUT, PERSISTENT, TEMPORARY, AllocationTable
 from tfmemlens.model.lazy_column import ComputedColumn, LazyColumn
@@ -23,6 +27,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.timelines import baseline, graph_liveness
 from tfmemlens.values import dataclass, field, fields
 
+T = TypeVar("T")
 _KEPT = regex(r"(?:/job:[^/]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?(?:[A-Z]+|cpu|gpu|tpu):\d+\Z")
 _MAX_NODES = 20_000
 """Node executions beyond which only those are searched for standing buffers that can show one first."""
@@ -49,7 +54,7 @@ def timelines(step_stats: Any) -> Iterator[Timeline]:
     )
     lanes: dict[tuple[str, str], _Lane] = {}
     for device in kept:
-        _record(device.device, list(device.node_stats), process_of(device.device), lanes)
+        _record(device.device, device.node_stats, process_of(device.device), lanes)
     yield from sorted(
         (_timeline(lane) for lane in lanes.values() if lane.size_bytes),
         key=lambda timeline: -timeline.peak_bytes,
@@ -61,8 +66,14 @@ def process_of(device: str) -> str:
     return _DEVICE.sub("", device)
 
 
-def _record(device: str, nodes: list[Any], process: str, lanes: dict[tuple[str, str], _Lane]) -> None:
-    for node in nodes:
+def _record(device: str, nodes: Sequence[Any], process: str, lanes: dict[tuple[str, str], _Lane]) -> None:
+    ran = _Executed(device, nodes)
+    names, starts, ends, sources = ran.names, ran.start_micros, ran.end_micros, ran.sources
+    for index, node in enumerate(nodes):
+        names.append(node.node_name)
+        start = node.all_start_micros
+        starts.append(start)
+        ends.append(start + node.all_end_rel_micros)
         memories = node.memory
         if memories:  # most nodes allocate nothing, and an iterator for each would cost more than the rest
             for memory in memories:
@@ -70,120 +81,180 @@ def _record(device: str, nodes: list[Any], process: str, lanes: dict[tuple[str, 
                 lane = lanes.get(key)
                 if lane is None:
                     lane = lanes[key] = _Lane(memory.allocator_name)
-                if not lane.places or lane.places[-1].device != device:
-                    lane.places.append(_Place(device, nodes, len(lane.size_bytes)))
-                lane.record(node, memory)
+                if not lane.places or lane.places[-1].ran is not ran:
+                    lane.begin(ran)
+                lane.record(index, node, memory)
+        elif _may_stand(node.timeline_label):
+            sources.append(index)
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A device that uses an allocator: its node executions, and where its rows begin."""
+class _Executed:
+    """The node executions of a device, and what is at hand of each."""
 
     device: str
-    nodes: list[Any]
+    nodes: Sequence[Any]
+    names: list[str] = field(default_factory=list)
+    start_micros: array[int] = field(default_factory=lambda: array("q"))
+    end_micros: array[int] = field(default_factory=lambda: array("q"))
+    sources: array[int] = field(default_factory=lambda: array("q"))
+    """Those that are worth a look in a long trace: they allocate nothing, and may show a standing buffer."""
+
+
+class _Place(NamedTuple):
+    """A device that uses an allocator, and which of the lane's executions and rows are its first."""
+
+    ran: _Executed
+    first_node: int
     first_row: int
+
+
+class _Output(NamedTuple):
+    """What a TensorDescription says of the buffer that a row holds."""
+
+    requested_bytes: int
+    shape: tuple[int, ...] | None
+    dtype: str | None
+
+
+class _Standing(NamedTuple):
+    """A buffer that an execution (by its number) showed and did not make."""
+
+    node: int
+    allocator: str
+    size_bytes: int
+    output: _Output
 
 
 @dataclass
 class _Lane:
-    """One allocator: a row for each allocation, with the node execution that made it."""
+    """One allocator: a row for each allocation, with the number of the node execution that made it.
+    Executions are numbered across devices; a negative number stands for what no execution of this step made.
+    """
 
     allocator: str
     places: list[_Place] = field(default_factory=list)
-    made_by: list[Any] = field(default_factory=list)
+    made_by: array[int] = field(default_factory=lambda: array("q"))
     size_bytes: list[int] = field(default_factory=list)
     start_micros: list[float | None] = field(default_factory=list)
     end_micros: list[float | None] = field(default_factory=list)
     samples: list[baseline.Sample] = field(default_factory=list)
     """The allocator's own bytes in use, and the time in which they were looked up."""
-    _outputs: dict[int, Any] = field(default_factory=dict)
+    outside: list[str | None] = field(default_factory=list)
+    """The names of rows that no execution of this step made: they were born before, or somebody else made
+    them.
+    """
+    _outputs: dict[int, _Output] = field(default_factory=dict)
     """The output that describes a row, for the rows of the nodes that were looked at."""
     _matched: set[int] = field(default_factory=set)
 
-    def record(self, node: Any, memory: Any) -> None:
-        """Take one execution's use of this allocator."""
+    def begin(self, ran: _Executed) -> None:
+        """What follows is of another device."""
+        self.places.append(_Place(ran, self.count, len(self.size_bytes)))
+
+    @property
+    def count(self) -> int:
+        """How many executions the devices so far have."""
+        return self.places[-1].first_node + len(self.places[-1].ran.nodes) if self.places else 0
+
+    def record(self, index: int, node: Any, memory: Any) -> None:
+        """Take the use of this allocator by an execution of the last device."""
         if in_use := memory.allocator_bytes_in_use:
             start = node.all_start_micros
             self.samples.append((start + node.op_end_rel_micros, start + node.all_end_rel_micros, in_use))
         records = [(record.alloc_bytes, record.alloc_micros) for record in memory.allocation_records]
+        number = self.places[-1].first_node + index
         if len(records) == 2 and records[0][0] == -records[1][0] > 0:
-            self._add(node, *records[0], records[1][1])
+            self._add(number, *records[0], records[1][1])
         elif len(records) == 1 and records[0][0] > 0:
-            self._add(node, *records[0], None)
+            self._add(number, *records[0], None)
         elif records:
-            self._pair(node, records)
+            self._pair(number, records)
 
-    def _add(self, node: Any, size: int, start: float, end: float | None) -> None:
-        self.made_by.append(node)
+    def _add(self, number: int, size: int, start: float, end: float | None) -> None:
+        self.made_by.append(number)
         self.size_bytes.append(size)
         self.start_micros.append(start)
         self.end_micros.append(end)
 
-    def _pair(self, node: Any, records: list[tuple[int, int]]) -> None:
+    def _pair(self, number: int, records: list[tuple[int, int]]) -> None:
         """A row for each allocation; a free ends the oldest live row of its size."""
         alive: dict[int, deque[int]] = {}
         for size, time in records:
             if size > 0:
                 alive.setdefault(size, deque()).append(len(self.size_bytes))
-                self._add(node, size, time, None)
+                self._add(number, size, time, None)
             elif size < 0 and (waiting := alive.get(-size)):
                 self.end_micros[waiting.popleft()] = time
 
-    def output_of(self, row: int) -> Any:
-        """The output (TensorDescription) that a row holds, None for a temporary and for what a node keeps to
-        itself.
-        """
+    def _place(self, number: int) -> _Place:
+        """The device that an execution ran on."""
+        if len(self.places) == 1:
+            return self.places[0]
+        return self.places[bisect_right(self.places, number, key=lambda place: place.first_node) - 1]
+
+    def _node(self, number: int) -> Any:
+        """An execution by its number."""
+        place = self._place(number)
+        return place.ran.nodes[number - place.first_node]
+
+    def _op(self, row: int) -> str | None:
+        number = self.made_by[row]
+        return op_of(self._node(number).timeline_label) if number >= 0 else None
+
+    def output_of(self, row: int) -> _Output | None:
+        """The output that a row holds, None for a temporary and for what a node keeps to itself."""
         first = row
-        while first and self.made_by[first - 1] is self.made_by[row]:
+        while first and self.made_by[first - 1] == self.made_by[row]:
             first -= 1
         if first not in self._matched:
             self._matched.add(first)
-            self._match(first)
+            if self.made_by[first] >= 0:
+                self._match(first)
         return self._outputs.get(row)
 
     def _match(self, first: int) -> None:
         """Give the rows of one execution, which starts at row `first`, their outputs by size."""
-        node = self.made_by[first]
+        number = self.made_by[first]
         last = first
-        while last + 1 < len(self.made_by) and self.made_by[last + 1] is node:
+        while last + 1 < len(self.made_by) and self.made_by[last + 1] == number:
             last += 1
-        for output in node.output:
+        for output in self._node(number).output:
             description = output.tensor_description
             where = description.allocation_description
             if where.allocator_name != self.allocator or not (where.ptr or where.allocation_id):
                 continue
             for row in range(last, first - 1, -1):
                 if row not in self._outputs and self.size_bytes[row] == where.allocated_bytes:
-                    self._outputs[row] = description
+                    self._outputs[row] = _described(description)
                     break
 
     def table(self) -> AllocationTable:
         """The allocations; only sizes and times are at hand, the rest is looked up."""
         rows = len(self.size_bytes)
         return AllocationTable(
-            LazyColumn(lambda: [node.node_name for node in self.made_by]),
+            LazyColumn(self._names),
             self.size_bytes,
-            ComputedColumn(rows, lambda row: op_of(self.made_by[row].timeline_label)),
+            ComputedColumn(rows, self._op),
             self._devices(rows),
             [self.allocator] * rows,
             ComputedColumn(
-                rows,
-                lambda row: (
-                    tensor.allocation_description.requested_bytes if (tensor := self.output_of(row)) else None
-                ),
+                rows, lambda row: output.requested_bytes if (output := self.output_of(row)) else None
             ),
             self.start_micros,
             self.end_micros,
-            ComputedColumn(rows, lambda row: _shape(self.output_of(row))),
-            ComputedColumn(
-                rows,
-                lambda row: numpy_dtype_of_enum(tensor.dtype) if (tensor := self.output_of(row)) else None,
-            ),
+            ComputedColumn(rows, lambda row: output.shape if (output := self.output_of(row)) else None),
+            ComputedColumn(rows, lambda row: output.dtype if (output := self.output_of(row)) else None),
             [1] * rows,
             [0] * rows,
             ComputedColumn(rows, self._purpose),
             [None] * rows,
         )
+
+    def _names(self) -> list[str | None]:
+        """The node of each row."""
+        names, outside = self.names, self.outside
+        return [names[number] if number >= 0 else outside[-1 - number] for number in self.made_by]
 
     def _devices(self, rows: int) -> list[str | None]:
         """The device of each row."""
@@ -191,46 +262,50 @@ class _Lane:
         for place, after in zip(
             self.places, [*(place.first_row for place in self.places[1:]), rows], strict=True
         ):
-            devices += [place.device] * (after - place.first_row)
+            devices += [place.ran.device] * (after - place.first_row)
         return devices
 
     @cached_property
-    def nodes(self) -> list[Any]:
-        """The node executions of all devices that use it."""
-        return (
-            self.places[0].nodes
-            if len(self.places) == 1
-            else [node for place in self.places for node in place.nodes]
+    def names(self) -> Sequence[str]:
+        """The names of the node executions of all devices that use it."""
+        return _joined([place.ran.names for place in self.places])
+
+    def executions(self) -> Executions:
+        """All node executions of the devices that use it."""
+        return Executions(
+            self.names,
+            _joined([place.ran.start_micros for place in self.places]),
+            _joined([place.ran.end_micros for place in self.places]),
+            ComputedColumn(self.count, lambda number: self._node(number).timeline_label),
         )
 
     @property
     def device(self) -> str:
         """The devices' names."""
-        return graph_liveness.devices_of(place.device for place in self.places)
+        return graph_liveness.devices_of(place.ran.device for place in self.places)
 
     def change(self, change: baseline.UseChange) -> None:
         """A row for a change of what stood before the step: for a buffer that the step freed, or one that
         somebody else allocated while it ran.
         """
         if change.size_bytes > 0:
-            self._add(_Outside(None), change.size_bytes, change.before_micros, None)
+            self.outside.append(None)
+            self._add(-len(self.outside), change.size_bytes, change.before_micros, None)
         else:
-            name, since = _replacement(self.nodes, change)
-            self._add(
-                _Outside(name),
-                -change.size_bytes,
-                min(start for start in self.start_micros if start is not None),
-                since,
-            )
+            name, since = _replacement(self.places, change)
+            first = min(start for start in self.start_micros if start is not None)
+            self.outside.append(name)
+            self._add(-len(self.outside), -change.size_bytes, first, since)
 
     def _purpose(self, row: int) -> str | None:
-        if isinstance(self.made_by[row], _Outside):
-            return BEFORE if self.end_micros[row] is not None else ELSEWHERE
+        number, end = self.made_by[row], self.end_micros[row]
+        if number < 0:
+            return BEFORE if end is not None else ELSEWHERE
         if self.output_of(row):
             return OUTPUT
-        end, node = self.end_micros[row], self.made_by[row]
+        place = self._place(number)
         return (
-            TEMPORARY if end is not None and end <= node.all_start_micros + node.all_end_rel_micros else None
+            TEMPORARY if end is not None and end <= place.ran.end_micros[number - place.first_node] else None
         )
 
     @cached_property
@@ -238,12 +313,11 @@ class _Lane:
         """Buffers that outputs point to and that the step did not allocate, each by the first node that
         showed it.
         """
-        own, described = set[int](), dict[int, tuple[Any, Any]]()
+        own, described = set[int](), dict[int, _Standing]()
         row, rows = 0, len(self.made_by)
-        many = len(self.nodes) > _MAX_NODES
-        for node in filter(_may_stand, self.nodes) if many else self.nodes:
+        for number, node in self._shown():
             sizes = []
-            while row < rows and self.made_by[row] is node:
+            while row < rows and self.made_by[row] == number:
                 sizes.append(self.size_bytes[row])
                 row += 1
             outputs = () if _TAKEN.search(node.timeline_label) else node.output
@@ -253,26 +327,35 @@ class _Lane:
                 if sizes and where.allocated_bytes in sizes:
                     own.add(key)
                 elif key not in described:
-                    described[key] = node, description
-        foreign = (pair for key, pair in described.items() if key and key not in own)
+                    size = where.allocated_bytes or where.requested_bytes
+                    described[key] = _Standing(number, where.allocator_name, size, _described(description))
         return self._standing_table(
-            [pair for pair in foreign if pair[1].allocation_description.allocator_name == self.allocator]
+            [
+                each
+                for key, each in described.items()
+                if key and key not in own and each.allocator == self.allocator
+            ]
         )
 
-    def _standing_table(self, described: list[tuple[Any, Any]]) -> AllocationTable:
+    def _shown(self) -> Iterator[tuple[int, Any]]:
+        """The executions that are looked at for standing buffers, by their numbers."""
+        for ran, first, _ in self.places:
+            places = range(len(ran.nodes)) if self.count <= _MAX_NODES else ran.sources
+            yield from ((first + index, ran.nodes[index]) for index in places)
+
+    def _standing_table(self, described: list[_Standing]) -> AllocationTable:
         rows = len(described)
-        where = [description.allocation_description for _, description in described]
         return AllocationTable(
-            ComputedColumn(rows, lambda row: described[row][0].node_name),
-            [each.allocated_bytes or each.requested_bytes for each in where],
-            ComputedColumn(rows, lambda row: op_of(described[row][0].timeline_label)),
+            LazyColumn(lambda: [self.names[each.node] for each in described]),
+            [each.size_bytes for each in described],
+            ComputedColumn(rows, lambda row: op_of(self._node(described[row].node).timeline_label)),
             [self.device] * rows,
             [self.allocator] * rows,
-            ComputedColumn(rows, lambda row: where[row].requested_bytes),
+            [each.output.requested_bytes for each in described],
             [None] * rows,
             [None] * rows,
-            ComputedColumn(rows, lambda row: _shape(described[row][1])),
-            ComputedColumn(rows, lambda row: numpy_dtype_of_enum(described[row][1].dtype)),
+            [each.output.shape for each in described],
+            [each.output.dtype for each in described],
             [1] * rows,
             [0] * rows,
             [PERSISTENT] * rows,
@@ -280,21 +363,28 @@ class _Lane:
         )
 
 
-def _may_stand(node: Any) -> bool:
-    """Whether a node of a long trace is worth a look: variables, constants and arguments show standing
-    buffers, and allocate nothing themselves.
+def _may_stand(label: str) -> bool:
+    """Whether a node of a long trace that allocates nothing is worth a look: variables, constants and
+    arguments show standing buffers.
     """
-    label = node.timeline_label
-    shown = (
-        label.endswith("()") or " = Const(" in label or " = ReadVariableOp(" in label or " = _Arg(" in label
+    return (
+        not label
+        or label.endswith("()")
+        or " = Const(" in label
+        or " = ReadVariableOp(" in label
+        or " = _Arg(" in label
     )
-    return (shown or not label) and not node.memory
 
 
-def _shape(description: Any) -> tuple[int, ...] | None:
-    if description is None or description.shape.unknown_rank:
-        return None
-    return tuple(dim.size for dim in description.shape.dim)
+def _described(description: Any) -> _Output:
+    shape = None if description.shape.unknown_rank else tuple(dim.size for dim in description.shape.dim)
+    return _Output(
+        description.allocation_description.requested_bytes, shape, numpy_dtype_of_enum(description.dtype)
+    )
+
+
+def _joined(columns: Sequence[Sequence[T]]) -> Sequence[T]:
+    return columns[0] if len(columns) == 1 else [*chain.from_iterable(columns)]
 
 
 def op_of(label: str) -> str | None:
@@ -306,18 +396,7 @@ def op_of(label: str) -> str | None:
     return label[at + 3 : end] if at >= 0 and end > at else None
 
 
-@dataclass(frozen=True)
-class _Outside:
-    """Stands for a node execution where a buffer is no node's of this step: it was born before, or somebody
-    else made it.
-    """
-
-    node_name: str | None
-    timeline_label: str = ""
-    output: tuple[Any, ...] = ()
-
-
-def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | None, float]:
+def _replacement(places: list[_Place], change: baseline.UseChange) -> tuple[str | None, float]:
     """The variable that got a new buffer when this one went, and since when it had both: `AssignVariableOp(w,
     new)`, `ResourceApplyAdam(w, w/m, …)`.
 
@@ -325,13 +404,8 @@ def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | No
     """
     freed = -change.size_bytes
     since: dict[str, float] = {}
-    for node in nodes:
-        start = node.all_start_micros
-        if (
-            start <= change.after_micros
-            and start + node.all_end_rel_micros >= change.before_micros
-            and (target := _UPDATED.search(node.timeline_label))
-        ):
+    for node in _running(places, change):
+        if target := _UPDATED.search(node.timeline_label):
             for memory in node.memory:
                 for record in memory.allocation_records:
                     if (
@@ -340,6 +414,14 @@ def _replacement(nodes: list[Any], change: baseline.UseChange) -> tuple[str | No
                     ):
                         since[target[1]] = max(record.alloc_micros, change.before_micros)
     return next(iter(since.items())) if len(since) == 1 else (None, change.before_micros)
+
+
+def _running(places: list[_Place], change: baseline.UseChange) -> Iterator[Any]:
+    """The node executions that may have made a change."""
+    for ran, _, _ in places:
+        for index, (start, end) in enumerate(zip(ran.start_micros, ran.end_micros, strict=True)):
+            if start <= change.after_micros and end >= change.before_micros:
+                yield ran.nodes[index]
 
 
 def _timeline(lane: _Lane) -> Timeline:
@@ -360,16 +442,10 @@ def _timeline(lane: _Lane) -> Timeline:
 
 def _on_nothing(lane: _Lane) -> Timeline:
     """The timeline with its baseline at 0."""
-    ran = Executions(
-        LazyColumn(lambda: [node.node_name for node in lane.nodes]),
-        LazyColumn(lambda: [node.all_start_micros for node in lane.nodes]),
-        LazyColumn(lambda: [node.all_start_micros + node.all_end_rel_micros for node in lane.nodes]),
-        ComputedColumn(len(lane.nodes), lambda index: lane.nodes[index].timeline_label),
-    )
     standing = AllocationTable(
         **{column.name: _column(lane, column.name) for column in fields(AllocationTable)}
     )
-    return Timeline(lane.device, lane.allocator, lane.table(), standing, executions=ran)
+    return Timeline(lane.device, lane.allocator, lane.table(), standing, executions=lane.executions())
 
 
 def _column(lane: _Lane, name: str) -> Sequence[Any]:
