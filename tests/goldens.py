@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,14 +25,17 @@ _INDENT = "    "
 
 
 def entry_of(report: Report) -> str:
-    """The verdict, and the findings in their order: severity, rule, and of which failure if not of the
-    first.
+    """The verdict, and the findings in their order: severity, rule, of which failure if not of the first, and
+    what ranks it: the share of the problem that it explains, and the kind of its evidence.
     """
-    findings = [
-        f"{finding.severity} {finding.rule}{f' (failure {finding.moment + 1})' if finding.moment else ''}"
-        for finding in report.findings
-    ]
+    findings = map(_line_of, report.findings)
     return "\n".join(_INDENT + line for line in (report.verdict, *findings))
+
+
+def _line_of(finding: Finding) -> str:
+    of = f" (failure {finding.moment + 1})" if finding.moment else ""
+    explains = "nothing" if finding.explains is None else f"{finding.share:.1%}"
+    return f"{finding.severity} {finding.rule}{of}: {explains}, {finding.basis}"
 
 
 @cache

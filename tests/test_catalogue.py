@@ -10,6 +10,7 @@ import pytest
 
 from tfmemlens import cli, discovery, findings, pipeline, renderers
 from tfmemlens.cli import _options, main
+from tfmemlens.model.finding import Basis
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
@@ -29,6 +30,13 @@ def test_a_rule_documents_itself(slug: str) -> None:
     assert not blank
     for part in ("What it means:", "When it fires:", "What to do:"):
         assert any(line.startswith(part) for line in rest), f"{slug} lacks «{part}»"
+
+
+@pytest.mark.parametrize("slug", RULES)
+def test_a_rule_says_what_ranks_it(slug: str) -> None:
+    assert RULES[slug].BASIS in Basis
+    assert RULES[slug].EXPLAINS.strip(" .") == RULES[slug].EXPLAINS
+    assert RULES[slug].EXPLAINS
 
 
 @pytest.mark.parametrize("slug", COMMANDS)

@@ -6,6 +6,7 @@ import argparse
 
 from tfmemlens import findings
 from tfmemlens.errors import UsageError
+from tfmemlens.findings.support import ranking
 
 EXAMPLES = """examples:
   tfmemlens rules
@@ -25,6 +26,8 @@ def run(args: argparse.Namespace) -> int:
         width = max(map(len, rules))
         for slug, rule in rules.items():
             print(f"{slug:{width}}  {(rule.__doc__ or '').splitlines()[0]}")
+            print(f"{'':{width}}  evidence: {rule.BASIS}; explains {rule.EXPLAINS}")
+        print(f"\n{_order()}")
         return 0
     slug = args.name.strip().lower().replace("_", "-")
     if slug not in rules:
@@ -33,5 +36,21 @@ def run(args: argparse.Namespace) -> int:
             f"there is no rule {args.name!r}",
             f"did you mean {near[0]}?" if near else "`tfmemlens rules` lists them all",
         )
-    print(f"{slug}\n\n{inspect.cleandoc(rules[slug].__doc__ or '')}")
+    rule = rules[slug]
+    print(f"{slug}\n\n{inspect.cleandoc(rule.__doc__ or '')}")
+    print(f"What ranks it: evidence {rule.BASIS}; explains {rule.EXPLAINS}.")
     return 0
+
+
+def _order() -> str:
+    """Why one finding stands above another."""
+    kinds = [f"  {basis:8}  x {trust}  {ranking.MEANING[basis]}" for basis, trust in ranking.TRUST.items()]
+    return "\n".join(
+        (
+            "Findings are ranked by severity, then by the share of the limit that they explain (of the request,",
+            "where it alone exceeds the limit; without a limit, of all that is held), times the value of their",
+            f"evidence. Whatever explains less than {ranking.LEAST_OF_A_CAUSE * 100:.0f} % is no cause.",
+            "",
+            *kinds,
+        )
+    )

@@ -1,5 +1,8 @@
 """Why does it matter, what helps? One rule a module; this runs them all, ranks what they find, and states the
 verdict.
+
+A rule is a docstring page, `check(case)`, and what ranks its findings: `BASIS`, the kind of evidence that it
+rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none).
 """
 
 from __future__ import annotations
@@ -8,39 +11,28 @@ import sys
 from types import ModuleType
 
 from tfmemlens import discovery
-from tfmemlens.findings.support import actions, verdict
+from tfmemlens.findings.support import actions, ranking, verdict
 from tfmemlens.findings.support.applicability import applicable
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Finding, Severity
+from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
 from tfmemlens.values import replace
 
-_ORDER = {Severity.CAUSE: 0, Severity.FACTOR: 1, Severity.NOTE: 2}
-
 
 def examine(case: Case) -> Report:
-    """The report: every rule asked, the answers ranked by severity and weight."""
+    """The report: every rule asked, the answers ranked by what they explain."""
     found: list[Finding] = []
     runs = {index: situation(case, moment) for index, moment in enumerate(case.moments)}
     unknown = situation(case)
     for slug, rule in rules().items():
         found += [
-            replace(
-                finding, rule=slug, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown))
-            )
+            ranking.graded(case, replace(finding, rule=slug, basis=finding.basis or rule.BASIS))
             for finding in rule.check(case)
         ]
     ranked = tuple(
-        sorted(
-            found,
-            key=lambda finding: (
-                finding.moment,
-                _ORDER[finding.severity],
-                -finding.weight,
-                -(finding.bytes or 0),
-            ),
-        )
+        replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
+        for finding in sorted(found, key=ranking.rank)
     )
     return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(ranked))
 

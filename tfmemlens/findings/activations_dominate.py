@@ -15,8 +15,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, is_forward_only, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Finding, Severity
+from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.units import human, percent
+
+BASIS = Basis.NAME
+EXPLAINS = "all activations that are alive"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -40,8 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward"
                 f" activations, most in {', '.join(str(group.name) for group in layers)}"
             ),
-            bytes=total(kept),
-            weight=0.3 * share,
+            explains=total(kept),
             evidence=tuple(quote(row) for row in kept[:3]),
             remedies=remedies.offered(
                 case, moment, "smaller-batch", "mixed-precision", "recompute", "smaller-input"

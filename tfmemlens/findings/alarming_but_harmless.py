@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import human_size
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

@@ -14,8 +14,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "the free bytes where they are scattered, else what is in use"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -65,8 +68,7 @@ def check(case: Case) -> Iterator[Finding]:
                 if scattered
                 else f"{human_size(books.in_use)} of the pool's {human_size(books.pool)} are in use, {shape}"
             ),
-            bytes=books.in_use.bytes,
-            weight=0.5,
+            explains=books.free.bytes if scattered and books.free else books.in_use.bytes,
             evidence=(Evidence(f"in use: {human_size(books.in_use)}", state.line_of("in_use")),),
             remedies=tuple(remedies),
             moment=index,

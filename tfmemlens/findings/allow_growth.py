@@ -13,8 +13,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

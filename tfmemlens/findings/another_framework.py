@@ -13,7 +13,10 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 _TOOLS = {
     "PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"

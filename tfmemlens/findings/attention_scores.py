@@ -14,12 +14,15 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import place, requests, rows, tensor_text
+from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing scores, and held ones of the same size"
 
 _WORDS = regex(
     r"att(?:entio)?n|self|softmax|transformer|bert|scores|einsum|query|heads?|MatMul|matmul|dropout|dot_general",
@@ -51,8 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"attention scores grow with the square of the sequence length, here {queries} x {keys} for"
                 f" {_matrices(outer)}"
             ),
-            bytes=need,
-            weight=0.8,
+            explains=alike(moment, _of_attention) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
                 Remedy(
@@ -108,13 +110,14 @@ def _scores(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
 
 def _held_scores(moment: Moment) -> list[Evidence]:
     """Rows whose names speak of attention."""
-    named = rows(
-        moment,
-        lambda row: bool(re.search(r"atte?n|softmax|scores", row.allocation.node or "", re.IGNORECASE)),
-    )
+    named = rows(moment, _of_attention)
     return [
         Evidence(
             f"also held: {row.allocation.node} with {human(row.allocation.total_bytes)}", row.allocation.line
         )
         for row in named
     ]
+
+
+def _of_attention(row: Row) -> bool:
+    return bool(re.search(r"atte?n|softmax|scores", row.allocation.node or "", re.IGNORECASE))

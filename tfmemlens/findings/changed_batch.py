@@ -14,8 +14,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
+
+BASIS = Basis.SHAPE
+EXPLAINS = "what the largest failing tensor has more than the smallest"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -40,7 +43,7 @@ def _between_failures(case: Case) -> Iterator[Finding]:
                 f"{node} failed with different shapes,"
                 f" {' and '.join(format_shape(shape) for shape in shapes[:3])}: batches or lengths vary"
             ),
-            weight=0.4,
+            explains=_spread(case, node),
             evidence=tuple(Evidence("one of the failures", line) for line in lines[:2]),
             remedies=(
                 Remedy(
@@ -52,6 +55,13 @@ def _between_failures(case: Case) -> Iterator[Finding]:
             ),
             moment=seen[0][0],
         )
+
+
+def _spread(case: Case, node: str) -> int | None:
+    """What the largest of a node's failing tensors has more than the smallest."""
+    sizes = [request.failed.tensor_bytes for _, _, request in requests(case) if request.failed.node == node]
+    known = [size for size in sizes if size is not None]
+    return max(known) - min(known) if len(known) == len(sizes) else None
 
 
 def _against_stated(case: Case) -> Iterator[Finding]:

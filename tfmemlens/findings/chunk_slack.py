@@ -14,8 +14,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import Row, row_name, rows
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent
+
+BASIS = Basis.FIGURES
+EXPLAINS = "bytes inside chunks beyond what was requested"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -34,8 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
                     f"{human_size(books.waste)}, {percent(books.waste.bytes, books.in_use.bytes)} of what is"
                     " in use, is lost to allocator rounding"
                 ),
-                bytes=books.waste.bytes,
-                weight=share,
+                explains=books.waste.bytes,
                 evidence=tuple(_largest_waste(rows(moment))),
                 remedies=(
                     Remedy(
@@ -62,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                     f"figures that differ slightly are the same tensor in larger chunks: {human(lost)}"
                     f" lost to allocator rounding in {len(slack)} lines"
                 ),
-                bytes=lost,
+                explains=lost,
                 evidence=(
                     Evidence(
                         f"{first.naming.best.tensor} = {human(first.naming.best.tensor.bytes or 0)} in a"

@@ -16,9 +16,12 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, quote, rows
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import NOTHING, RequestKind
 from tfmemlens.units import human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "the program's temporaries"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -53,8 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.FACTOR,
             headline=f"{shares}; the arena is allocated as one block",
             because=shares,
-            bytes=temporaries.bytes,
-            weight=0.5,
+            explains=temporaries.bytes,
             evidence=(
                 *(
                     Evidence(f"{name}: {human_size(size)}", line)

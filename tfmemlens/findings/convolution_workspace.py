@@ -18,10 +18,13 @@ from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "no bytes: the message states no size"
 
 _BLAS = regex(r"cublas|cusolver|\bBlas ", re.IGNORECASE)
 _DNN = regex(r"cudnn|onvolution|No algorithm", re.IGNORECASE)
@@ -46,7 +49,6 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{likely}the library found no memory for its {what}, which lies outside"
                 f" {framework_name(case)}'s pool"
             ),
-            weight=0.6,
             evidence=(Evidence("the message", failed.line), *_tried(case)),
             detail="" if handle else _limit(case),
             remedies=tuple(_remedies(case, moment, library, handle)),

@@ -16,8 +16,11 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, requests
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent
+
+BASIS = Basis.FIGURES
+EXPLAINS = "what is in use of a full pool, else what is not; or the largest chunks of one size"
 
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
@@ -79,7 +82,7 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
         severity=Severity.FACTOR,
         headline=headline,
         because=because,
-        weight=0.3,
+        explains=used.bytes if used.bytes >= _FULL * limit.bytes else left,
         evidence=(
             Evidence(f"in use: {human_size(used)}", state.line_of("in_use")),
             *(
@@ -112,8 +115,8 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
         severity=Severity.FACTOR,
         headline=f"{what}; the request and the limit are in a part of the dump that is not",
         because=what,
-        bytes=most.total_bytes,
-        weight=0.3,
+        explains=most.total_bytes,
+        basis=Basis.MEASURED,
         evidence=(Evidence("the chunks", most.line),),
         remedies=(_WHOLE,),
         moment=index,

@@ -14,12 +14,15 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
-from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing gradient, and held tensors of the same size"
 
 _NAMES = regex(r"embed|lookup|UnsortedSegmentSum|IndexedSlices|ScatterNd|word2vec|Gather", re.IGNORECASE)
 
@@ -56,8 +59,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"the gradient of the embedding is dense, {rows:,} x {width}, although a batch touches few"
                 " rows"
             ),
-            bytes=need,
-            weight=0.7,
+            explains=alike(moment),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
                 Remedy(

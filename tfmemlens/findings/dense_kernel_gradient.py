@@ -13,13 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _WEIGHT_GRADIENT = regex(
     r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN",
@@ -92,8 +95,7 @@ def _finding(
             f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as"
             " much again each"
         ),
-        bytes=need,
-        weight=0.7,
+        explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", failed.line),),
         detail=_image(inputs),
         remedies=(

@@ -18,9 +18,12 @@ from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, Size, human_size, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "what TensorFlow could not get of the device"
 
 _OF_THE_POOL = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
 
@@ -32,12 +35,13 @@ def check(case: Case) -> Iterator[Finding]:
         proof = list(_proof(case, moment))
         if not proof:
             continue
+        _, first = proof[0]
         yield Finding(
             severity=Severity.CAUSE,
-            headline=proof[0].fact[:1].upper() + proof[0].fact[1:],
-            because=proof[0].fact,
-            weight=0.85,
-            evidence=tuple(proof),
+            headline=first.fact[:1].upper() + first.fact[1:],
+            because=first.fact,
+            explains=max(size for size, _ in proof) or None,
+            evidence=tuple(evidence for _, evidence in proof),
             remedies=(
                 Remedy(
                     "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
@@ -63,19 +67,26 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
+def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
+    """What shows that others hold the device, each with the bytes that TensorFlow could not get."""
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
     for device in case.capture.surroundings.devices:
         if device.limit and not device.limit.bytes:
-            yield Evidence(
-                "TensorFlow got no memory of the device at all: `memory_limit` is 0, or others hold it",
-                device.line,
+            yield (
+                device.total.bytes if device.total else 0,
+                Evidence(
+                    "TensorFlow got no memory of the device at all: `memory_limit` is 0, or others hold it",
+                    device.line,
+                ),
             )
         if device.total and device.free and device.free.bytes < 0.6 * device.total.bytes:
-            yield Evidence(
-                f"only {human_size(device.free)} of the device's {human_size(device.total)} were free when"
-                " TensorFlow started",
-                device.line,
+            yield (
+                device.total.bytes - device.free.bytes,
+                Evidence(
+                    f"only {human_size(device.free)} of the device's {human_size(device.total)} were free"
+                    " when TensorFlow started",
+                    device.line,
+                ),
             )
         elif (
             device.total
@@ -83,9 +94,12 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
             and device.limit.bytes < 0.4 * device.total.bytes
             and "per_process_gpu_memory_fraction" not in settings
         ):
-            yield Evidence(
-                f"TensorFlow got {human_size(device.limit)} of the device's {human_size(device.total)}",
-                device.line,
+            yield (
+                device.total.bytes - device.limit.bytes,
+                Evidence(
+                    f"TensorFlow got {human_size(device.limit)} of the device's {human_size(device.total)}",
+                    device.line,
+                ),
             )
     incident, books = moment.incident, moment.balance
     limit = device_limit(case, moment)
@@ -98,35 +112,47 @@ def _proof(case: Case, moment: Moment) -> Iterator[Evidence]:
         and need is not None
         and need < 0.5 * limit.bytes
     ):
-        yield Evidence(
-            f"only {human_size(books.in_use)} ({percent(books.in_use.bytes, limit.bytes)}) of the"
-            f" {human_size(limit)} limit was in use: the device itself had no more to give",
-            incident.state.line_of("in_use"),
+        yield (
+            limit.bytes - books.in_use.bytes,
+            Evidence(
+                f"only {human_size(books.in_use)} ({percent(books.in_use.bytes, limit.bytes)}) of the"
+                f" {human_size(limit)} limit was in use: the device itself had no more to give",
+                incident.state.line_of("in_use"),
+            ),
         )
     elif (
         books.limit
         and books.limit.bytes < GIB
         and (moment.request and "GPU" in (moment.request.failed.allocator or ""))
     ):
-        yield Evidence(
-            f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: the rest was taken before it"
-            " started",
-            incident.state.line_of("limit") if incident else None,
+        yield (
+            books.limit.bytes,
+            Evidence(
+                f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: the rest was taken before"
+                " it started",
+                incident.state.line_of("limit") if incident else None,
+            ),
         )
     if incident and books.pool and books.limit and _could_have_grown(books.pool, books.limit, moment):
-        yield Evidence(
-            f"TensorFlow's pool of {human_size(books.pool)} was refused its next region although"
-            f" {human_size(books.limit)} is its limit: the device itself had no more to give",
-            incident.state.line_of("pool") or incident.state.line_of("limit"),
+        yield (
+            books.limit.bytes - books.pool.bytes,
+            Evidence(
+                f"TensorFlow's pool of {human_size(books.pool)} was refused its next region although"
+                f" {human_size(books.limit)} is its limit: the device itself had no more to give",
+                incident.state.line_of("pool") or incident.state.line_of("limit"),
+            ),
         )
     if incident and incident.driver_failures:
         size, line = min(incident.driver_failures, key=lambda failure: failure[0].bytes)
         pool = books.pool or books.in_use
         if pool and limit and pool.bytes + size.bytes < 0.8 * limit.bytes:
-            yield Evidence(
-                f"the driver refused {human_size(size)} although TensorFlow's pool held only"
-                f" {human_size(pool)} of its {human_size(limit)} limit",
-                line,
+            yield (
+                limit.bytes - pool.bytes,
+                Evidence(
+                    f"the driver refused {human_size(size)} although TensorFlow's pool held only"
+                    f" {human_size(pool)} of its {human_size(limit)} limit",
+                    line,
+                ),
             )
     yield from device_users.others(case, moment)
 

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import attributed, has_backward, place, requests
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

@@ -15,9 +15,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import Row, held, place, quote, requests, rows, tensor_text, total
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the masks, or the one that was requested"
 
 _MASK = regex(
     r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv|stateless_random_uniform)",
@@ -41,8 +44,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{what}: random numbers and masks as large as the activations",
-            bytes=size,
-            weight=size / max(held(moment), size, 1),
+            explains=size,
+            basis=Basis.MEASURED if masks else Basis.SHAPE,
             evidence=(
                 *(quote(row) for row in masks[:2]),
                 *((Evidence(f"requested: {tensor_text(moment)}", failed.line),) if asking else ()),

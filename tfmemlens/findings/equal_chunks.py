@@ -18,8 +18,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent, round_up
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the chunks of the failing tensor's size"
 
 _MIN_REQUEST_BYTES = 16 << 10
 
@@ -39,8 +42,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=what,
             because=f"{what}{_meaning(case, moment)}",
-            bytes=size,
-            weight=0.35 * size / max(held(moment), 1),
+            explains=size,
+            basis=None if _meaning(case, moment) else Basis.NAME,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(equal)),
             detail="A dump has no names; that these are the same tensor over and over is likely, not proved.",
             remedies=tuple(_remedies(case, moment)),

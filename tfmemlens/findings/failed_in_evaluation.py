@@ -13,8 +13,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case, Request
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 _FUNCTIONS = {"test_function": "evaluation", "predict_function": "prediction"}
 _REMEDIES = {
@@ -43,7 +46,6 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.FACTOR,
             headline=f"it failed in {phase}, not in a training step{first}",
             because=f"it failed in {phase}, whose batch is not the training's",
-            weight=0.55,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
             remedies=(_REMEDIES[phase],),
             moment=index,

@@ -12,8 +12,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import attributed, device_limit, held, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import MIB, human, percent
+
+BASIS = Basis.FIGURES
+EXPLAINS = "no bytes: others hold the memory"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -35,7 +38,6 @@ def check(case: Case) -> Iterator[Finding]:
                 f"the failing op is a bystander that requested only {human(need)}; the memory was already"
                 " taken by others"
             ),
-            weight=0.3,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
             moment=index,

@@ -17,9 +17,12 @@ from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.units import human_size
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: it says what the message means"
 
 _MEANING = {
     RequestKind.COPY: "the device was full when a tensor was to be copied to it",
@@ -42,8 +45,6 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}",
             because=f"{meaning}{size}, an out-of-memory error in disguise",
-            bytes=failed.tensor_bytes or (failed.size.bytes if failed.size else None),
-            weight=0.2,
             evidence=(Evidence("the message", failed.line),),
             detail=_of_pool(moment) if of_pool else "",
             remedies=tuple(_remedies(case, moment, of_pool)),

@@ -16,8 +16,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import device_limit, failures
 from tfmemlens.model.case import Balance, Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the free bytes that could not be used"
 
 _REMEDIES = (
     Remedy(
@@ -55,8 +58,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{human_size(books.available)} was free{pieces}, but the largest free block is"
                 f" {human_size(books.largest_free_chunk)}"
             ),
-            bytes=books.available.bytes,
-            weight=_weight(case, moment) if plenty else 0.4,
+            explains=books.available.bytes,
             evidence=(
                 Evidence(
                     f"largest free block: {human_size(books.largest_free_chunk)}",

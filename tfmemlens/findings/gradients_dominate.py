@@ -16,8 +16,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import cut_list, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Finding, Remedy, Severity
 from tfmemlens.units import human, percent
+
+BASIS = Basis.NAME
+EXPLAINS = "all gradients that are alive"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -30,8 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"{percent(total(found), held(moment))} of {human(held(moment))} are gradients",
             because=f"{percent(total(found), held(moment))} of the {human(held(moment))} held are gradients",
-            bytes=total(found),
-            weight=0.35 * share,
+            explains=total(found),
             evidence=tuple(quote(row) for row in found[:3]),
             remedies=(
                 *remedies.offered(case, moment, "smaller-batch", "mixed-precision"),

@@ -15,8 +15,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures, held, rows
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human
+
+BASIS = Basis.NAME
+EXPLAINS = "the growth from the first failure to the last"
 
 _REMEDIES = (
     Remedy(
@@ -62,14 +65,13 @@ def check(case: Case) -> Iterator[Finding]:
         headline = (
             f"the run failed after step or epoch {last}, not at the first"
             if before
-            else f"memory in use rose from failure to failure, to {human(rising or 0)}"
+            else f"memory in use rose from failure to failure, to {human(rising[-1] if rising else 0)}"
         )
         yield Finding(
             severity=Severity.CAUSE if rising is not None else Severity.FACTOR,
             headline=f"{headline}: a bigger batch, or something that grows",
             because=f"{headline}, so either this batch was bigger or memory grows from step to step",
-            bytes=rising,
-            weight=0.5,
+            explains=rising[-1] - rising[0] if rising else None,
             evidence=(
                 Evidence("steps before the failure" if before else "the failure", line),
                 *(
@@ -82,7 +84,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _rising(case: Case) -> int | None:
+def _rising(case: Case) -> list[int] | None:
     """In-use figures of several failures of one log in its order, if they rise."""
     told = [
         (moment.request.failed.line, moment.balance.in_use) for _, moment in failures(case) if moment.request
@@ -92,8 +94,5 @@ def _rising(case: Case) -> int | None:
         (line.number, size.bytes) for line, size in told if line and size and line.source == first
     )
     sizes = [size for _, size in figures]
-    return (
-        sizes[-1]
-        if len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes))
-        else None
-    )
+    rises = len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes))
+    return sizes if rises else None

@@ -17,8 +17,11 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Finding, Remedy, Severity
 from tfmemlens.units import human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the copies"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -34,8 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " another device"
             ),
             because=f"{percent(size, whole)} of it are copies from another device",
-            bytes=size,
-            weight=0.8 * size / whole,
+            explains=size,
             evidence=tuple(map(quote, copies[:3])),
             remedies=(
                 Remedy(

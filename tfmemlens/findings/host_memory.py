@@ -19,9 +19,12 @@ from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text, words_of_a_client
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "the request"
 
 _SLABS = (
     Remedy(
@@ -62,8 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST else Severity.NOTE,
             headline=because + by,
             because=because,
-            bytes=failed.tensor_bytes if failed.kind is RequestKind.HOST else None,
-            weight=0.5,
+            explains=failed.tensor_bytes if failed.kind is RequestKind.HOST else None,
             evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
             remedies=tuple(_remedies(case, moment, said)),
             moment=index,

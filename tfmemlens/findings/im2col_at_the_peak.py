@@ -24,9 +24,12 @@ from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, of_convoluti
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape
 from tfmemlens.units import MIB, human, percent, round_up
+
+BASIS = Basis.TRACED
+EXPLAINS = "the buffer"
 
 SHARE = 0.05
 
@@ -130,8 +133,7 @@ def _finding(moment: Moment, index: int, row: Row, buffer: _Buffer) -> Finding:
             f"{human(size)}, {percent(size, held(moment))} of the peak, is the im2col buffer of {where}'s"
             f" {_pass(row)}: {images} x ({buffer.layer.grid_text()}) x ({buffer.layer.kernel_text()})"
         ),
-        bytes=size,
-        weight=0.9 * size / held(moment),
+        explains=size,
         evidence=(
             Evidence(f"{row_name(row)}: {human(size)}{_inside(size, buffer.bytes)}"),
             Evidence(

@@ -31,9 +31,12 @@ from tfmemlens.knowledge.convolution import (
 from tfmemlens.knowledge.convolution.col_buffer import TARGET_BYTES, TARGET_TEXT
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape
 from tfmemlens.units import human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing buffer"
 
 
 class _Reading(NamedTuple):
@@ -93,8 +96,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"the failing {tensor_text(moment)} is the im2col buffer of {owner}: {what}",
             because=f"{owner} on the CPU unrolls {noun} into a patch matrix, {what}",
-            bytes=reading.bytes,
-            weight=0.75,
+            explains=reading.bytes,
             evidence=(
                 Evidence(
                     f"requested by {_op(moment)} of {place(moment) or 'an unnamed layer'}",

@@ -18,9 +18,12 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.graph import Graph
 from tfmemlens.units import human, percent
+
+BASIS = Basis.TRACED
+EXPLAINS = "what a gradient op reads later"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -42,8 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{human(size)}, {percent(size, held(moment))} of the peak, is kept for the backward pass"
             ),
             because=(f"{percent(size, held(moment))} of it is kept for the backward pass"),
-            bytes=size,
-            weight=size / max(held(moment), 1),
+            explains=size,
             evidence=tuple(
                 Evidence(
                     f"{row.allocation.node}: {human(row.allocation.total_bytes)} kept{_span(row, moment)} for"

@@ -19,9 +19,12 @@ from tfmemlens.findings.support import code_snippets, layout_graph, layout_names
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the copies; in a traced step what the peak would lose without them"
 
 _BEHIND = regex(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-LayoutOptimizer")
 
@@ -66,8 +69,7 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
             f"{percent(size, whole)} of the listed bytes, {human(size)} of {human(whole)}, are"
             f" LayoutOptimizer copies of {len(layers)} layers' tensors"
         ),
-        bytes=size,
-        weight=share if relief is None else relief,
+        explains=size if relief is None else round(relief * held(moment)),
         because=(
             f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's"
             " LayoutOptimizer"

@@ -17,8 +17,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, total
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Finding, Remedy, Severity
 from tfmemlens.units import human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "what the loop keeps of its iterations"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -38,8 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"a loop keeps every iteration for the backward pass: {node} is alive {times} times with"
                 f" {human(per_step)} each"
             ),
-            bytes=total(stacks),
-            weight=share,
+            explains=total(stacks),
             evidence=tuple(quote(row) for row in stacks[:3]),
             detail=(
                 "The report has one line per execution of a node, so a name that stands there k times ran k"

@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "what the list leaves out"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -36,8 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {human_size(books.unlisted)}, {percent(books.unlisted.bytes, books.total.bytes)} of the"
                 " report"
             ),
-            bytes=books.unlisted.bytes,
-            weight=books.unlisted.bytes / max(books.total.bytes, 1),
+            explains=books.unlisted.bytes,
             evidence=(Evidence(f"behind {listed} lines" if listed else "the tail of the list", tail),),
             detail=(
                 "The figure is the sum over all of them, not of each. The same name on several lines means"

@@ -15,8 +15,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, device_limit, failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "the missing bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -40,8 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {human_size(books.available)} was free{in_use}"
             ),
             because=f"only {human_size(books.available)}{of_limit} was free",
-            bytes=books.missing,
-            weight=0.05,
+            explains=books.missing,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 Evidence(

@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.MEASURED
+EXPLAINS = "no bytes: the driver states none"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -25,7 +28,6 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline="the GPU had no room even for a CUDA context of a few hundred MiB: others hold it",
             because="not even a CUDA context of a few hundred MiB fitted, so others hold the GPU",
-            weight=0.9,
             evidence=(Evidence("the message", moment.request.failed.line),),
             remedies=(
                 Remedy(

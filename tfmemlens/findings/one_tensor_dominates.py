@@ -14,9 +14,12 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, held, place, quote, requests, rows, tensor_text
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, human, human_size, percent
+
+BASIS = Basis.NAME
+EXPLAINS = "the tensor"
 
 _SHARE = 0.3
 
@@ -39,8 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{share}",
                 because=f"this tensor alone takes {human(need)}{share}",
-                bytes=need,
-                weight=min(need / limit.bytes, 1.0) * 0.6 if limit else 0.5,
+                explains=need,
                 evidence=(
                     Evidence(
                         f"requested: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
@@ -66,8 +68,8 @@ def check(case: Case) -> Iterator[Finding]:
                     f"{row.allocation.node} alone holds {human(row.allocation.size_bytes)},"
                     f" {percent(row.allocation.size_bytes, held(moment))} of what is held"
                 ),
-                bytes=row.allocation.size_bytes,
-                weight=row.allocation.size_bytes / max(held(moment), 1),
+                explains=row.allocation.size_bytes,
+                basis=Basis.MEASURED,
                 evidence=(quote(row),),
                 moment=index,
             )

@@ -17,8 +17,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent
+
+BASIS = Basis.FIGURES
+EXPLAINS = "what is in use and not in the list"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -41,8 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{what}; the rest may be weights, slots, constants, buffers of running ops, or tensors kept"
                 " from earlier steps"
             ),
-            bytes=outside,
-            weight=0.3 * outside / in_use,
+            explains=outside,
             evidence=(
                 Evidence(f"in use: {human_size(books.in_use)}", moment.incident.state.line_of("in_use")),
                 Evidence(

@@ -16,9 +16,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor"
 
 _ELEMENTWISE = regex(
     r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp|Neg|Tile|BroadcastTo)\Z",
@@ -54,8 +57,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"an elementwise {op} combines every pair of {shape[0]:,} rows, and the result grows with"
                 " their square"
             ),
-            bytes=need,
-            weight=0.65,
+            explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             remedies=(
                 *_product(shape, need),

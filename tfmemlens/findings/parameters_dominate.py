@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import (
+    alike,
     cut_list,
     held,
     of_kind,
@@ -25,9 +26,12 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
+
+BASIS = Basis.NAME
+EXPLAINS = "weights and slots; or the failing one and held ones of the same size"
 
 _MAKING = regex(
     r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
@@ -48,8 +52,8 @@ def check(case: Case) -> Iterator[Finding]:
                     f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and"
                     " optimizer slots; a smaller batch does not help here"
                 ),
-                bytes=total(model),
-                weight=total(model) / max(held(moment), 1),
+                explains=total(model),
+                basis=Basis.TRACED if moment.timeline else None,
                 evidence=tuple(quote(row) for row in model[:3]),
                 remedies=(
                     *remedies.offered(case, moment, "lighter-optimizer"),
@@ -79,8 +83,7 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 headline=f"the run failed {where}: {tensor_text(moment)}",
                 because=f"it failed {where}",
                 detail="Weights and optimizer slots do not depend on the batch.",
-                bytes=failed.tensor_bytes,
-                weight=0.7,
+                explains=alike(moment),
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
                 remedies=(
                     Remedy(

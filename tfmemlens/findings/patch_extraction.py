@@ -19,9 +19,12 @@ from typing import NamedTuple
 from tfmemlens.findings.support.rows import failures, held, place, quote, rows, tensor_text
 from tfmemlens.knowledge.convolution import kernels_of
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing patches, or the rows that hold some"
 
 _NAME = regex(
     r"Extract(?:Image|Volume)Patches|extract_(?:image_|volume_)?patches|im2col|unfold", re.IGNORECASE
@@ -79,8 +82,7 @@ def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         because=(
             f"patches of {found.text()} are copied out literally, up to {found.copies} copies of each pixel"
         ),
-        bytes=found.bytes,
-        weight=0.75,
+        explains=found.bytes,
         evidence=(
             Evidence(f"requested at {place(moment) or 'an unnamed op'}", failed.line),
             *_certainty(found),
@@ -111,8 +113,8 @@ def _holding(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
                 f" literally: {found.places()}"
             ),
             because=f"{share} of it are patches of {found.text()}, copied out literally",
-            bytes=row.allocation.total_bytes,
-            weight=0.9 * row.allocation.total_bytes / held(moment),
+            explains=row.allocation.total_bytes,
+            basis=Basis.MEASURED,
             evidence=(quote(row), *_certainty(found)),
             detail=f"At stride 1 the input that it copies takes about {human(found.bytes // found.copies)}.",
             remedies=_remedies(found),

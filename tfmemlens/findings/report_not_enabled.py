@@ -16,8 +16,11 @@ from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import attributed, failures
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, FrontEnd, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 
 def _by_bfc(moment: Moment) -> bool:

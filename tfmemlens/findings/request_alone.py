@@ -17,8 +17,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

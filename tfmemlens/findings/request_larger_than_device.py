@@ -14,9 +14,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, Size, human, human_size
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the request"
 
 _LARGEST_DEVICE = Size.exactly(192 * GIB)
 
@@ -36,8 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
             because=f"this one {one} of {human(need)} is larger than {what}",
-            bytes=need,
-            weight=1.0,
+            explains=need,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *(

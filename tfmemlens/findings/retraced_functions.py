@@ -14,8 +14,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: what the traces hold is unknown"
 
 _NAME = regex(r"<function (?P<name>[\w.<>]+) at ")
 _SIGNATURE = Remedy(
@@ -49,7 +52,6 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.FACTOR,
             headline=f"{function} is traced again and again ({warnings}): each trace keeps its graph",
             because=f"{function} is traced again and again, and each trace keeps its graph",
-            weight=0.35,
             evidence=(Evidence("the first warning", line),),
             remedies=(_MODELS if of_keras else _SIGNATURE,),
             moment=index,

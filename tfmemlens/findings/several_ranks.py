@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

@@ -18,7 +18,10 @@ from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.knowledge.convolution import is_shuffled_volume
 from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing copy"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -41,8 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " gradient makes for itself"
             ),
             because="a 3-D convolution's gradient copies its operands with their axes in another order",
-            bytes=failed.tensor_bytes,
-            weight=0.75,
+            explains=failed.tensor_bytes,
             evidence=(
                 Evidence(
                     f"requested by the weight gradient of {place(moment) or 'an unnamed layer'}", failed.line

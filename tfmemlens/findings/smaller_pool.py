@@ -12,8 +12,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:

@@ -13,8 +13,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures, rows
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "what is in use and not in the list"
 
 _COUNTED = regex(r"(?:\A|/)(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
 
@@ -37,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and"
                 " earlier ones still hold their weights"
             ),
-            weight=min(0.3 + 0.1 * number, 0.8),
+            explains=moment.balance.outside_report.bytes if moment.balance.outside_report else None,
             evidence=(proof,),
             remedies=(
                 Remedy(

@@ -18,9 +18,12 @@ from tfmemlens.findings.support.rows import held, of_kind, row_name, total
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import human, percent
+
+BASIS = Basis.TRACED
+EXPLAINS = "the temporary buffers"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -43,8 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{percent(total(scratch), whole)} of it is in temporary buffers of ops running {when}, most"
                 f" in {where}"
             ),
-            bytes=total(scratch),
-            weight=0.9 * total(scratch) / whole,
+            explains=total(scratch),
             evidence=tuple(
                 Evidence(f"{row_name(row)}: {human(row.allocation.total_bytes)}")
                 for row in scratch[:3]

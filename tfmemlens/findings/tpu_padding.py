@@ -13,9 +13,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import human, human_size, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the padding"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -43,8 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"padding to TPU tiles alone costs about {human(lost)}; {format_shape(worst.shape)} grows"
                 f" {factor:.1f} times"
             ),
-            bytes=lost,
-            weight=lost / max(whole, 1),
+            explains=lost,
             evidence=tuple(
                 Evidence(
                     f"{buffer.label}: {human_size(buffer.unpadded)} of data in {human_size(buffer.size)}",

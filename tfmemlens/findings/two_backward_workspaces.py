@@ -17,10 +17,13 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import failures, of_kind
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.TRACED
+EXPLAINS = "the workspaces together"
 
 _GRADIENT = regex(r"Backprop(?:Filter|Input)")
 
@@ -42,7 +45,7 @@ def _alive(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         pairs: list[tuple[str, int, Line | None]] = [
             (row.allocation.node or "", row.allocation.total_bytes, None) for row in found
         ]
-        yield _finding(case, pairs, index, Certainty.BOUND)
+        yield _finding(case, pairs, index, Basis.TRACED)
 
 
 def _failing(case: Case) -> Iterator[Finding]:
@@ -59,12 +62,10 @@ def _failing(case: Case) -> Iterator[Finding]:
             pairs.setdefault(request.failed.node, (request.failed.tensor_bytes or 0, request.failed.line))
     layers = {re.split(r"_grad/", node)[0] for node in pairs}
     if len(pairs) >= 2 and len(layers) < len(pairs):
-        yield _finding(case, [(node, size, line) for node, (size, line) in pairs.items()], 0, Certainty.BOUND)
+        yield _finding(case, [(node, size, line) for node, (size, line) in pairs.items()], 0, Basis.SHAPE)
 
 
-def _finding(
-    case: Case, pairs: list[tuple[str, int, Line | None]], index: int, certainty: Certainty
-) -> Finding:
+def _finding(case: Case, pairs: list[tuple[str, int, Line | None]], index: int, basis: Basis) -> Finding:
     pairs = sorted(pairs, key=lambda pair: -pair[1])
     smaller = sum(size for _, size, _ in pairs[1:])
     return Finding(
@@ -73,8 +74,8 @@ def _finding(
             f"{len(pairs)} convolution gradients hold their workspaces at the same time:"
             f" {_sizes([size for _, size, _ in pairs])}"
         ),
-        bytes=sum(size for _, size, _ in pairs),
-        weight=0.6,
+        explains=sum(size for _, size, _ in pairs),
+        basis=basis,
         evidence=tuple(Evidence(f"{node}: {human(size)}", line) for node, size, line in pairs[:3]),
         remedies=(
             Remedy(
@@ -82,7 +83,7 @@ def _finding(
                 " longer)",
                 code_snippets.one_op_at_a_time(case.api),
                 smaller,
-                certainty,
+                Certainty.BOUND,
                 slug="one-op-at-a-time",
             ),
         ),

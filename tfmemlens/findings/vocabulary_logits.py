@@ -15,13 +15,16 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _NAMES = regex(
     r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_hot|decoder|xent|log_prob|BiasAdd|MatMul|embedding",
@@ -66,8 +69,7 @@ def _finding(
             f"{positions:,} positions x {words:,} classes make {human(need)} for one copy of the logits, and"
             " the loss needs several"
         ),
-        bytes=need,
-        weight=0.65,
+        explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
@@ -108,8 +110,7 @@ def _looked_up(
         because=(
             f"{tokens:,} tokens are looked up in the embedding as one-hot vectors of {words:,} numbers each"
         ),
-        bytes=need,
-        weight=0.7,
+        explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(

@@ -15,9 +15,12 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor"
 
 _SAMPLES = 2000
 
@@ -64,8 +67,7 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
             if samples
             else f"{many} is copied to the device as one tensor"
         ),
-        bytes=failed.tensor_bytes,
-        weight=0.75,
+        explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             (_batches(case, samples, failed.tensor_bytes), _HOST)

@@ -17,9 +17,12 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import Row, held, quote, rows, total
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Certainty, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
+
+BASIS = Basis.TRACED
+EXPLAINS = "the temporaries of the update"
 
 _UPDATE = regex(r"(?:\A|/)update_(?P<variable>.+)/(?!(?:Resource)?(?:Sparse)?Apply)[^/]+\Z")
 _ROWS = 1000
@@ -41,8 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
                     f"the optimizer updates the whole table {variable}, {size:,} x {width}, although a batch"
                     " touches few rows"
                 ),
-                bytes=total(found),
-                weight=0.95 * total(found) / held(moment),
+                explains=total(found),
                 evidence=tuple(quote(row) for row in found[:3]),
                 remedies=(
                     Remedy(

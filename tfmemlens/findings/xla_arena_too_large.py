@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
+
+BASIS = Basis.FIGURES
+EXPLAINS = "what is missing, else the program's arena"
 
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _MOST_GAIN = 0.95 / 0.75
@@ -36,8 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=_because(moment, compiler, failed.size),
-            bytes=failed.size.bytes if failed.size else None,
-            weight=0.4,
+            explains=_missing(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
             remedies=tuple(_remedies(case, moment, compiler)),
@@ -75,6 +77,17 @@ def _detail(moment: Moment, compiler: CompilerMemory) -> str:
     if _on_chip(moment) or not of_a_program(moment) or compiler.free:
         return ""
     return "The figure covers one executable only: arrays that other code keeps alive come on top."
+
+
+def _missing(compiler: CompilerMemory, size: Size | None) -> int | None:
+    """What the program or buffer needs beyond what there is, else all that it needs."""
+    if compiler.excess:
+        return compiler.excess.bytes
+    if compiler.needed and compiler.capacity:
+        return max(compiler.needed.bytes - compiler.capacity.bytes, 0)
+    if size is None:
+        return None
+    return max(size.bytes - compiler.free.bytes, 0) if compiler.free else size.bytes
 
 
 def _over(compiler: CompilerMemory) -> str:

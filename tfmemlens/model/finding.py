@@ -20,6 +20,23 @@ class Severity(str, Enum):
     __str__ = str.__str__
 
 
+class Basis(str, Enum):
+    """The kind of evidence that a finding rests on, the best first."""
+
+    MEASURED = "measured"
+    """Sizes that the input states of what holds the memory or asks for it: rows, chunks, the request."""
+    TRACED = "traced"
+    """The lives of a traced step's tensors."""
+    SHAPE = "shape"
+    """What a tensor's shape can only be, or most likely is."""
+    NAME = "name"
+    """A name, or the words of a message."""
+    FIGURES = "figures"
+    """Sums of the allocator or the compiler: they tell how much, and never who."""
+
+    __str__ = str.__str__
+
+
 class Certainty(str, Enum):
     """How well a remedy's saving is known."""
 
@@ -76,13 +93,16 @@ class Finding:
     headline: str
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[Remedy, ...] = ()
-    bytes: int | None = None
+    explains: int | None = None
+    """Bytes of the problem that this accounts for; None where it accounts for none, or nobody can say."""
+    basis: Basis | None = None
+    """What it rests on; its rule's `BASIS` where it does not say, filled in by whoever runs the rules."""
     detail: str = ""
     """A paragraph for those who ask why."""
     because: str = ""
     """The same as a clause for the verdict: `60 % of the listed bytes are layout copies`."""
-    weight: float = 0.0
-    """Orders findings of one severity: the share of the problem this one explains, 0 to 1."""
+    share: float = 0.0
+    """`explains` as a share of the whole problem, 0 to 1; filled in by whoever runs the rules."""
     rule: str = ""
     """The rule's slug; filled in by whoever runs the rules."""
     moment: int = 0

@@ -17,9 +17,9 @@ _CONTEXT_BYTES = 2 * GIB
 """More than CUDA, cuDNN and cuBLAS keep for one process outside TensorFlow's pool."""
 
 
-def others(case: Case, moment: Moment) -> Iterator[Evidence]:
+def others(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     """What `nvidia-smi` shows of other processes on the device, the largest first; nothing where the log's
-    own process explains what is in use.
+    own process explains what is in use. Each with the bytes that all of them hold.
     """
     use = _device(case, moment)
     if use is None:
@@ -29,17 +29,19 @@ def others(case: Case, moment: Moment) -> Iterator[Evidence]:
     strangers = sorted(_without_own(sized, pool, device_limit(case, moment)), key=_bytes, reverse=True)
     if use.total and sum(map(_bytes, strangers)) >= _MIN_SHARE * use.total.bytes:
         for process in strangers:
-            yield Evidence(
+            evidence = Evidence(
                 f"{process.name} (pid {process.pid}) held {_told(process.used)}"
                 f" of the device's {human(use.total.bytes)} as well",
                 process.line,
             )
+            yield sum(map(_bytes, strangers)), evidence
     elif pool and use.used and use.used.bytes > pool.high + _CONTEXT_BYTES and not strangers:
-        yield Evidence(
+        evidence = Evidence(
             f"nvidia-smi shows {human(use.used.bytes)} of the device in use, and TensorFlow's pool held only"
             f" {human_size(pool)} of it",
             use.line,
         )
+        yield use.used.bytes - pool.bytes, evidence
 
 
 def _device(case: Case, moment: Moment) -> DeviceUse | None:

@@ -27,8 +27,7 @@ def of_graph(case: Case, study: LayoutStudy) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE if minor else major,
             headline=f"{amount(cause)}, because {cause.because}",
-            bytes=cause.bytes,
-            weight=share,
+            explains=cause.bytes,
             because=f"{amount(cause)} because {cause.because}",
             detail=cost(cause, study),
             evidence=proof(cause.copies),

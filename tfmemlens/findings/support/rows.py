@@ -10,7 +10,7 @@ from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.units import Size, human, human_size
+from tfmemlens.units import Size, human, human_size, round_up
 
 
 class Row(NamedTuple):
@@ -189,6 +189,22 @@ def words_of_a_client(case: Case, moment: Moment) -> bool:
     line = moment.request.failed.line if moment.request else None
     known = any(name == "jax.devices" for name, _, _ in case.capture.surroundings.settings)
     return on_host(moment) and line is not None and "Out of memory allocating" in line.text and not known
+
+
+def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:
+    """Bytes of the request and of held tensors of its size for which the test holds; of a dump's chunks,
+    which have no names, all of that size.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    if need is None:
+        return 0
+    same = rows(moment, lambda row: _as_large(row, need) and (row.allocation.node is None or test(row)))
+    return need + total(same)
+
+
+def _as_large(row: Row, need: int) -> bool:
+    size = size_of(row.allocation)
+    return size.low <= round_up(need) and need <= size.high
 
 
 def cut_list(moment: Moment) -> bool:

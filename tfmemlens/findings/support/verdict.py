@@ -6,10 +6,12 @@ from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import is_buffer, of_a_program, place, tensor_text, words_of_a_client
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Finding, Severity
+from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.units import human, human_size, percent
+
+_HALF = 0.5
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -26,7 +28,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence((soft or findings[0]).headline) if findings else nothing
     moment = case.moments[0]
     ours = [finding for finding in findings if finding.moment == 0]
-    best = next((finding for finding in ours if finding.severity is not Severity.NOTE), None)
+    best = _best(ours)
     if best is None:
         largest = (
             moment.attribution.by("kind")[0]
@@ -41,16 +43,29 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(f"{_what(case, moment)}{mostly}")
     if moment.request is None:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
-    deeper = next(
-        (
-            finding
-            for finding in ours
-            if best.weight >= 1 and finding is not best and finding.weight >= 0.6 and finding.because
-        ),
-        None,
-    )
+    deeper = _deeper(moment, best, ours)
     why = f" ({deeper.because})" if deeper else ""
     return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}{why}")
+
+
+def _best(ranked: list[Finding]) -> Finding | None:
+    """The first finding that explains something; of its severity the first that has a clause for it."""
+    explaining = [finding for finding in ranked if finding.severity is not Severity.NOTE]
+    worded = (
+        finding for finding in explaining if finding.because and finding.severity is explaining[0].severity
+    )
+    return next(worded, explaining[0] if explaining else None)
+
+
+def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | None:
+    """Why the request is as large as it is, where the best finding only says that it cannot fit."""
+    need = moment.request.needed_bytes if moment.request else None
+    if best.basis is not Basis.MEASURED or best.explains != need or best.share < 1:
+        return None
+    return next(
+        (finding for finding in ranked if finding is not best and finding.share >= _HALF and finding.because),
+        None,
+    )
 
 
 def _layout(study: LayoutStudy) -> str:

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from tfmemlens.model.case import Balance, Moment
-from tfmemlens.model.finding import Action, Finding, Remedy
+from tfmemlens.model.finding import Action, Basis, Finding, Remedy
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
@@ -216,7 +216,10 @@ def _finding(finding: Finding, by_bytes: bool) -> dict[str, Any]:
         "severity": finding.severity.value,
         "headline": finding.headline,
         "detail": finding.detail or None,
-        "bytes": finding.bytes,
+        "bytes": finding.explains,
+        "explains_bytes": finding.explains,
+        "explains_share": finding.share,
+        "evidence_kind": (finding.basis or Basis.NAME).value,
         "incident": finding.moment,
         "evidence": [
             {
