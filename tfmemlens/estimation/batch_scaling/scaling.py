@@ -225,7 +225,14 @@ def _volume_law(
 
 
 def _weight_shapes(timeline: Timeline, graph: Graph | None) -> set[tuple[int | None, ...]]:
+    """Of what stands before the step, of a graph's variables, and of what the step reads from variables."""
     shapes = {row.shape for row in timeline.standing if row.shape}
+    table = timeline.table
+    shapes |= {
+        shape
+        for node, op_type, shape in zip(table.node, table.op, table.shape, strict=True)
+        if shape and "ReadVariableOp" in (op_type or (node or "").rpartition("/")[2])
+    }
     for node in graph or ():
         shape = node.attributes.get("shape") if node.op in ("VarHandleOp", "VariableV2") else None
         if isinstance(shape, tuple):
