@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.answers import explained
+from tests.conftest import ROOT
 from tests.findings.logs import oom, report
+from tests.test_verdicts import INPUTS, name_of
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.cli.main import main
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty
+from tfmemlens.model.report import Report
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.renderers.savings import in_words
 from tfmemlens.units import MIB
-from tfmemlens.what_if import changes
+from tfmemlens.what_if import basis, changes
+from tfmemlens.what_if.savings import savings
 from tfmemlens.what_if.sliders import with_sliders
 
 HELD = (
@@ -63,10 +70,13 @@ def test_recomputing_many_keeps_the_ends_of_stretches_and_one_stretch() -> None:
     assert found.high_bytes == 160 * MIB
 
 
-def test_slots_and_copies_go_as_they_are(case: Case) -> None:
+def test_slots_go_as_they_are(case: Case) -> None:
     assert of(case, changes.LIGHTER_OPTIMIZER).best_bytes == 20 * MIB
-    copies = of(case, changes.NO_LAYOUT_COPIES)
-    assert (copies.best_bytes, copies.certainty, copies.low_bytes) == (10 * MIB, Certainty.BOUND, 0)
+
+
+def test_names_promise_nothing_for_layout_copies(case: Case) -> None:
+    """Each takes the place of an original, and a list does not say which originals would then live on."""
+    assert not of(case, changes.NO_LAYOUT_COPIES).known
 
 
 def test_nothing_is_said_of_nothing() -> None:
@@ -86,7 +96,6 @@ def test_each_lever_leaves_its_share_of_the_rows_that_it_touches(case: Case) -> 
         for lever in ledger.scaling.levers
     }
     assert left == {
-        "no-layout-copies": (0.0, 10),
         "mixed-precision": (0.5, 170),
         "recompute": (0.5, 160),
         "lighter-optimizer": (0.0, 20),
@@ -108,44 +117,74 @@ def test_a_saving_in_words(size: int | None, certainty: Certainty | None, words:
     assert in_words(size, certainty) == words
 
 
-TRACES = (
-    "sample_traces/fit/1.15-unet-b4.pb.gz",
-    "sample_traces/fit/2.21-unet-b2.pb.gz",
-    "sample_traces/fit/1.15-while-rnn-b16.pb.gz",
-    "sample_traces/run_metadata/2.21-unet.pb.gz",
-    "sample_traces/run_metadata/1.10-lenet.pb",
-    "sample_traces/xspace/2.21-function.xplane.pb",
-    "sample_traces/log_memory/2.21-function.log",
-    "sample_traces/tfevents/1.15-tagged-steps.tfevents",
+ROOMS = ("fit", "run_metadata", "run_metadata_text", "xspace", "log_memory", "tfevents", "tfprof",
+         "memory_profile", "layout_traces", "chrome_trace")  # fmt: skip
+NO_STEP = (
+    "chrome_trace/1.10-profiler-hook.timeline.json",
+    "chrome_trace/1.15-profiler-hook.timeline.json",
+    "chrome_trace/1.15-while-rnn-memory.timeline.json.gz",
+    "chrome_trace/2.21-lenet-plain.timeline.json",
+    "chrome_trace/2.4-profiler.trace.json.gz",
+    "tfevents/2.11-trace-export.tfevents",
+    "xspace/2.21-no-memory-events.xplane.pb",
 )
+"""Without memory, or without a batch that could be told."""
+TRACES = [
+    path
+    for path in INPUTS
+    if name_of(path).split("/")[0] in ROOMS
+    and name_of(path) not in NO_STEP
+    and not path.name.endswith((".meta.gz", ".truth.json"))
+]
+LOGS = [path for path in INPUTS if name_of(path).split("/")[0] in ("oom_log", "memory_dump", "xla_dump")]
 
 
-@pytest.mark.parametrize("source", TRACES)
-def test_page_fit_and_slider_agree(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same trace, the same change, the same batch: the same bytes, whoever asks."""
-    found = pipeline.report(pipeline.timelines(source))
-    assert main(["fit", source, "--json"]) == 0
-    fit = {each["remedy"]: each for each in json.loads(capsys.readouterr().out)["fit"]["remedies"]}
-    ledger = with_sliders(found.case, 0, ledger_of(found.case.moments[0], found.case.capture.graph))
-    assert fit
-    for slug, row in fit.items():
-        asked = found.case.what_if(0, slug)
-        assert (asked.best_bytes, asked.low_bytes, asked.high_bytes) == (
+def some(paths: list[Path], share: int) -> list[Any]:
+    """One of so many in every run; the others are slow together."""
+    return [
+        pytest.param(path, id=name_of(path), marks=() if index % share == 0 else (pytest.mark.slow,))
+        for index, path in enumerate(paths)
+    ]
+
+
+def fitted(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any] | None:
+    """What `tfmemlens fit` says of a sample, None where it has no answer."""
+    source = path.relative_to(ROOT).as_posix()
+    status = main(["fit", source, "--json"])
+    printed = capsys.readouterr().out
+    answer: dict[str, Any] = json.loads(printed)["fit"] if status == 0 else {}
+    return answer or None
+
+
+def agree(answer: Report, fit: dict[str, Any]) -> int:
+    """How many savings the page, the sliders and `fit` state alike."""
+    case = answer.case
+    stated = {each["remedy"]: each for each in fit["remedies"]}
+    for slug, row in stated.items():
+        own = case.what_if(0, slug)
+        assert (own.best_bytes, own.low_bytes, own.high_bytes) == (
             row["saves_bytes"], row["low_bytes"], row["high_bytes"],
         ), slug  # fmt: skip
-    for lever in ledger.scaling.levers:
-        assert lever.saving.best_bytes == fit[lever.slug]["saves_bytes"]
-    for finding in found.findings:
-        for remedy in finding.remedies:
-            if remedy.change in fit and finding.moment == 0:
-                assert remedy.saves_bytes == fit[remedy.change]["saves_bytes"]
+    ledger = with_sliders(case, 0, ledger_of(case.moments[0], case.capture.graph))
+    assert {lever.slug: lever.saving.best_bytes for lever in ledger.scaling.levers} == {
+        lever.slug: stated[lever.slug]["saves_bytes"] for lever in ledger.scaling.levers
+    }
+    on_page = [
+        remedy for finding in answer.findings if finding.moment == 0 for remedy in finding.remedies
+        if remedy.change and remedy.change != changes.SMALLER_BATCH and remedy.saves_bytes is not None
+    ]  # fmt: skip
+    for remedy in on_page:
+        assert remedy.saves_bytes == stated[remedy.change or ""]["saves_bytes"], remedy.change
+    return len(stated)
 
 
-@pytest.mark.parametrize("source", TRACES)
-def test_another_batch_saves_what_fit_predicts(source: str, capsys: pytest.CaptureFixture[str]) -> None:
-    case = pipeline.report(pipeline.timelines(source)).case
-    assert main(["fit", source, "--json"]) == 0
-    fit = json.loads(capsys.readouterr().out)["fit"]
+@pytest.mark.parametrize("path", some(TRACES, 4))
+def test_page_fit_and_slider_agree(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same trace, the same change, the same batch: the same bytes, whoever asks."""
+    fit = fitted(path, capsys)
+    assert fit
+    assert agree(explained(path), fit)
+    case = explained(path).case
     ledger = with_sliders(case, 0, ledger_of(case.moments[0], case.capture.graph))
     saved = {round(share * fit["batch"]): saves for share, saves in ledger.scaling.batch_savings}
     predicted = {each["batch"]: fit["peak_bytes"] - each["bytes"] for each in fit["predictions"]}
@@ -154,14 +193,42 @@ def test_another_batch_saves_what_fit_predicts(source: str, capsys: pytest.Captu
     assert {batch: saved[batch] for batch in shared} == {batch: predicted[batch] for batch in shared}
 
 
+@pytest.mark.parametrize("path", some(LOGS, 4))
+def test_page_fit_and_slider_agree_on_a_failure(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log that names nothing has no saving anywhere."""
+    fit = fitted(path, capsys)
+    if fit is not None:
+        agree(explained(path), fit)
+
+
+@pytest.mark.parametrize("rows", [basis.MAX_WALKED_ROWS, 0], ids=["curve", "peak"])
+@pytest.mark.parametrize("path", some(TRACES, 4))
+def test_a_step_too_large_to_replay_on_a_page_has_an_interval_that_meets_fits(
+    path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above so many rows the page scales the curve, or the peak's rows, where `fit` replays the step."""
+    case = explained(path).case
+    replayed = {slug: case.what_if(0, slug) for slug in changes.CHANGES}
+    monkeypatch.setattr(basis, "MAX_REPLAYED_ROWS", 0)
+    monkeypatch.setattr(basis, "MAX_WALKED_ROWS", rows)
+    known = basis.basis_of(case.capture, case.moments[0])
+    for slug, exact in replayed.items():
+        rough = savings(known, slug)
+        if exact.basis is Basis.REPLAY and rough.known and exact.known:
+            assert rough.certainty is Certainty.ESTIMATE or slug == changes.RECOMPUTE
+            assert rough.basis is (Basis.TIMELINE if rows else Basis.LIST)
+            assert (exact.low_bytes or 0) <= (rough.high_bytes or 0), slug
+            assert (rough.low_bytes or 0) <= (exact.high_bytes or 0), slug
+
+
 def test_an_interval_holds_its_figure() -> None:
-    for source in TRACES:
-        case = pipeline.report(pipeline.timelines(source)).case
+    for path in TRACES[::4]:
+        case = explained(path).case
         for slug in changes.CHANGES:
             saving = case.what_if(0, slug)
             if saving.best_bytes is not None:
                 assert saving.low_bytes is not None and saving.high_bytes is not None
-                assert saving.low_bytes <= saving.best_bytes <= saving.high_bytes, (source, slug)
+                assert saving.low_bytes <= saving.best_bytes <= saving.high_bytes, (path, slug)
 
 
 def test_actions_are_merged_and_ranked() -> None:

@@ -10,6 +10,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.ledger import Ledger
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.model.what_if import Basis
 from tfmemlens.values import replace
 from tfmemlens.what_if.row_scaling import scaling_of
@@ -18,9 +19,9 @@ from tfmemlens.what_if.summed import RowsBasis
 if TYPE_CHECKING:
     from tfmemlens.what_if.largest_batch import FitBasis
 
-MOST_REPLAYED = 5_000
+MAX_REPLAYED_ROWS = 5_000
 """Rows of a step that is simulated for a page: about half a second."""
-_MAX_WALKED_ROWS = 20_000
+MAX_WALKED_ROWS = 20_000
 """Rows of a step whose curve is scaled; of a larger one only the peak's own rows are."""
 
 
@@ -29,11 +30,22 @@ def basis_of(capture: Capture, moment: Moment) -> FitBasis | RowsBasis | None:
     it.
     """
     timeline = moment.timeline
-    if timeline is not None and not moment.below_peak and len(timeline.table) <= MOST_REPLAYED:
-        step = replayable(capture, moment)
-        if step is not None:
-            return step
-    return rows_basis(moment, capture.hints)
+    if timeline is None or moment.below_peak:
+        return rows_basis(moment, capture.hints)
+    step = replayable(capture, moment) if len(timeline.table) <= MAX_REPLAYED_ROWS else None
+    return step or rows_basis(moment, with_batch(capture, timeline))
+
+
+def with_batch(capture: Capture, timeline: Timeline) -> Hints:
+    """The hints with the batch that `fit` finds in the step, so that both speak of the same one."""
+    from tfmemlens.what_if.step import batch_of_step
+
+    if capture.hints.batch is not None:
+        return capture.hints
+    try:
+        return replace(capture.hints, batch=batch_of_step(capture, timeline))
+    except UsageError:
+        return capture.hints
 
 
 def replayable(capture: Capture, moment: Moment) -> FitBasis | None:
@@ -54,7 +66,7 @@ def rows_basis(moment: Moment, hints: Hints) -> RowsBasis | None:
     if (
         timeline is not None
         and timeline.curve
-        and len(timeline.table) <= _MAX_WALKED_ROWS
+        and len(timeline.table) <= MAX_WALKED_ROWS
         and not moment.below_peak
     ):
         from tfmemlens.attribution.moments.ledger import rows_of

@@ -13,15 +13,13 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Scale
 from tfmemlens.model.what_if import Basis, Saving
-from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.largest_batch import FitBasis, largest, largest_batch, predict
+from tfmemlens.what_if.summed import FIRST_VALUE
 
 _HALVED = (Kind.ACTIVATION, Kind.GRADIENT, Kind.LAYOUT_TRANSPOSE, Kind.WORKSPACE, Kind.LOOP_STACK, Kind.INPUT)
-_FIRST_VALUE = regex(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?/Initializer/")
-"""Constants of a session that first filled slots, and stay."""
 _MARGIN = 0.05
 """A saving's interval is widened on both sides by this share of the peak: chunks that were not split are the
 reason (scripts/benchmarks/what_if.py).
@@ -54,6 +52,8 @@ def saving(known: FitBasis, change: str, to_batch: int | None = None) -> Saving:
     step, batch = known.step, known.step.batch
     if change == changes.SMALLER_BATCH:
         return _other_batch(known, batch // 2 if to_batch is None else to_batch)
+    if change == changes.NO_LAYOUT_COPIES:
+        return _no_copies(known)
     rule = _RULES.get(change)
     applied = rule(known) if rule else None
     if applied is None:
@@ -144,9 +144,13 @@ def _mixed_precision(known: FitBasis) -> Applied | None:
 
 
 def _weights(known: FitBasis) -> int:
-    """The weights; where the trace does not name what stood before the step a third of that, as with Adam."""
+    """The weights; where the trace does not name what stood before the step a third of that, as with Adam;
+    where nothing is known to have stood, what the step itself holds of weights at its peak.
+    """
     named = sum(size for _, size, kind in known.standing if kind is Kind.PARAMETER)
-    return named or (known.step.timeline.before_bytes - sum(size for _, size, _ in known.standing)) // 3
+    stood = (known.step.timeline.before_bytes - sum(size for _, size, _ in known.standing)) // 3
+    held = known.step.alive_at_peak(known.step.batch) if not named and not stood else ()
+    return named or stood or sum(size for row, size in held if known.owners[row].kind is Kind.PARAMETER)
 
 
 def _recompute(known: FitBasis) -> Applied | None:
@@ -173,7 +177,7 @@ def _lighter_optimizer(known: FitBasis) -> Applied | None:
     slots = [
         (node, size)
         for node, size, kind in known.standing
-        if kind is Kind.OPTIMIZER_SLOT or _FIRST_VALUE.search(node or "")
+        if kind is Kind.OPTIMIZER_SLOT or FIRST_VALUE.search(node or "")
     ]
     total = sum(size for _, size in slots)
     if not total:
@@ -193,9 +197,20 @@ def _accumulation(known: FitBasis) -> Applied | None:
     return Applied(step, text, parts=2, unsure_bytes=weights)  # the sums are copied when they are applied
 
 
-def _no_copies(known: FitBasis) -> Applied | None:
-    shares = _shares(known, lambda row: 0.0 if known.owners[row].kind is Kind.LAYOUT_TRANSPOSE else 1.0)
-    return (shares and Applied(known.step.changed(shares=shares))) or None
+def _no_copies(known: FitBasis) -> Saving:
+    """The step without layout copies: at most what its curve loses when each original lives as long as its
+    copy did. Which tensor is whose original only a graph tells.
+    """
+    from tfmemlens.attribution.layout_pass.peak import curve_without
+
+    timeline, change = known.step.timeline, changes.NO_LAYOUT_COPIES
+    nodes = zip(timeline.table.node, known.owners, strict=True)
+    copies = {node for node, owner in nodes if node and owner.kind is Kind.LAYOUT_TRANSPOSE}
+    if not copies or known.graph is None:
+        return Saving(change)
+    saved = max(timeline.peak_bytes - curve_without(timeline, known.graph, copies), 0)
+    text = changes.CHANGES[change].text
+    return Saving(change, Basis.TIMELINE, saved, 0, saved, Certainty.BOUND, text, known.step.batch)
 
 
 def _smaller_input(known: FitBasis) -> Applied | None:
@@ -215,6 +230,5 @@ _RULES: dict[str, Callable[[FitBasis], Applied | None]] = {
     changes.RECOMPUTE: _recompute,
     changes.LIGHTER_OPTIMIZER: _lighter_optimizer,
     changes.GRADIENT_ACCUMULATION: _accumulation,
-    changes.NO_LAYOUT_COPIES: _no_copies,
     changes.SMALLER_INPUT: _smaller_input,
 }

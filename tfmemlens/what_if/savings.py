@@ -27,6 +27,8 @@ def savings(basis: FitBasis | RowsBasis | None, change: str, to_batch: int | Non
     from tfmemlens.what_if.basis import rows_basis
     from tfmemlens.what_if.replayed import reach, saving
 
+    if basis.fallback is None and not basis.complete:
+        return Saving(change, to_batch=to_batch)  # of a failure whose log names nothing
     if basis.fallback is None:
         answer = saving(basis, change, to_batch)
         if answer.known or change != changes.SMALLER_INPUT or basis.moment is None:

@@ -7,7 +7,8 @@ from tfmemlens.errors import UsageError
 from tfmemlens.estimation.batch_scaling import conv3d_cache
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.estimation.batch_scaling.scaling import batch_of, laws_of, standing_laws_of
-from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import Owner
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.graph import Graph
@@ -30,11 +31,7 @@ def of_timeline(
     """The basis of a capture's timeline. Raises UsageError when its batch cannot be told. `l3_bytes` is the
     L3 cache of the processor that is asked about.
     """
-    graph = capture.with_types(capture.graph) if capture.with_types else capture.graph
-    standing = standing_of(timeline, graph)
-    named = conv3d_cache.with_places(
-        replace(timeline, standing=AllocationTable.of([row for row, _ in standing])), graph
-    )
+    named, graph, standing = _named(capture, timeline)
     batch, source = (
         (capture.hints.batch or hints.batch or 32, "--batch")
         if timeline.predicted
@@ -57,6 +54,22 @@ def of_timeline(
         conv3d_cache.remark(named, graph, volume_cache),
     )
     return FitBasis(step, source, owners, held, graph, limit, pool_grows(timeline), remark=remark)
+
+
+def batch_of_step(capture: Capture, timeline: Timeline) -> int:
+    """The batch that `of_timeline` finds. Raises UsageError when it cannot be told."""
+    named, graph, _ = _named(capture, timeline)
+    return batch_and_source(named, graph, capture.hints)[0]
+
+
+def _named(
+    capture: Capture, timeline: Timeline
+) -> tuple[Timeline, Graph | None, list[tuple[Allocation, Owner]]]:
+    """The timeline with what stood before it by name, the graph with types, and who owns what stood."""
+    graph = capture.with_types(capture.graph) if capture.with_types else capture.graph
+    standing = standing_of(timeline, graph)
+    table = AllocationTable.of([row for row, _ in standing])
+    return conv3d_cache.with_places(replace(timeline, standing=table), graph), graph, standing
 
 
 def batch_and_source(timeline: Timeline, graph: Graph | None, hints: Hints) -> tuple[int, str]:

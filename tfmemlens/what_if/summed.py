@@ -2,7 +2,9 @@
 curve.
 
 A sum over one moment is what that moment holds less with the change. Another moment may then be the highest,
-and rows without names or shapes may scale or not: so the interval is wide, and says so.
+and rows without names or shapes may scale or not: so the interval is wide, and says so. What a layout copy
+was made from, and how long that would have to live in its place, rows do not tell: ending copies has no
+figure.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
 
@@ -22,10 +25,20 @@ _STAYING = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
 _MIN_SHARE_SAVED = 0.5
 """A rule of thumb may be too high by half: chunks are not split, casts and sums need memory of their own."""
 
+_MIN_SHARE_OF_SMALLER_INPUT = 0.25
+"""Where an axis could be followed along a graph, at the least a quarter of what rows alone let expect was
+saved.
+"""
+
 _HALVED = 0.45
 """What mixed precision takes off what it halves: a tenth of the half stays as casts and float32 losses
 (scripts/benchmarks/what_if.py).
 """
+
+_MARGIN = 0.05
+"""Of a step's peak: chunks are not simulated here, and what goes may free larger ones (as in `replayed`)."""
+FIRST_VALUE = regex(r"/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d+)?/Initializer/")
+"""Constants of a session that first filled slots, and stay."""
 
 Parts = Sequence[float]
 """For each row the part of it that goes."""
@@ -48,7 +61,6 @@ class _Estimate:
     best: Parts
     most: Parts
     extra_bytes: int = 0
-    certainty: Certainty = Certainty.ESTIMATE
     least: float = _MIN_SHARE_SAVED
 
 
@@ -65,14 +77,14 @@ def saving(known: RowsBasis, change: str, to_batch: int | None = None) -> Saving
         return Saving(change)
     gone = _bytes(known, estimate.best)
     best, most = gone - estimate.extra_bytes, _bytes(known, estimate.most) - estimate.extra_bytes
-    least = (
-        0 if estimate.certainty is Certainty.BOUND else round(gone * estimate.least) - estimate.extra_bytes
-    )
+    if known.moment.timeline is not None:
+        most += round(_MARGIN * known.moment.timeline.peak_bytes)
+    least = round(gone * estimate.least) - estimate.extra_bytes
     batch = known.rows.scaling.batch
     text = _input_text(known) if change == changes.SMALLER_INPUT else changes.CHANGES[change].text
     half = batch // 2 if batch and change == changes.SMALLER_BATCH else None
     return Saving(
-        change, known.basis, best, min(least, best, most), max(least, best, most), estimate.certainty, text,
+        change, known.basis, best, min(least, best, most), max(least, best, most), Certainty.ESTIMATE, text,
         batch,
         to_batch=half if to_batch is None else to_batch,
     )  # fmt: skip
@@ -155,13 +167,13 @@ def _weights(known: RowsBasis) -> int:
 
 
 def _lighter_optimizer(known: RowsBasis) -> _Estimate | None:
-    slots = _where(known, 1.0, lambda row: known.rows.owners[row].kind is Kind.OPTIMIZER_SLOT)
-    return _Estimate(slots, slots)
-
-
-def _no_copies(known: RowsBasis) -> _Estimate | None:
-    copies = _where(known, 1.0, lambda row: known.rows.owners[row].kind is Kind.LAYOUT_TRANSPOSE)
-    return _Estimate(copies, copies, certainty=Certainty.BOUND)
+    """The slots; of a step at least nothing, for another moment may hold as much without them. At most also
+    the constants that first filled them.
+    """
+    owners, nodes = known.rows.owners, known.rows.table.node
+    slots = _where(known, 1.0, lambda row: owners[row].kind is Kind.OPTIMIZER_SLOT)
+    filled = _where(known, 1.0, lambda row: bool(slots[row] or FIRST_VALUE.search(nodes[row] or "")))
+    return _Estimate(slots, filled, least=0.0 if known.moment.timeline else _MIN_SHARE_SAVED)
 
 
 def _input_text(known: RowsBasis) -> str:
@@ -173,7 +185,8 @@ def _smaller_input(known: RowsBasis) -> _Estimate | None:
     scaling = known.rows.scaling
     if scaling.axis is None:
         return None
-    return _Estimate([1 - 0.5**power for power in scaling.exponent], _movable(known, 0.75))
+    parts = [1 - 0.5**power for power in scaling.exponent]
+    return _Estimate(parts, _movable(known, 0.75), least=_MIN_SHARE_OF_SMALLER_INPUT)
 
 
 def _recompute(known: RowsBasis) -> Saving:
@@ -220,6 +233,5 @@ _RULES: dict[str, Callable[[RowsBasis], _Estimate | None]] = {
     changes.GRADIENT_ACCUMULATION: _accumulation,
     changes.MIXED_PRECISION: _mixed_precision,
     changes.LIGHTER_OPTIMIZER: _lighter_optimizer,
-    changes.NO_LAYOUT_COPIES: _no_copies,
     changes.SMALLER_INPUT: _smaller_input,
 }
