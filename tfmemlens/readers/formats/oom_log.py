@@ -22,7 +22,7 @@ from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import DumpCollector
-from tfmemlens.readers.oom.eras import era_of
+from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.joining import IncidentDraft, Joiner, Part, first_line
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
@@ -98,6 +98,8 @@ class _Stream:
         self.disguises = IndirectFailureCollector()
         self.surroundings = SurroundingsCollector()
         self.run = RunCollector()
+        self.logged: Era | None = None
+        """What could log when it did, by the clock of TensorFlow's own logger."""
         self.notes: list[ReadNote] = []
         self.unread = 0
         self.mentions: Counter[str] = Counter()
@@ -124,6 +126,8 @@ class _Stream:
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
             self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))
+        if cleaned.month:
+            self.logged = logged_in(cleaned.month)
         if framework := frameworks.mention(line.text):
             self.mentions[framework] += 1
         code = self.sentences.quotes_code
@@ -233,7 +237,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     surroundings = (main or _Stream("")).surroundings
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
-    version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era])
+    logged = next((stream.logged for stream in streams if stream.logged), None)
+    version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era], logged)
     framework = _framework(incidents, streams)
     return Capture(
         source=Source(
@@ -256,7 +261,7 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
     present_of = {
         "oom-sentence": any(stream.sentences.finished for stream in streams),
         "oom-report": any(stream.report.finished for stream in streams),
-        "bfc-dump": any(stream.dumps.finished for stream in streams),
+        "bfc-dump": any(dump.told for stream in streams for dump in stream.dumps.finished),
         "xla-oom": bool(kinds - {RequestKind.TPU, RequestKind.PROGRAM}),
         "xla-account": RequestKind.PROGRAM in kinds,
         "tpu-oom": RequestKind.TPU in kinds,
@@ -287,7 +292,10 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     return "xla" if first.compiler and not allocated else frameworks.TENSORFLOW
 
 
-def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era]) -> tuple[str, str] | None:
+def _version(
+    incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era], logged: Era | None
+) -> tuple[str, str] | None:
+    """What is stated, else what lines, names and paths say together, and last a clock, which may be wrong."""
     if stated:
         return (version_text(stated[0]), version_text(stated[1]))
     era: Era | None = None
@@ -298,4 +306,6 @@ def _version(incidents: tuple[Incident, ...], stated: Era | None, hints: list[Er
             low, high = (tuple(int(part) for part in version.split(".")) for version in failure.era)
             seen = ((low[0], low[1]), (high[0], high[1]))
             era = narrow(era, seen) if era else seen
+    if logged and logged != (FIRST, LAST):
+        era = narrow(era, logged) if era else logged
     return (version_text(era[0]), version_text(era[1])) if era else None

@@ -30,6 +30,8 @@ class Cleaned(NamedTuple):
     line: Line
     rank: str
     origin: str
+    month: str = ""
+    """When TensorFlow's own logger wrote it, `2018-09`, on the first line of a text that says so."""
 
 
 _ANSI = regex(
@@ -63,6 +65,7 @@ _QUOTE = regex(
 
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
 GLOG = regex(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
+_DATED = regex(r"\b(?P<month>20[12]\d-(?:0[1-9]|1[0-2]))-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] ")
 ABSL = regex(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
 _FAST = regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
 _RANK = regex(
@@ -170,12 +173,15 @@ _CARRIES_ON = regex(
 
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
+    month = ""
     for number, text in _rejoin(_unnumber(_unquote(_characters(physical)))):
         if _ENDLESS.search(text):
             text = _ENDLESS.sub("…", text)
         rank, origin, bare = strip_prefixes(text)
         first, *others = _pieces(bare)
-        yield Cleaned(Line(number, first, source), rank, origin)
+        dated = _DATED.search(text) if origin and not month else None
+        month = dated["month"] if dated else month
+        yield Cleaned(Line(number, first, source), rank, origin, month if dated else "")
         for piece in others:
             _, origin, bare = strip_prefixes(piece)
             yield Cleaned(Line(number, bare, source), rank, origin)

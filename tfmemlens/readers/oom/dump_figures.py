@@ -49,6 +49,19 @@ class Dump:
     device_free: tuple[Size, Size, Line] | None = None
     """Free and total memory of the whole device, as the driver says (cuda_malloc_async)."""
 
+    @property
+    def told(self) -> bool:
+        """Whether more is here than the line that names the request."""
+        return bool(
+            self.sizes
+            or self.classes
+            or self.bins
+            or self.bin_free
+            or self.figures
+            or self.stats
+            or self.total
+        )
+
     def state(self) -> AllocatorState:
         """The allocator's figures, exact ones before printed ones."""
         stated = self._stated()

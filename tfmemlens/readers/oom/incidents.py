@@ -212,7 +212,7 @@ def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
         dtype=_first(known, "dtype")
         or output_dtype(around["op"], around["attributes"])
         or _dtype_by_size(_first(known, "shape"), dump),
-        device=_first(known, "device"),
+        device=_first(known, "device") or _placed(around["attributes"]),
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
         temporary=any(telling.temporary for telling in known),

@@ -11,7 +11,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context, attributes_of
-from tfmemlens.readers.oom.eras import SESSION, era_of
+from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
 from tfmemlens.values import dataclass
 
@@ -368,6 +368,8 @@ class SentenceCollector:
         if HINT.search(text):
             if self.current and self.current.hint is None:
                 self.current.hint = line
+                if "running in Eager mode" in text:
+                    self.current.era = narrow(self.current.era, ((2, 5), LAST))
             return True
         return bool(BORING.search(text) or ROOTS.search(text))
 
@@ -471,6 +473,7 @@ class SentenceCollector:
         if tail := OP_TAIL.search(text):
             if tail["op"].startswith("__"):
                 telling.function = telling.function or tail["op"]
+                telling.era = narrow(telling.era, era_of_function(tail["op"]))
             elif telling.op is None or telling.function:
                 telling.op = tail["op"]
             if tail["name"] and telling.node is None:
@@ -511,7 +514,7 @@ def _tag_era(found: dict[str, str | None]) -> Era | None:
     if found["plain"] and found["defined"]:
         return ((1, 12), (1, 12)) if found["op"] else ((1, 13), (2, 6))
     if found["braced"]:
-        return ((1, 11), LAST)
+        return ((1, 11), (1, 13)) if found["op"] else ((1, 11), LAST)
     return None
 
 

@@ -86,10 +86,11 @@ def _reported(moment: Moment) -> str:
     first = "first reported" if incident.occurrences > 1 else "reported"
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
     line = incident.request.line
+    processes = "one process" if len(incident.ranks) == 1 else f"{len(incident.ranks)} processes"
     who = (
         f", in {len(incident.ranks)} files ({names})"
         if line.source in incident.ranks
-        else f", by {len(incident.ranks)} processes ({names})"
+        else f", by {processes} ({names})"
     )
     source = f" of {line.source}" if line.source else ""
     return f"{first} on line {line.number}{source}{times}{who if incident.ranks else ''}"
