@@ -73,3 +73,16 @@ def test_of_very_many_failures_an_even_choice_is_read(tmp_path: Path) -> None:
     told = [place for place, text in lines(tmp_path / "train.log", content) if "OOM when allocating" in text]
     assert 20 <= len(told) <= 300
     assert told[0] < len(content) // 4 or len(content) - regions.TAIL <= told[0]
+
+
+@pytest.mark.parametrize("literal", regions.LITERALS)
+def test_a_literal_is_found_wherever_the_blocks_part(
+    literal: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regions, "_BLOCK", 64)
+    for before in range(200):
+        path = tmp_path / "train.log"
+        path.write_bytes(b"-" * before + literal + b"-" * 100)
+        opened = opening.open_input(inputs.Input(str(path)))
+        with opened.file:
+            assert regions._search_range(opened, 0, opened.size) == [before]
