@@ -6,6 +6,7 @@ import pytest
 
 from tests.findings.logs import dump, oom, report
 from tfmemlens import pipeline
+from tfmemlens.model.finding import Severity
 
 KERNEL = "gradients/fc1/MatMul_grad/MatMul_1"
 ROWS = ("90.00MiB from net/a/Relu", "100.00MiB from net/b/Relu")
@@ -41,6 +42,16 @@ EDGES: dict[str, tuple[str, str, str]] = {
         dump(300, 1000, 990) + oom("300,512,512"),
         dump(299, 1000, 990) + oom("299,512,512"),
     ),
+    "free memory in pieces needs a hundredth of the device": (
+        "fragmented-free-memory",
+        dump(12, 2000, 1980, (9, 9, 2)),
+        dump(12, 2000, 1981, (9, 9, 1)),
+    ),
+    "a device that is full is full, in however many pieces": (
+        "memory-shortage",
+        dump(12, 2000, 1981, (9, 9, 1)),
+        dump(12, 2000, 1980, (9, 9, 2)),
+    ),
     "fewer than 2,000 samples are a batch": (
         "whole-set-in-one-batch",
         oom("2000,28,28,32"),
@@ -72,3 +83,31 @@ def rules(log: str) -> set[str]:
 def test_where_a_rule_begins(rule: str, fires: str, quiet: str) -> None:
     assert rule in rules(fires)
     assert rule not in rules(quiet)
+
+
+SEVERITIES: dict[str, tuple[str, Severity]] = {
+    "a tenth of the device lay free in pieces": (dump(60, 1000, 900, (50, 50)), Severity.CAUSE),
+    "less than a tenth did": (dump(60, 1000, 901, (50, 49)), Severity.FACTOR),
+    "the free pieces cover the request only just": (dump(90, 1000, 900, (50, 50)), Severity.FACTOR),
+}
+
+
+@pytest.mark.parametrize(("log", "severity"), SEVERITIES.values(), ids=SEVERITIES)
+def test_fragmentation_is_a_cause_where_much_was_free(log: str, severity: Severity) -> None:
+    (found,) = (
+        finding for finding in pipeline.explain(log).findings if finding.rule == "fragmented-free-memory"
+    )
+    assert found.severity is severity
+
+
+@pytest.mark.parametrize(("listed", "told"), [("40.0KiB", False), ("3000.00MiB", True)])
+def test_what_is_nothing_of_the_device_is_not_the_verdict(listed: str, told: bool) -> None:
+    log = dump(100, 4000, 3980, (20,)) + oom("100,512,512") + report(f"{listed} from net/a/Relu")
+    assert ("held are forward activations" in pipeline.explain(log).verdict) == told
+
+
+def test_the_layers_named_are_those_of_the_kind_that_the_sentence_names() -> None:
+    rows = ("300.00MiB from net/few/Relu", "100.00MiB from net/many/Relu", "90.00MiB from net/many/add")
+    weights = "250.00MiB from net/many/kernel"
+    verdict = pipeline.explain(oom("64,256,256,2") + report(*rows, weights)).verdict
+    assert "forward activations, most in net/few, net/many" in verdict

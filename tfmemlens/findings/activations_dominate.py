@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import attributed, held, is_forward_only, of_kind, quote, total
+from tfmemlens.findings.support.rows import (
+    attributed,
+    held,
+    is_forward_only,
+    layers_of,
+    of_kind,
+    quote,
+    total,
+)
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Finding, Severity
@@ -32,16 +40,17 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         forward_only = is_forward_only(moment)
         purpose = "alive at once in the forward pass" if forward_only else "kept for the backward pass"
-        layers = [group for group in moment.attribution.by("layer") if group.name][:3]
+        layers = layers_of(moment, Kind.ACTIVATION)[:3]
+        most = f", most in {', '.join(layers)}" if layers else ""
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
                 f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose},"
-                f" most in {layers[0].name if layers else 'unnamed layers'}"
+                f" most in {layers[0] if layers else 'unnamed layers'}"
             ),
             because=(
                 f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward"
-                f" activations, most in {', '.join(str(group.name) for group in layers)}"
+                f" activations{most}"
             ),
             explains=total(kept),
             evidence=tuple(quote(row) for row in kept[:3]),

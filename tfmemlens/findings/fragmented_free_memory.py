@@ -3,8 +3,8 @@
 What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a
 tensor.
 When it fires: the free bytes cover the failed request, and neither the largest free block nor what the pool
-may still grow by does. Where they cover it only just, the device is nearly full, and fragmentation is a
-factor rather than the cause.
+may still grow by does. Where they cover it only just, or are less than a tenth of the limit, the device is
+nearly full, and fragmentation is a factor rather than the cause; below a hundredth it is full.
 What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next
 request; allocate big, long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map
 pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import device_limit, failures
-from tfmemlens.model.case import Balance, Case, Moment
+from tfmemlens.findings.support.rows import device_limit, failures, is_fragmented, is_full
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
+_MUCH = 0.1
+"""Of the limit: what lies free beyond it is no full device."""
 _REMEDIES = (
     Remedy(
         "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
@@ -42,14 +44,13 @@ _REMEDIES = (
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         books = moment.balance
-        if not moment.incident or not is_fragmented(books):
+        if not moment.incident or not is_fragmented(books) or is_full(case, moment):
             continue
         assert books.available and books.largest_free_chunk and books.requested
         state = moment.incident.state
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
-        plenty = books.available.bytes >= 1.25 * books.requested
         yield Finding(
-            severity=Severity.CAUSE if plenty else Severity.FACTOR,
+            severity=Severity.CAUSE if _much(case, moment) else Severity.FACTOR,
             headline=(
                 f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
                 f" largest free block is {human_size(books.largest_free_chunk)}"
@@ -74,18 +75,10 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _weight(case: Case, moment: Moment) -> float:
-    """The more of the device lies free, the less anything that is held explains."""
-    limit = device_limit(case, moment)
-    free = moment.balance.available.bytes if moment.balance.available else 0
-    return min(0.3 + free / limit.bytes, 0.9) if limit and limit.bytes else 0.6
-
-
-def is_fragmented(books: Balance) -> bool:
-    """Enough in sum, not enough in one piece; only where all the figures are known."""
-    if books.requested is None or books.available is None or books.largest_free_chunk is None:
+def _much(case: Case, moment: Moment) -> bool:
+    """Whether so much was free that its lying in pieces is the cause, rather than a device nearly full."""
+    books, limit = moment.balance, device_limit(case, moment)
+    if books.available is None or books.requested is None:
         return False
-    growth = books.growable.bytes if books.growable else 0
-    return books.requested <= books.available.low and books.requested > max(
-        books.largest_free_chunk.high, growth
-    )
+    of_limit = not limit or books.available.bytes >= _MUCH * limit.bytes
+    return of_limit and books.available.bytes >= 1.25 * books.requested

@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import attributed, device_limit, failures, tensor_text
+from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
+from tfmemlens.findings.support.rows import (
+    attributed,
+    device_limit,
+    failures,
+    is_fragmented,
+    is_full,
+    tensor_text,
+)
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -26,7 +34,9 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         books, request = moment.balance, moment.request
         limit = device_limit(case, moment)
-        if not books.missing or books.requested is None or books.available is None or request is None:
+        if books.requested is None or books.available is None or request is None:
+            continue
+        if not books.missing and not (is_fragmented(books) and is_full(case, moment)):
             continue
         if limit and books.requested > limit.high:
             continue
@@ -36,14 +46,17 @@ def check(case: Case) -> Iterator[Finding]:
         )
         of_limit = f" of {human_size(limit)}" if limit else ""
         line = state.line_of("in_use") or state.line_of("limit") if state else None
+        missing = books.missing or 0
+        short = f"{human(missing)} short" if missing else "a full device"
+        few = bool(limit) and missing < LEAST_OF_A_CAUSE * whole_bytes(case, moment)
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.FACTOR if few else Severity.CAUSE,
             headline=(
-                f"{human(books.missing)} short: {human(books.requested)} was requested,"
+                f"{short}: {human(books.requested)} was requested,"
                 f" {human_size(books.available)} was free{in_use}"
             ),
             because=f"only {human_size(books.available)}{of_limit} was free",
-            explains=books.missing,
+            explains=missing,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 Evidence(

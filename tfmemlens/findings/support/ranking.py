@@ -8,8 +8,8 @@ from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.values import replace
 
-LEAST_OF_A_CAUSE = 0.05
-"""A cause that explains a smaller share of the problem is a factor."""
+LEAST_OF_A_CAUSE, LEAST_OF_A_FACTOR = 0.05, 0.01
+"""A cause that explains a smaller share of the problem is a factor; of next to nothing, a note."""
 TRUST = {Basis.MEASURED: 1.0, Basis.TRACED: 0.9, Basis.SHAPE: 0.7, Basis.NAME: 0.4, Basis.FIGURES: 0.2}
 """What a byte counts by the evidence for it."""
 MEANING = {
@@ -25,13 +25,15 @@ _OF_ITS_ROWS = (RequestKind.XLA, RequestKind.TPU, RequestKind.PROGRAM, RequestKi
 
 
 def graded(case: Case, finding: Finding) -> Finding:
-    """The finding with its share of the problem, and as a factor where it explains too little for a cause."""
+    """The finding with its share of the problem, and no cause where it explains too little for one."""
     whole = whole_bytes(case, case.moments[finding.moment]) if case.moments else _of_layout(case)
     if finding.explains is None or not whole:
         return finding
     share = min(max(finding.explains, 0) / whole, 1.0)
-    small = finding.severity is Severity.CAUSE and share < LEAST_OF_A_CAUSE
-    return replace(finding, share=share, severity=Severity.FACTOR if small else finding.severity)
+    severity = finding.severity
+    if severity is Severity.CAUSE and share < LEAST_OF_A_CAUSE:
+        severity = Severity.FACTOR if share >= LEAST_OF_A_FACTOR else Severity.NOTE
+    return replace(finding, share=share, severity=severity)
 
 
 def rank(finding: Finding) -> tuple[int, int, float, float, int]:

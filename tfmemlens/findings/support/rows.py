@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
-from tfmemlens.model.case import Case, Moment, Naming, Request
+from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import Size, human, human_size, round_up
@@ -40,6 +40,16 @@ def of_kind(moment: Moment, *kinds: Kind) -> list[Row]:
     if len(kinds) > 1:
         found.sort(key=lambda each: (-each[0].total_bytes, each[2]))
     return [Row(allocation, owner, namings[index]) for allocation, owner, index in found]
+
+
+def layers_of(moment: Moment, kind: Kind) -> list[str]:
+    """The layers that hold bytes of a kind, by how many of it."""
+    held_by = {
+        group.name: dict(group.kinds).get(kind, 0)
+        for group in moment.attribution.by("layer")
+        if group.name is not None
+    }
+    return sorted(filter(held_by.__getitem__, held_by), key=lambda name: -held_by[name])
 
 
 def quote(row: Row) -> Evidence:
@@ -121,6 +131,22 @@ def device_limit(case: Case, moment: Moment) -> Size | None:
     devices = case.capture.surroundings.devices
     sizes = (device.limit or device.total for device in devices)
     return next((size for size in sizes if size and size.bytes), None)
+
+
+def is_fragmented(books: Balance) -> bool:
+    """Enough in sum, not enough in one piece; only where all the figures are known."""
+    if books.requested is None or books.available is None or books.largest_free_chunk is None:
+        return False
+    growth = books.growable.bytes if books.growable else 0
+    return books.requested <= books.available.low and books.requested > max(
+        books.largest_free_chunk.high, growth
+    )
+
+
+def is_full(case: Case, moment: Moment) -> bool:
+    """Whether less than a hundredth of the limit was free: in how many pieces it lay explains nothing."""
+    free, limit = moment.balance.available, device_limit(case, moment)
+    return bool(free and limit and limit.bytes and free.high < 0.01 * limit.bytes)
 
 
 def tensor_text(moment: Moment) -> str:
