@@ -14,9 +14,10 @@ import math
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
@@ -57,18 +58,20 @@ def check(case: Case) -> Iterator[Finding]:
             explains=alike(moment, _of_attention) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
-                Remedy(
+                remedies.of_change(
+                    case,
+                    index,
+                    "smaller-input",
                     f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes"
                     " a quarter",
-                    saves_bytes=need * 3 // 4 if need else None,
-                    certainty=Certainty.EXACT if need else None,
-                    slug="smaller-input",
+                    need and need * 3 // 4,
                 ),
-                Remedy(
+                remedies.of_change(
+                    case,
+                    index,
+                    "smaller-batch",
                     "halve the batch: each of them becomes half",
-                    saves_bytes=need // 2 if need else None,
-                    certainty=Certainty.EXACT if need else None,
-                    slug="smaller-batch",
+                    need and need // 2,
                 ),
                 Remedy(
                     "compute attention in blocks of queries, or within a window, so that length x length is"

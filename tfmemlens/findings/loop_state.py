@@ -48,12 +48,14 @@ def check(case: Case) -> Iterator[Finding]:
                 " times; the lines are not k outputs of one run."
             ),
             remedies=(
-                Remedy(
+                remedies.of_change(
+                    case,
+                    index,
+                    "smaller-input",
                     "halve the sequence (truncated back-propagation, or cut and bucket the data): the stack"
                     " halves",
-                    saves_bytes=total(stacks) // 2,
-                    certainty=Certainty.ESTIMATE,
-                    slug="smaller-input",
+                    total(stacks) // 2,
+                    Certainty.ESTIMATE,
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
                 _swap(total(stacks)),

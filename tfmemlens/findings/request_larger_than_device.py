@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, Size, human, human_size
@@ -48,13 +49,14 @@ def check(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            remedies=tuple(_dimension_remedies(moment, need, limit.bytes)),
+            remedies=tuple(_dimension_remedies(case, index, need, limit.bytes)),
             moment=index,
         )
 
 
-def _dimension_remedies(moment: Moment, need: int, limit: int) -> Iterator[Remedy]:
-    shape = moment.request.failed.shape if moment.request else None
+def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterator[Remedy]:
+    request = case.moments[index].request
+    shape = request.failed.shape if request else None
     if not shape or not all(shape):
         return
     sizes = [size or 1 for size in shape]
@@ -69,12 +71,8 @@ def _dimension_remedies(moment: Moment, need: int, limit: int) -> Iterator[Remed
             slug="smaller-batch",
         )
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
-        yield Remedy(
-            "halve height and width: every feature map becomes a quarter",
-            saves_bytes=need * 3 // 4,
-            certainty=Certainty.EXACT,
-            slug="smaller-input",
-        )
+        text = "halve height and width: every feature map becomes a quarter"
+        yield remedies.of_change(case, index, "smaller-input", text, need * 3 // 4)
     if len(sizes) == 2 and min(sizes) > 1000:
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"

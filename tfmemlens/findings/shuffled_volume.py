@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.knowledge.convolution import is_shuffled_volume
 from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing copy"
@@ -55,17 +56,19 @@ def check(case: Case) -> Iterator[Finding]:
                 " input batch while it runs."
             ),
             remedies=(
-                Remedy(
+                remedies.of_change(
+                    case,
+                    index,
+                    "smaller-input",
                     "halve depth, height and width of this layer's input: an eighth",
-                    saves_bytes=failed.tensor_bytes * 7 // 8,
-                    certainty=Certainty.EXACT,
-                    slug="smaller-layer-input",
+                    failed.tensor_bytes * 7 // 8,
                 ),
-                Remedy(
+                remedies.of_change(
+                    case,
+                    index,
+                    "smaller-batch",
                     "half the batch: these copies hold all of it",
-                    saves_bytes=failed.tensor_bytes // 2,
-                    certainty=Certainty.EXACT,
-                    slug="smaller-batch",
+                    failed.tensor_bytes // 2,
                 ),
                 Remedy(
                     "split the volume into patches, with the overlap that the kernels need",

@@ -49,6 +49,23 @@ def of_saving(text: str, code: str | None, saving: Saving) -> Remedy:
     )
 
 
+def of_change(
+    case: Case,
+    index: int,
+    slug: str,
+    text: str,
+    tensor_bytes: int | None,
+    certainty: Certainty | None = Certainty.EXACT,
+) -> Remedy:
+    """A change in a rule's own words: what the engine says it saves at this moment, else what it takes off
+    the rule's own tensors alone.
+    """
+    saving = case.what_if(index, slug)
+    if saving.known:
+        return of_saving(text, None, saving)
+    return Remedy(text, None, tensor_bytes, None if tensor_bytes is None else certainty, slug=slug)
+
+
 def onednn(saves_bytes: int | None = None) -> Remedy:
     """Kernels for convolutions on the CPU that unroll no patches; without the matrix at most it is saved."""
     text = (
