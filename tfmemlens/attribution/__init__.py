@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
+from tfmemlens.attribution.moments.first_dimension import first_dimension
 from tfmemlens.attribution.moments.omissions import omissions
 from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
 from tfmemlens.attribution.moments.tensors import name_tensors
@@ -92,7 +93,8 @@ def _failure(capture: Capture, incident: Incident) -> Moment:
     table = holders(incident)
     attribution = attribute_table(table)
     owner = attribute_request(incident.request)
-    request = Request(incident.request, owner, rounded_request(incident))
+    first = first_dimension(incident.request, owner)
+    request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)
     if books.limit is None and capture.hints.limit_bytes:
         books = replace(books, limit=Size.exactly(capture.hints.limit_bytes))

@@ -94,6 +94,10 @@ class Request:
     """What the allocator was asked for: stated by a dump, or shape x dtype rounded up to 256 for a BFC
     allocator.
     """
+    batch: int | None = None
+    """The first dimension of what was asked for, where something shows that it is the batch."""
+    fixed: bool = False
+    """Whether what was asked for is as large whatever the batch."""
 
     @property
     def needed_bytes(self) -> int | None:

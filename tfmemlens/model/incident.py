@@ -82,6 +82,12 @@ class FailedRequest:
     """
     updating: bool = False
     """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
+    creating: bool = False
+    """Whether a weight or a slot was being created, as the traceback shows."""
+    pipeline: bool = False
+    """Whether it failed in a function of the input pipeline."""
+    training: bool | None = None
+    """What the failing Keras layer was told of training."""
     executable: str | None = None
 
     @property

@@ -22,13 +22,8 @@ def scaling_of(moment: Moment, rows: Ledger, hints: Hints) -> Scaling:
     batch = (
         hints.batch or (hints.input_shape[0] if hints.input_shape else None) or _batch(table, tensors, grows)
     )
-    if (
-        batch is None
-        and moment.request
-        and grows_with_batch(moment.request.owner, moment.request.failed.node)
-    ):
-        shape = moment.request.failed.shape
-        batch = shape[0] if shape and len(shape) >= 2 else None
+    if batch is None and moment.request:
+        batch = moment.request.batch
     grows = [
         _fits(tensor, batch) if grew and tensor else grew for tensor, grew in zip(tensors, grows, strict=True)
     ]

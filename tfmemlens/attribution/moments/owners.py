@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from tfmemlens.attribution.moments.first_dimension import like_a_kernel
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
@@ -14,6 +15,14 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 _COLOCATED = regex(r"loc:@([^\"\]]+)")
+_MAKING = regex(
+    r"(?:/|\A)(?:Initializer|initial_value|truncated_normal|Variable(?:_\d+)?/Assign|kernel/Assign)(?:_\d+)?(?:/|\Z)"
+)
+_RANDOM = regex(
+    r"(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?(?:_\d+)?\Z"
+)
+_MANY_ROWS = 2048
+"""Rows of random numbers that are more likely a kernel's or a table's than a batch of noise."""
 _LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
 
 
@@ -73,7 +82,16 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, layer=None)  # an eager op has no name of its own
     if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
         owner = replace(owner, layer=owner_of(request.caller).layer)
-    if request.updating and owner.phase in (Phase.FORWARD, Phase.NONE):
+    if request.creating or _is_initial_value(request, owner):
+        making = Kind.OPTIMIZER_SLOT if request.updating else Kind.PARAMETER
+        owner = (
+            owner
+            if owner.kind is Kind.OPTIMIZER_SLOT
+            else replace(owner, kind=making, phase=Phase.OPTIMIZER if request.updating else owner.phase)
+        )
+        if request.updating:
+            owner = replace(owner, layer=None)
+    elif request.updating and owner.phase in (Phase.FORWARD, Phase.NONE):
         owner = replace(owner, layer=None, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
     if owner.layer is None and request.forward_node:
         owner = replace(owner, layer=owner_of(request.forward_node).layer)
@@ -87,7 +105,12 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, op=request.op)
     if _is_workspace(request, owner):
         owner = replace(owner, kind=Kind.WORKSPACE)
-    elif request.node is None and request.kind is RequestKind.TENSOR and request.op:
+    elif (
+        request.node is None
+        and request.kind is RequestKind.TENSOR
+        and request.op
+        and owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    ):
         backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
         owner = (
             replace(owner, kind=Kind.GRADIENT, phase=Phase.GRADIENT)
@@ -95,6 +118,22 @@ def attribute_request(request: FailedRequest) -> Owner:
             else replace(owner, kind=Kind.ACTIVATION)
         )
     return owner
+
+
+def _is_initial_value(request: FailedRequest, owner: Owner) -> bool:
+    """Whether the request is for the first value of a weight or a slot: random numbers in the shape of a
+    kernel, or an op named after a variable's making. Dropout's random numbers are neither.
+    """
+    name = request.node or ""
+    if owner.phase is Phase.GRADIENT or "dropout" in f"{name} {request.keras_layer}".lower():
+        return False
+    if _MAKING.search(name):
+        return True
+    last = name.rpartition("/")[2] or request.op or ""
+    random = bool(_RANDOM.match(last)) or "random_op" in (request.kernel or "")
+    shape = request.shape or ()
+    table = len(shape) == 2 and (shape[0] or 0) >= _MANY_ROWS
+    return random and (like_a_kernel(shape) or table)
 
 
 def _is_workspace(request: FailedRequest, owner: Owner) -> bool:

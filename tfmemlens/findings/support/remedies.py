@@ -9,8 +9,7 @@ from collections.abc import Callable
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.rows import is_forward_only
-from tfmemlens.findings.support.situation import GPU, TENSORFLOW, batch_is_one, situation
-from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.what_if import Basis, Saving
@@ -89,15 +88,18 @@ def name_the_buffers() -> Remedy:
 Words = tuple[str, str | None]
 
 
-def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words:
+def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and
-    slots stay.
+    slots stay; nothing is said where what was asked for is as large whatever the batch.
     """
-    batch = saving.batch if saving.basis is Basis.REPLAY else _batch(moment)
-    batch = 1 if batch is None and batch_is_one(case) else batch
-    if batch == 1 and not saving.best_bytes:
+    if moment.request and moment.request.fixed and not saving.best_bytes:
+        return None
+    stated = _stated_batch(case)
+    shown = stated or (moment.request.batch if moment.request else None)
+    batch = saving.batch if saving.basis is Basis.REPLAY else shown
+    if (batch == 1 or (batch == stated == 2)) and not saving.best_bytes:
         text = (
-            "the batch is 1 already: make the samples themselves smaller (crop or tile images, shorten"
+            f"the batch is {batch} already: make the samples themselves smaller (crop or tile images, shorten"
             " sequences), or the model"
         )
         return text, None
@@ -147,18 +149,10 @@ _WORDS: dict[str, Callable[[Case, Moment, Saving], Words | None]] = {
 }
 
 
-def _batch(moment: Moment) -> int | None:
-    """The first dimension of what was asked for, where that is a batch: not of weights, slots, or im2col
-    buffers.
-    """
-    request = moment.request
-    if (
-        request is None
-        or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.WORKSPACE)
-        or request.owner.phase is Phase.OPTIMIZER
-    ):
-        return None
-    if request.owner.phase is Phase.GRADIENT and len(request.failed.shape or ()) == 2:
-        return None  # as likely the gradient of a kernel
-    shape = request.failed.shape
-    return shape[0] if shape and len(shape) >= 2 else None
+def _stated_batch(case: Case) -> int | None:
+    """The batch as the user or the input states it."""
+    hints = case.capture.hints
+    if stated := hints.batch or (hints.input_shape[0] if hints.input_shape else None):
+        return stated
+    setting = case.capture.surroundings.setting("batch_size")
+    return int(setting[0]) or None if setting else None

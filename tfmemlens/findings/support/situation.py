@@ -68,11 +68,6 @@ def framework_name(case: Case) -> str:
     return _NAMES[framework_of(case)]
 
 
-def batch_is_one(case: Case) -> bool:
-    """Whether the input, or the user, says that a step takes one sample."""
-    return "batch_size=1" in _settings(case)
-
-
 def _training(moment: Moment) -> bool | None:
     if is_forward_only(moment):
         return False

@@ -53,6 +53,17 @@ class Context:
     """Nodes named in later brackets: the fetch side, or the calls that led to the failing op."""
     updating: bool = False
     """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
+    creating: bool = False
+    """Whether the frames create a weight or a slot."""
+    training: bool | None = None
+    """What the failing layer was told: `training=True`."""
+
+    @property
+    def pipeline(self) -> bool:
+        """Whether it failed in a function of the input pipeline: the training step waits for the next
+        element, or the function bears the name of a data set's transformation.
+        """
+        return "IteratorGetNext" in self.also or "_Dataset_" in f"{self.function}{self.node}"
 
     @property
     def caller(self) -> str | None:

@@ -199,12 +199,16 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "function": _first(known, "function"),
         "caller": _first(known, "caller"),
         "updating": any(telling.updating for telling in known),
+        "creating": any(telling.creating for telling in known),
+        "pipeline": any(telling.pipeline for telling in known),
+        "training": _first(known, "training"),
     }
 
 
 def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     known = draft.tellings
     around = _around(known)
+    device = _first(known, "device") or _placed(around["attributes"])
     return FailedRequest(
         RequestKind.TENSOR,
         node=next(_nodes(known, dump), None),
@@ -212,12 +216,12 @@ def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
         dtype=_first(known, "dtype")
         or output_dtype(around["op"], around["attributes"])
         or _dtype_by_size(_first(known, "shape"), dump),
-        device=_first(known, "device") or _placed(around["attributes"]),
+        device=device,
         allocator=_first(known, "allocator") or (dump.allocator if dump else None),
         size=dump.size if dump else None,
         temporary=any(telling.temporary for telling in known),
         kernel=_first(known, "kernel"),
-        **around,
+        **{**around, "pipeline": around["pipeline"] and "GPU" not in (device or "")},
     )
 
 

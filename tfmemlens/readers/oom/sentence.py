@@ -198,6 +198,12 @@ _OPTIMIZER_FRAME = regex(
     r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
 )
 
+_CREATION = regex(
+    r"init_ops(?:_v\d)?\.py|initializers\w*\.py|random_initializers|variable_scope\.py|\badd_weight\(|\badd_slot\("
+    r"|\badd_variable(?:_from_reference)?\(|\bget_variable\("
+)
+"""Frames and lines of code that create a variable."""
+
 
 @dataclass
 class OomMessage(Context):
@@ -320,6 +326,7 @@ class SentenceCollector:
                 told.ran_at = place
             else:
                 told.source, told.source_text = place
+            told.creating = any(_CREATION.search(f"{place} {text}") for place, text in self._frames)
             told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
         if not told.ran_at[0]:
             told.ran_at = self._ran_before
@@ -381,6 +388,8 @@ class SentenceCollector:
         found = ARGUMENT.search(text) if self._in_arguments else None
         self._in_arguments = bool(found)
         if found and self.current:
+            if found["name"] == "training" and found["value"].strip() in ("True", "False"):
+                self.current.training = found["value"].strip() == "True"
             tensors = re.finditer(TENSOR.pattern, found["value"])
             self.current.arguments += tuple(
                 Argument(found["name"], _dimensions(tensor["shape"]), numpy_dtype(tensor["dtype"]), line)

@@ -1,0 +1,125 @@
+"""The first dimension of a failed request is called the batch only where something shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, oom
+from tfmemlens import pipeline
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Request
+from tfmemlens.model.report import Report
+
+EAGER = "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__%s_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when allocating tensor with shape[%s] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:%s]\n"  # noqa: E501
+CALLED = """Exception encountered when calling layer "scale" (type Scale).
+
+OOM when allocating tensor with shape[%s] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:%s]
+
+Call arguments received by layer "scale" (type Scale):
+  \u2022 inputs=tf.Tensor(shape=(%s), dtype=float32)
+"""  # noqa: E501
+
+
+def requested(text: str) -> Request:
+    request = pipeline.explain(text).case.moments[0].request
+    assert request is not None
+    return request
+
+
+def eager(op: str, shape: str) -> str:
+    return EAGER % (op, shape, op)
+
+
+def advice(report: Report) -> str:
+    return " | ".join(action.remedy.text for action in report.actions)
+
+
+BATCHED = {
+    "a convolution": oom("64,112,112,64", "net/conv/Conv2D"),
+    "the gradient of its input": oom("64,112,112,64", "gradients/net/conv/Conv2D_grad/Conv2DBackpropInput"),
+    "rows of a layer": oom("64,4000", "net/fc/MatMul"),
+    "a sum of feature maps": oom("64,28,28,8", "conv1/add"),
+    "a sum in a layer": oom("64,128,512", "encoder/layer_0/add"),
+    "no op, but an image": eager("Conv2D", "64,28,28,8"),
+}
+OTHER = {
+    "a kernel's gradient": oom("64,3,3,64", "gradients/net/conv/Conv2D_grad/Conv2DBackpropFilter"),
+    "a kernel by shape": oom("3,3,384,1024", "net/mul"),
+    "boxes": oom("100,800,800,1", "masks/CropAndResize"),
+    "time steps": oom("120,32,2000", "decoder/TensorArrayStack/TensorArrayGatherV3"),
+    "flattened positions": oom("4096,151936", "loss/SparseSoftmaxCrossEntropyWithLogits"),
+    "positions of a projection": oom("4096,50257", "lm/MatMul"),
+    "what a reshape made": oom("8192,512", "net/Reshape"),
+    "tiled rows": oom("120000,50,180", "dist/Tile"),
+    "rows of an unnamed matrix": oom("120000,50", "add"),
+}
+FIXED = {
+    "a weight": (oom("4096,1024", "Variable_7/Assign"), Kind.PARAMETER),
+    "an initial value": (oom("4096,1024", "fc/kernel/Initializer/random_uniform"), Kind.PARAMETER),
+    "a slot": (oom("4096,1024", "fc/kernel/Adam_1"), Kind.OPTIMIZER_SLOT),
+    "random numbers for a kernel": (eager("StatelessRandomUniformV2", "65536,2048"), Kind.PARAMETER),
+    "random numbers for a filter": (eager("RandomUniform", "3,3,384,1024"), Kind.PARAMETER),
+}
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_layers_first_dimension_is_the_batch(name: str) -> None:
+    assert requested(BATCHED[name]).batch == 64
+    assert "halve the batch (64 -> 32)" in advice(pipeline.explain(BATCHED[name]))
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_is_first_elsewhere_is_not(name: str) -> None:
+    request = requested(OTHER[name])
+    assert (request.batch, request.fixed) == (None, False)
+    assert "halve the batch (" not in advice(pipeline.explain(OTHER[name]))
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_weights_are_as_large_whatever_the_batch(name: str) -> None:
+    text, kind = FIXED[name]
+    request = requested(text)
+    assert request.fixed and request.owner.kind is kind
+    assert "halve the batch" not in advice(pipeline.explain(text))
+
+
+def test_random_numbers_of_dropout_and_noise_are_no_weights() -> None:
+    assert not requested(oom("4096,1024", "net/drop/dropout/random_uniform/RandomUniform")).fixed
+    assert not requested(eager("RandomStandardNormal", "128,512")).fixed
+    assert not requested(eager("RandomStandardNormal", "16,256,256,3")).fixed
+
+
+def test_what_the_layer_was_called_with_decides() -> None:
+    assert requested(CALLED % ("48,100,3", "Sub", "48, 100, 3")).batch == 48
+    assert requested(CALLED % ("4800,3", "Sub", "48, 100, 3")).batch == 48
+    assert requested(CALLED % ("100,3", "Sub", "48, 100, 3")).batch is None
+
+
+def test_an_image_of_the_input_pipeline_has_no_batch() -> None:
+    text = (
+        "(0) Resource exhausted:  OOM when allocating tensor with shape[4096,4096,3] and type float on"
+        f" {CPU} by allocator cpu\n\t [[{{{{node resize/ResizeBilinear}}}}]]\n\t [[IteratorGetNext]]\n"
+    )
+    request = requested(text)
+    assert request.fixed and request.failed.pipeline
+    near = text.replace("IteratorGetNext", "loss/_4")
+    assert not requested(near).failed.pipeline
+
+
+def test_a_slot_that_an_optimizer_builds_is_recognised_by_its_frames() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/u/train.py", line 12, in <module>\n    opt.apply_gradients(pairs)\n'
+        '  File "/lib/python3.9/site-packages/keras/optimizers/adam.py", line 125, in build\n'
+        "    self.add_variable_from_reference(\n" + eager("Fill", "250002,4096")
+    )
+    request = requested(text)
+    assert request.owner.kind is Kind.OPTIMIZER_SLOT
+    assert request.fixed
+
+
+def test_the_users_word_counts_for_more() -> None:
+    stated = "model.fit(x, y, batch_size=16)\n" + oom("120,32,2000", "decoder/TensorArrayGatherV3")
+    assert "halve the batch (16 -> 8)" in advice(pipeline.explain(stated))
+    two = "model.fit(x, y, batch_size=2)\n" + oom("120,32,2000", "decoder/TensorArrayGatherV3")
+    assert "the batch is 2 already" in advice(pipeline.explain(two))
