@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "garbage": set(),
     "progress": {"escaping"},
     "discovery": set(),
-    "escaping": set(),
+    "escaping": {"patterns"},
     "child_python": {"errors", "values"},
     "model": {"units", "errors", "values", "patterns"},
     "schema": {"model", "patterns"},
@@ -186,7 +186,19 @@ def test_explaining_a_paste_stays_light() -> None:
 def test_help_imports_no_command() -> None:
     out, modules = run_and_modules("--help")
     assert {name for name in modules if name.startswith("tfmemlens.")} == {
-        f"tfmemlens.{name}" for name in ("cli", "cli.main", "discovery", "errors", "escaping", "progress")
+        f"tfmemlens.{name}"
+        for name in ("cli", "cli.main", "discovery", "errors", "escaping", "patterns", "progress")
     }
     assert not {"inspect", "dataclasses", "pkgutil"} & modules
     assert "explain" in out
+
+
+def test_no_module_compiles_a_pattern_at_import() -> None:
+    in_the_users_python = ("recording/", "child_python.py")
+    early = [
+        name
+        for file in MODULES
+        if not (name := file.relative_to(PACKAGE).as_posix()).startswith(in_the_users_python)
+        and "re.compile(" in file.read_text(encoding="utf-8")
+    ]
+    assert early == ["patterns.py"], "patterns.regex compiles when first asked"

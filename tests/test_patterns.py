@@ -6,15 +6,12 @@ import gc
 import importlib
 import pkgutil
 import re
-from pathlib import Path
 
 import pytest
 
 import tfmemlens
 from tfmemlens import patterns
 from tfmemlens.patterns import regex
-
-PACKAGE = Path(tfmemlens.__file__).parent
 
 
 def test_a_late_pattern_does_what_a_compiled_one_does() -> None:
@@ -43,14 +40,3 @@ def test_every_pattern_of_the_package_compiles() -> None:
     assert len(made) > 150
     for each in made:
         each.match("" if isinstance(each.pattern, str) else b"")
-
-
-def test_no_module_compiles_a_pattern_at_import() -> None:
-    in_the_users_python = ("recording/", "child_python.py")
-    early = [
-        name
-        for file in PACKAGE.rglob("*.py")
-        if not (name := file.relative_to(PACKAGE).as_posix()).startswith(in_the_users_python)
-        and "re.compile(" in file.read_text(encoding="utf-8")
-    ]
-    assert early == ["patterns.py"], "patterns.regex compiles when first asked"

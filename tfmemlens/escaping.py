@@ -4,9 +4,14 @@ of being read are written out.
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
-_COMMANDS = re.compile(
+from tfmemlens.patterns import regex
+
+if TYPE_CHECKING:
+    import re
+
+_COMMANDS = regex(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ud800-\udfff]"
 )
 """C0 and C1 controls (escape sequences begin with one), line and paragraph separators, letters that turn the

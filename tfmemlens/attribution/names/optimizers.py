@@ -22,6 +22,8 @@ _KERAS3 = regex(
     rf"(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS))})(?:_\d+)?/(?P<x>.+)_"
     rf"(?:{'|'.join(sorted(words.KERAS3_SLOTS, key=len, reverse=True))}){_TAIL}\Z"
 )
+_BEGINNINGS = ("training", *sorted(words.KERAS_OPTIMIZERS))
+"""One of these begins each slot of Keras: few names are tried further."""
 _UNIQUE = regex(r"_\d+\Z")
 _UPDATE = regex(rf"(?:.*/)?(?:{_OPTIMIZER}/)?update_(?P<x>.+)/(?P<op>[^/]+)\Z")
 _COUNTERS = regex(r"(?:.*/)?(?:beta[12]_power|global_step)(?:_\d+)?(?:/.*)?")
@@ -37,7 +39,7 @@ def slot_of(name: str) -> str | None:
         return None
     if match := _TF1.match(name):
         return match["x"]
-    for pattern in (_KERAS_NEW, _KERAS, _KERAS3):
+    for pattern in (_KERAS_NEW, _KERAS, _KERAS3) if name.startswith(_BEGINNINGS) else ():
         if match := pattern.match(name):
             return _variable_path(match["x"]) if pattern is _KERAS3 else match["x"]
     if _COUNTERS.fullmatch(name):
@@ -65,7 +67,7 @@ def update_of(name: str) -> str | None:
     """What an update op works on (`Adam/update_conv/kernel/ApplyAdam`: `conv/kernel`), "" if on no single
     layer, None if it is no update op.
     """
-    if match := _UPDATE.match(name):
+    if "update_" in name and (match := _UPDATE.match(name)):
         return "" if match["x"].isdigit() else _without_ops(match["x"])
     if _UNDER_OPTIMIZER.match(name) or (_IS_TRAINING.match(name) and "/" in name):
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from tfmemlens.knowledge.keras_layers._context import (
     LayerCall,
@@ -21,8 +20,9 @@ from tfmemlens.knowledge.keras_layers._context import (
     whole,
 )
 from tfmemlens.model.tensor import TensorType, numpy_dtype
+from tfmemlens.patterns import regex
 
-_EQUATION = re.compile(r"([a-zA-Z.]+),([a-zA-Z]+)->([a-zA-Z.]+)")
+_EQUATION = regex(r"([a-zA-Z.]+),([a-zA-Z]+)->([a-zA-Z.]+)")
 
 
 def _input(asked: LayerCall) -> LayerSpecs:
