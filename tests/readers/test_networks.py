@@ -150,7 +150,7 @@ def _functional(**config: object) -> dict[str, Any]:
         (_functional(layers=[3]), "a layer is a number, and not an object"),
         (_functional(layers=[{"config": {}}]), "a layer has no class_name"),
         (_functional(layers=[{"class_name": "Dense"}]), "a layer Dense has no config"),
-        (_functional(output_layers=None), "output_layers is missing, and not a list"),
+        (_functional(output_layers=None), "output_layers is missing, or neither a list nor an object"),
         (
             _functional(layers=[{"class_name": "A", "config": {}, "inbound_nodes": 5}]),
             "inbound_nodes is a number, and not a list",

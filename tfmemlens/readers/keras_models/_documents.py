@@ -188,7 +188,9 @@ def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
         calls = tuple(calls_of(node, names, nested) for node in nodes)
         made.append(layer_of(each, dialect, calls or (NetworkCall(),)))
     inputs = references(config["input_layers"], names, nested)
-    outputs = references(sequence(config.get("output_layers"), "output_layers"), names, nested)
+    if not isinstance(config.get("output_layers"), list | Mapping):
+        raise MalformedModel("output_layers is missing, or neither a list nor an object")
+    outputs = references(config["output_layers"], names, nested)
     return Network(tuple(made), inputs, outputs, name, dialect)
 
 
