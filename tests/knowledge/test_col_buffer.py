@@ -105,3 +105,13 @@ def test_one_image_is_sure_from_the_target_on_and_earlier_for_the_input() -> Non
     assert is_one_image(15, columns, of_input=True)
     assert not is_one_image(15, columns - 1, of_input=True)
     assert is_one_image(15, columns, of_input=False, item_bytes=8)
+
+
+def test_the_most_filters_of_a_number_of_images_are_told_to_the_element() -> None:
+    """1 * 996 + (1 + 996) * 463 = 462,607 elements an image: 17 images leave one of 7,864,320 over."""
+    most = UnrolledConvolution(positions=1, patch=996, filters=463)
+    assert most.images_of_filter_gradient() == 18
+    assert UnrolledConvolution(1, 996, 464).images_of_filter_gradient() == 17
+    bounds = filters_of(18, 1, 996)
+    assert bounds is not None
+    assert bounds[1] == 463

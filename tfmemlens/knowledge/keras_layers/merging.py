@@ -38,7 +38,12 @@ def concatenated(shapes: Sequence[Shape], axis: object) -> Shape:
 
 
 def _elementwise(asked: LayerCall) -> LayerSpecs:
-    return asked.told(broadcast(shapes_of(asked)))
+    shapes = shapes_of(asked)
+    if len({len(shape) for shape in shapes}) == 1:
+        return asked.told(broadcast(shapes))
+    # Keras puts the sides that a smaller tensor lacks behind its batch.
+    batch = broadcast([shape[:1] for shape in shapes])
+    return asked.told((*batch, *broadcast([shape[1:] for shape in shapes])))
 
 
 def _concatenate(asked: LayerCall) -> LayerSpecs:
