@@ -37,7 +37,7 @@ def test_no_log_is_older_than_what_wrote_it(month: str, newest: tuple[int, int])
 
 def test_the_stamp_of_tensorflow_s_own_logger_bounds_the_version() -> None:
     assert version(f"2018{STAMPED}Resource exhausted: {SENTENCE}") == ("1.5", "1.12")
-    assert version(f"2026{STAMPED}Resource exhausted: {SENTENCE}") == ("1.5", "2.21")
+    assert version(f"2026{STAMPED}RESOURCE_EXHAUSTED: {SENTENCE}") == ("2.7", "2.21")
 
 
 def test_another_program_s_stamp_says_nothing() -> None:
@@ -47,7 +47,7 @@ def test_another_program_s_stamp_says_nothing() -> None:
 def test_a_clock_that_contradicts_the_form_is_wrong() -> None:
     """Boards without a battery begin in an early year."""
     stamped = f"2017{STAMPED}RESOURCE_EXHAUSTED: {SENTENCE}"
-    assert version(f"{stamped} [Op:__inference_train_function_1]") == ("2.2", "2.21")
+    assert version(f"{stamped} [Op:__inference_train_function_1]") == ("2.7", "2.21")
 
 
 @pytest.mark.parametrize(

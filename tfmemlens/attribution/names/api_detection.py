@@ -9,8 +9,9 @@ from tfmemlens.model.incident import Incident
 from tfmemlens.patterns import regex
 
 _KERAS = regex(
-    r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_train_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
+    r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_(?:train|test|predict)_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
 )
+_KERAS_FUNCTION = regex(r"(?:train|test|predict)_function")
 _FIRST_LAYOUT_PASS = regex(
     r"(?:\A|/)(?:LayoutOptimizer|PermConstN\w+-LayoutOptimizer)|-\d-(?:VecPermute|DimMap)N"
 )
@@ -36,6 +37,8 @@ def api_of(capture: Capture) -> Api:
         front_end = FrontEnd.SESSION if front_end is FrontEnd.UNKNOWN else front_end
     if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
         oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
+    if any((one.request.function or "").startswith("__inference_") for one in capture.incidents):
+        oldest = max(oldest, (2, 0))
     if capture.graph is not None:
         if not capture.source.version:
             oldest, newest = _era(capture.graph, oldest, newest)
@@ -77,7 +80,7 @@ def _front_end(incident: Incident) -> FrontEnd:
     if (
         request.keras_layer
         or any(_KERAS.search(name) for name in names)
-        or "train_function" in (request.function or "")
+        or _KERAS_FUNCTION.search(request.function or "")
     ):
         return FrontEnd.KERAS
     if request.function and request.function.startswith("__wrapped__"):

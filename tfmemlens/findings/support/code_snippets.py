@@ -55,10 +55,13 @@ def mixed_precision(api: Api, device: str | None = None) -> str | None:
     if api.newest < (1, 14):
         return None
     on_gpu = device in (None, "gpu")
-    if api.is_tf1:
-        return "opt = tf.train.experimental.enable_mixed_precision_graph_rewrite(opt)"
+    if api.is_tf1 or (api.front_end is FrontEnd.SESSION and api.oldest < (2, 0)):
+        if api.front_end is FrontEnd.KERAS or not on_gpu:
+            return None
+        prefix = "tf.train" if api.newest < (1, 15) else "tf.compat.v1.train"
+        return f"opt = {prefix}.experimental.enable_mixed_precision_graph_rewrite(opt)"
     policy = "mixed_float16" if on_gpu else "mixed_bfloat16"
-    if api.oldest >= (2, 4) or api.newest >= (2, 99):
+    if api.newest >= (2, 4):
         return f"tf.keras.mixed_precision.set_global_policy('{policy}')   # TF 2.4+"
     return f"tf.keras.mixed_precision.experimental.set_policy('{policy}')"
 

@@ -84,11 +84,13 @@ CAUSED_BY = LineRule(
     r"Caused by op u?'(?P<node>[^']+)', defined at",
     "Caused by op 'conv/Conv2D', defined at:",
     needs="Caused by op",
+    era=(FIRST, (1, 14)),
 )
 ORIGINAL = LineRule(
     r"Original stack trace for u?'(?P<node>[^']+)'",
     "Original stack trace for 'conv/Conv2D':",
     needs="Original stack trace",
+    era=((1, 14), LAST),
 )
 FORWARD = LineRule(
     r"which was originally created as op u?'(?P<node>[^']+)'",
@@ -172,6 +174,12 @@ OP_REQUIRES = LineRule(
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
     needs="OP_REQUIRES failed",
 )
+_NEW_CODE = regex(
+    r"\bOP_REQUIRES failed at \S+ ?: (?:RESOURCE_EXHAUSTED|INTERNAL): "
+    r"|\A\s*\(\d\) (?:RESOURCE_EXHAUSTED|INTERNAL): "
+)
+_OLD_CODE = regex(r"\bOP_REQUIRES failed at \S+ ?: (?:Resource exhausted|Internal): ")
+"""Codes of errors are written as constants from TF 2.7 or 2.8 on."""
 HINT = LineRule(
     r"If you want to see a list of allocated tensors when OOM happens",
     "Hint: If you want to see a list of allocated tensors when OOM happens, add"
@@ -295,6 +303,10 @@ class SentenceCollector:
         telling.kernel = f"{kernel['file']}:{kernel['line']}" if kernel else None
         telling.in_python = not self.origin and not kernel
         telling.era = narrow(telling.era, _sentence_era(found, line.text))
+        if _NEW_CODE.search(line.text):
+            telling.era = narrow(telling.era, ((2, 7), LAST))
+        elif _OLD_CODE.search(line.text):
+            telling.era = narrow(telling.era, (FIRST, (2, 8)))
         self.finished.append(telling)
         self.begin(telling)
 
@@ -372,6 +384,8 @@ class SentenceCollector:
     def _trace(self, text: str, line: Line) -> bool:
         if self._frame(text) or self._origin(text):
             return True
+        if text.startswith("Function call stack:"):
+            self.era = narrow(self.era, ((2, 0), (2, 8)))
         if HINT.search(text):
             if self.current and self.current.hint is None:
                 self.current.hint = line
@@ -438,6 +452,7 @@ class SentenceCollector:
         """The head of a stack that tells where an op, or the forward op behind it, was made."""
         telling = self.current
         if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
+            self.era = narrow(self.era, (CAUSED_BY if "Caused by" in text else ORIGINAL).era)
             self._frames, self._frame_owner = [], "after"
             if telling is None:  # the sentence that it explains comes again after it
                 self._node_before, self._frame_owner, self._running = found["node"], "before", False
@@ -523,7 +538,7 @@ def _tag_era(found: dict[str, str | None]) -> Era | None:
     if found["plain"] and found["defined"]:
         return ((1, 12), (1, 12)) if found["op"] else ((1, 13), (2, 6))
     if found["braced"]:
-        return ((1, 11), (1, 13)) if found["op"] else ((1, 11), LAST)
+        return ((1, 11), (1, 13)) if found["op"] else ((1, 12), LAST)
     return None
 
 
