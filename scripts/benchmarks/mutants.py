@@ -1,9 +1,11 @@
 """Which deliberate errors do the tests miss? mutants.py [--count 200] [--seed 1] [--only FOLDER ...] [--list]
 
 Each mutant is one small change of one line of the package: a comparison, a boundary, an operator, a constant,
-a condition or a branch. It is made in a scratch copy of the checkout, and the tests of the mirror folder
-(tests/findings for tfmemlens/findings) run on it: the fast selection, and all of them if that notices
-nothing. A mutant that no test notices survives and is printed. One that runs out of time counts as noticed.
+a condition or a branch. The whole suite runs once, to see which test executes which line (`covering.py`,
+which keeps it: a second sample starts at once). Each mutant is then made in a scratch copy of the checkout,
+and only tests that execute its line run on it, in one process: quick ones that execute little first, and some
+that execute much. A mutant that none of them notices survives and is printed. One that runs out of time
+counts as noticed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import covering
+
 ROOT = Path(__file__).parent.parent.parent
+CACHE = Path.home() / ".cache" / "tfmemlens" / "mutants"
 STAGES = (
     "knowledge",
     "readers",
@@ -34,8 +39,8 @@ STAGES = (
     "cli",
     "model",
 )
-MIRROR = {"model": "model", "what_if": "what_if estimation"}
-"""Test folders of a package where they are not called as it is."""
+_CLOSEST, _SPREAD = 45, 15
+"""So many tests that execute little beside the line, and so many of the others."""
 _CHECKS = ("strict", "frozen", "slots")
 """Arguments that only refuse errors of our own: without them nothing changes."""
 _COPIED = (
@@ -159,28 +164,87 @@ def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
     return drawn
 
 
-def tests_of(mutant: Mutant) -> list[str]:
-    """The mirror folders of the module."""
-    stage = Path(mutant.file).parts[1]
-    return [
-        f"tests/{folder}" for folder in MIRROR.get(stage, stage).split() if (ROOT / "tests" / folder).exists()
-    ]
+def executed_with(file: str, source: str, line: int) -> dict[str, set[int]]:
+    """Lines whose execution depends on this one: those of its statement; where that runs at the import, those
+    in functions of the package that use the name which it defines, or else all functions of the module.
+    """
+    tree = ast.parse(source)
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and line in _lines(node)]
+    statement = min(around, key=lambda node: len(_lines(node)))
+    bodies = [node for node in around if _is_function(node) and line in _body(node)]
+    if bodies:
+        whole = not hasattr(statement, "body")
+        return {file: set(_lines(statement)) if whole else {*_head(statement), line}}
+    function = next((node for node in around if _is_function(node)), None)
+    if function is not None:  # a default, a decorator
+        return {file: set(_body(function))}
+    own = {node.lineno for each in around for node in ast.walk(each) if isinstance(node, ast.Lambda)}
+    names = {
+        node.id for each in around for node in ast.walk(each)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not hasattr(each, "body")
+    }  # fmt: skip
+    users = {
+        path.relative_to(ROOT).as_posix(): _using(path.read_text(encoding="utf-8"), names)
+        for path in (ROOT / "tfmemlens").rglob("*.py")
+    }
+    users[file] |= own
+    if any(users.values()):
+        return users
+    return {file: {each for node in ast.walk(tree) if _is_function(node) for each in _body(node)}}
 
 
-def judge(mutant: Mutant, copy: Path, timeout: float) -> str:
-    """`survived`, `noticed`, or `timeout`."""
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _head(node: ast.stmt) -> range:
+    return range(node.lineno, getattr(node, "body")[0].lineno)  # noqa: B009
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def _body(node: ast.AST) -> range:
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _using(source: str, names: set[str]) -> set[int]:
+    if not any(name in source for name in names):
+        return set()
+    return {
+        node.lineno
+        for function in ast.walk(ast.parse(source)) if _is_function(function)
+        for node in ast.walk(function)
+        if (isinstance(node, ast.Name) and node.id in names)
+        or (isinstance(node, ast.Attribute) and node.attr in names)
+    }  # fmt: skip
+
+
+def tests_of(mutant: Mutant, coverage: covering.Coverage) -> list[str]:
+    """The tests to run on it, the closest first."""
+    source = (ROOT / mutant.file).read_text(encoding="utf-8")
+    tests = set()
+    for file, lines in executed_with(mutant.file, source, mutant.line).items():
+        tests |= coverage.tests_of(file, lines)
+    ordered = coverage.ordered(tests)
+    others = ordered[_CLOSEST:]
+    step = max(-(-len(others) // _SPREAD), 1)
+    return ordered[:_CLOSEST] + others[step - 1 :: step]
+
+
+def judge(mutant: Mutant, copy: Path, tests: list[str], timeout: float) -> str:
+    """`survived`, `noticed`, `timeout`, or `unrun` where no test executes it."""
+    if not tests:
+        return "unrun"
     file = copy / mutant.file
     source = file.read_bytes()
     file.write_bytes(mutant.applied(source))
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests_of(mutant)]
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     try:
-        for selection in (["--fast"], []):
-            run = subprocess.run(
-                command + selection, cwd=copy, capture_output=True, timeout=timeout, env=_environment(copy)
-            )
-            if run.returncode:
-                return "noticed"
-        return "survived"
+        run = subprocess.run(command, cwd=copy, capture_output=True, timeout=timeout, env=_environment(copy))
+        return "noticed" if run.returncode else "survived"
     except subprocess.TimeoutExpired:
         return "timeout"
     finally:
@@ -217,28 +281,27 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", default=list(STAGES), choices=STAGES)
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for the tests of one mutant")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for the tests of one mutant")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     args = parser.parse_args()
     drawn = sample(args.count, args.seed, args.only)
     if args.list:
         print("\n".join(map(shown, drawn)))
         return 0
-    outcomes, survived = Counter[str](), Counter[str]()
+    outcomes, missed = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         copy = copied(Path(scratch))
+        coverage = covering.measured(copy, CACHE)
         for number, mutant in enumerate(drawn, 1):
             start = time.perf_counter()
-            outcome = judge(mutant, copy, args.timeout)
+            tests = tests_of(mutant, coverage)
+            outcome = judge(mutant, copy, tests, args.timeout)
             outcomes[outcome] += 1
-            survived[Path(mutant.file).parts[1]] += outcome == "survived"
+            missed[Path(mutant.file).parts[1]] += outcome in ("survived", "unrun")
             took = time.perf_counter() - start
-            print(f"{number:4} {outcome:8} {took:5.0f} s  {shown(mutant)}", flush=True)
-    share = outcomes["survived"] / max(len(drawn), 1)
-    print(
-        f"{len(drawn)} mutants, {outcomes['survived']} survived ({share:.0%}): {dict(outcomes)}; by package"
-        f" {dict(survived)}"
-    )
+            print(f"{number:4} {outcome:8} {len(tests):2} tests {took:4.0f} s  {shown(mutant)}", flush=True)
+    share = missed.total() / max(len(drawn), 1)
+    print(f"{len(drawn)} mutants, {missed.total()} survived ({share:.0%}): {dict(outcomes)}; {dict(missed)}")
     return share > 0.1
 
 
