@@ -59,12 +59,12 @@ def small_patch_vit(patch=4, size=128, batch=4, heads=4, blocks=2, compiled=Fals
     model.fit(pictures(8, size), RNG.integers(0, 10, 8), batch_size=batch, epochs=1, verbose=2)
 
 
-def scoring(batch=1500, compiled=False):
+def scoring(batch=1500, size=64, compiled=False):
     """Inference only, everything in one batch."""
-    model = keras.Sequential([keras.Input((64, 64, 3)), layers.Conv2D(24, 3, padding="same", activation="relu", name="texture"),
+    model = keras.Sequential([keras.Input((size, size, 3)), layers.Conv2D(24, 3, padding="same", activation="relu", name="texture"),
                               layers.MaxPooling2D(4), layers.Flatten(), layers.Dense(3, name="grade")])
     model.compile(jit_compile=compiled)
-    print(model.predict(pictures(1500, 64), batch_size=batch, verbose=2).shape)
+    print(model.predict(pictures(1500, size), batch_size=batch, verbose=2).shape)
 
 
 def validation(val_batch=512, batch=8, compiled=False):
@@ -143,27 +143,27 @@ def fused(compiled=True, batch=48, size=96):
     model.fit(pictures(batch, size), RNG.integers(0, 3, batch), batch_size=batch, epochs=1, verbose=2)
 
 
-def captions(vocabulary=20000, one_hot=True):
+def captions(vocabulary=20000, one_hot=True, rows=200):
     """Targets turned into one-hot rows before fit."""
-    targets = RNG.integers(0, vocabulary, (200, 24))
-    features = tf.constant(RNG.random((200, 24, 16)), tf.float32)
+    targets = RNG.integers(0, vocabulary, (rows, 24))
+    features = tf.constant(RNG.random((rows, 24, 16)), tf.float32)
     model = keras.Sequential([keras.Input((24, 16)), layers.Dense(vocabulary if one_hot else 8, name="caption_word")])
     if one_hot:
-        rows = tf.one_hot(targets, vocabulary)
+        labels = tf.one_hot(targets, vocabulary)
         loss = keras.losses.CategoricalCrossentropy(from_logits=True)
     else:
-        rows, loss = targets % 8, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        labels, loss = targets % 8, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("sgd", loss, jit_compile=False)
-    model.fit(features, rows, batch_size=4, epochs=1, verbose=2)
+    model.fit(features, labels, batch_size=4, epochs=1, verbose=2)
 
 
-def bird_features(units=2048, size=80, compiled=False):
+def bird_features(units=2048, size=80, batch=4, compiled=False):
     """Dense after Flatten: fails while the weights or the slots are made."""
     model = keras.Sequential([keras.Input((size, size, 3)), layers.Conv2D(16, 3, padding="same", activation="relu", name="beak"),
                               layers.Flatten(name="flat"), layers.Dense(units, activation="relu", name="feather"),
                               layers.Dense(20, name="bird")])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=compiled)
-    model.fit(pictures(16, size), RNG.integers(0, 20, 16), batch_size=4, epochs=1, verbose=2)
+    model.fit(pictures(16, size), RNG.integers(0, 20, 16), batch_size=batch, epochs=1, verbose=2)
 
 
 class BilinearPool(layers.Layer):
@@ -207,12 +207,12 @@ def face_triplets(batch=400, all_triplets=True):
     model.fit(RNG.random((batch, 64)), RNG.random((batch, 64)), batch_size=batch, epochs=2, verbose=2)
 
 
-def grid_search(trials=12, keep=True):
+def grid_search(trials=12, keep=True, units=1500):
     """Every trial's model, with its Adam slots, stays in a list."""
     results = []
     for trial in range(trials):
-        model = keras.Sequential([keras.Input((800,)), layers.Dense(1500, activation="relu", name="hidden_%d" % trial),
-                                  layers.Dense(1500, activation="relu"), layers.Dense(2)])
+        model = keras.Sequential([keras.Input((800,)), layers.Dense(units, activation="relu", name="hidden_%d" % trial),
+                                  layers.Dense(units, activation="relu"), layers.Dense(2)])
         model.compile(keras.optimizers.Adam(10.0 ** -(trial % 4 + 2)), "mse", jit_compile=False)
         history = model.fit(RNG.random((32, 800)), RNG.random((32, 2)), epochs=1, verbose=0)
         print("trial", trial, "loss", history.history["loss"][0])
@@ -223,7 +223,7 @@ def grid_search(trials=12, keep=True):
             gc.collect()
 
 
-def accumulated(parts=24, store_all=True):
+def accumulated(parts=24, store_all=True, batch=16):
     """Gradients of all micro-batches stored in a list and summed at the end."""
     model = keras.Sequential([keras.Input((500,)), layers.Dense(2500, activation="relu", name="trunk_1"),
                               layers.Dense(1500, activation="relu", name="trunk_2"), layers.Dense(1)])
@@ -231,7 +231,7 @@ def accumulated(parts=24, store_all=True):
     collected = []
     for part in range(parts):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(model(tf.constant(RNG.random((16, 500)), tf.float32)) ** 2)
+            loss = tf.reduce_mean(model(tf.constant(RNG.random((batch, 500)), tf.float32)) ** 2)
         gradients = tape.gradient(loss, model.trainable_variables)
         collected = collected + [gradients] if store_all else [
             [a + b for a, b in zip(collected[0], gradients)] if collected else gradients]
@@ -247,10 +247,10 @@ def speech_gru(length=1200, batch=48, units=96, compiled=False):
     model.fit(RNG.random((96, length, 20)), RNG.random((96, 30)), batch_size=batch, epochs=1, verbose=2)
 
 
-def heavy_dropout(units=200000, batch=128):
+def heavy_dropout(units=200000, batch=128, shared_mask=False):
     """Dropout over a layer of 200,000 random features: value, mask and noise are each as large."""
     model = keras.Sequential([keras.Input((16,)), layers.Dense(units, activation="relu", name="random_features"),
-                              layers.Dropout(0.5, name="thin_out"), layers.Dense(1, name="target")])
+                              layers.Dropout(0.5, noise_shape=(None, 1) if shared_mask else None, name="thin_out"), layers.Dense(1, name="target")])
     model.compile("sgd", "mse", jit_compile=False)
     model.fit(RNG.random((256, 16)), RNG.random((256, 1)), batch_size=batch, epochs=1, verbose=2)
 

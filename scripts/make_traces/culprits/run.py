@@ -1,7 +1,7 @@
-"""Run programs with a known culprit: run.py FOLDER [NAME ...] [--without] (all programs without a name).
+"""Run programs with a known culprit: run.py FOLDER [NAME ...] [--without | --apply] (all programs without a name).
 
 Writes NAME.log (standard output and error as one stream, scrubbed) into FOLDER and prints how each ended. With --without
-the culprit is taken away (programs.txt). Environments come from $TFMEMLENS_ENVS (see environments.sh).
+the culprit is taken away (programs.txt), with --apply the page's first action is applied (remedies.txt). Environments come from $TFMEMLENS_ENVS (see environments.sh).
 """
 import argparse
 import os
@@ -38,12 +38,13 @@ def programs():
     return [Program(*row) for row in table("programs.txt", len(Program._fields))]
 
 
-def variables(program, folder):
+def variables(program, folder, extra):
     """The environment of a run: a BFC allocator on the CPU with this limit, and nothing of the caller's."""
     known = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1",
              "TF_CPP_MIN_LOG_LEVEL": "0", "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     if program.environment.startswith("tf"):
         known.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB=program.limit_mb)
+    known.update(extra)
     return known
 
 
@@ -55,15 +56,22 @@ def address_space(program):
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
+def settings_and_options(words):
+    """Split VAR=value of the environment from key=value of a function."""
+    settings = dict(word.split("=", 1) for word in words if word.split("=")[0].isupper())
+    return settings, [word for word in words if word.split("=")[0] not in settings]
+
+
 def run(program, extra, target):
     """Run one program in an empty folder; return its exit status and its seconds."""
     folder = tempfile.mkdtemp()
     script, *words = shlex.split(program.command)
+    settings, options = settings_and_options(shlex.split(extra))
     shutil.copy(os.path.join(HERE, script), folder)
     python = os.path.join(ENVIRONMENTS, program.environment, "bin", "python")
     start = time.time()
-    ended = subprocess.run(["timeout", str(SECONDS), python, script, *words, *shlex.split(extra)], cwd=folder,
-                           env=variables(program, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ended = subprocess.run(["timeout", str(SECONDS), python, script, *words, *options], cwd=folder,
+                           env=variables(program, folder, settings), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            preexec_fn=address_space(program))
     seconds = time.time() - start
     text = ended.stdout.decode("utf-8", "surrogateescape")
@@ -80,13 +88,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*", default=[])
-    parser.add_argument("--without", action="store_true", help="take the culprit away")
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument("--without", action="store_true", help="take the culprit away")
+    change.add_argument("--apply", action="store_true", help="apply the page's first action")
     args = parser.parse_intermixed_args()
     os.makedirs(args.folder, exist_ok=True)
+    remedies = {row[0]: row[1] for row in table("remedies.txt", 4)}
     for program in programs():
-        if args.names and program.name not in args.names:
+        if (args.names and program.name not in args.names) or (args.apply and program.name not in remedies):
             continue
-        extra = program.without if args.without else ""
+        extra = program.without if args.without else remedies[program.name] if args.apply else ""
         target = os.path.join(args.folder, program.name + ".log")
         status, seconds = run(program, extra, target)
         print("%-34s exit %3d %4.0f s %8d bytes" % (program.name, status, seconds, os.path.getsize(target)), flush=True)

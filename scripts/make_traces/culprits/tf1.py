@@ -11,9 +11,9 @@ import tensorflow as tf
 RNG = np.random.RandomState(0)
 
 
-def run_steps(train_op, loss, feed=None, steps=3, report=False):
+def run_steps(train_op, loss, feed=None, steps=3, report=False, threads=0):
     options = tf.RunOptions(report_tensor_allocations_upon_oom=True) if report else None
-    with tf.Session() as sess:
+    with tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=threads)) as sess:
         sess.run(tf.global_variables_initializer())
         for step in range(steps):
             _, value = sess.run([train_op, loss], feed_dict=feed() if feed else None, options=options)
@@ -102,29 +102,6 @@ def review_classifier(vocabulary=400000, regularized=True, batch=16, report=True
         loss += 1e-5 * tf.nn.l2_loss(table)
     run_steps(tf.train.GradientDescentOptimizer(0.1).minimize(loss), loss, lambda: {words: RNG.randint(0, 400, (batch, 60))},
               report=report)
-
-
-def sensor_estimator(rows=100000, as_generator=False):
-    """An Estimator whose input_fn puts the whole data set into the graph."""
-    features = RNG.rand(rows, 600).astype("float32")
-    labels = RNG.randint(0, 4, rows).astype("int32")
-
-    def input_fn():
-        if as_generator:
-            data = tf.data.Dataset.from_generator(lambda: zip(features, labels), (tf.float32, tf.int32), ([600], []))
-        else:
-            data = tf.data.Dataset.from_tensor_slices((features, labels))
-        return data.shuffle(100).repeat().batch(32)
-
-    def model_fn(features, labels, mode):
-        net = tf.layers.dense(features, 64, tf.nn.relu, name="hidden")
-        logits = tf.layers.dense(net, 4, name="gesture")
-        loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
-        train = tf.train.AdamOptimizer().minimize(loss, tf.train.get_global_step())
-        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
-
-    tf.logging.set_verbosity(tf.logging.INFO)
-    tf.estimator.Estimator(model_fn, "model_dir").train(input_fn, steps=20)
 
 
 def price_forecaster(length=1500, batch=64, units=128, swap=False):
@@ -219,7 +196,7 @@ def protein_transformer(length=700, batch=4, heads=8, blocks=3):
     run_steps(tf.train.AdamOptimizer().minimize(loss), loss, lambda: {x: RNG.rand(batch, length, 64)})
 
 
-def house_prices(column=True, batch=9000):
+def house_prices(column=True, batch=9000, recompute=False):
     """The labels are [B], the predictions [B,1]: their difference becomes [B,B]."""
     x = tf.placeholder(tf.float32, [None, 20], "rooms")
     y = tf.placeholder(tf.float32, [None], "price")
@@ -227,7 +204,11 @@ def house_prices(column=True, batch=9000):
     predicted = tf.layers.dense(net, 1, name="predicted_price")
     if not column:
         predicted = tf.squeeze(predicted, 1)
-    loss = tf.reduce_mean(tf.square(predicted - y), name="mse")
+    if recompute:
+        errors = tf.contrib.layers.recompute_grad(lambda p, t: tf.square(p - t))
+        loss = tf.reduce_mean(errors(predicted, y), name="mse")
+    else:
+        loss = tf.reduce_mean(tf.square(predicted - y), name="mse")
     run_steps(tf.train.AdamOptimizer().minimize(loss), loss,
               lambda: {x: RNG.rand(batch, 20), y: RNG.rand(batch)}, report=True)
 
@@ -299,13 +280,14 @@ def molecule_graph(edges=150000, nodes=5000, width=64, layers=3):
               report=True)
 
 
-def speech_features(width=64, kernel=400, batch=8, length=8000):
+def speech_features(width=64, kernel=400, batch=8, length=8000, threads=0):
     """Raw audio through long 1-D filters."""
     audio = tf.placeholder(tf.float32, [batch, length, 1], "waveform")
     net = tf.layers.conv1d(audio, width, 16, padding="same", activation=tf.nn.relu, name="frontend/conv1d_a")
     net = tf.layers.conv1d(net, 16, kernel, padding="same", activation=tf.nn.relu, name="frontend/conv1d_b")
     loss = tf.reduce_mean(tf.square(net))
-    run_steps(tf.train.AdamOptimizer().minimize(loss), loss, lambda: {audio: RNG.rand(batch, length, 1)})
+    run_steps(tf.train.AdamOptimizer().minimize(loss), loss, lambda: {audio: RNG.rand(batch, length, 1)},
+              threads=threads)
 
 
 def main():

@@ -101,7 +101,7 @@ def denoiser(small=False):
     model.fit(x, x, batch_size=4, epochs=2, verbose=2, callbacks=[LastOutputs(x[:64], small)])
 
 
-def sensors(rows=60000, generator=False):
+def sensors(rows=60000, generator=False, batch=64):
     """from_tensor_slices over a large numpy array, then fit."""
     x, y = RNG.rand(rows, 800).astype("float32"), RNG.randint(0, 3, rows)
     if generator:
@@ -111,18 +111,17 @@ def sensors(rows=60000, generator=False):
         data = tf.data.Dataset.from_tensor_slices((x, y))
     model = keras.Sequential([layers.Dense(32, activation="relu", input_shape=(800,)), layers.Dense(3)])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.fit(data.batch(64).take(20), epochs=1, verbose=2)
+    model.fit(data.batch(batch).take(20), epochs=1, verbose=2)
 
 
-def pix_translator(parts=8, one_tape=True, size=96):
+def pix_translator(parts=8, one_tape=True, size=96, micro_batch=8):
     """Gradients "accumulated" over micro-batches, but under one tape."""
     generator = keras.Sequential([layers.Conv2D(32, 3, padding="same", activation="relu", input_shape=(size, size, 3)),
                                   layers.Conv2D(32, 3, padding="same", activation="relu"),
                                   layers.Conv2D(3, 3, padding="same", name="painted")])
     optimizer = keras.optimizers.Adam(1e-4)
-    x = pictures(8 * parts, size)
+    x = pictures(micro_batch * parts, size)
 
-    @tf.function
     def accumulate(batches):
         weights = generator.trainable_variables
         if one_tape:
@@ -134,8 +133,8 @@ def pix_translator(parts=8, one_tape=True, size=96):
         else:
             gradients, loss = [tf.zeros_like(w) for w in weights], 0.0
             for part in tf.split(batches, parts):
-                with tf.control_dependencies(gradients), tf.GradientTape() as tape:
-                    piece = tf.reduce_mean(tf.abs(generator(part + 0.0) - part)) / parts
+                with tf.GradientTape() as tape:
+                    piece = tf.reduce_mean(tf.abs(generator(part) - part)) / parts
                 gradients = [a + b for a, b in zip(gradients, tape.gradient(piece, weights))]
                 loss += piece
         optimizer.apply_gradients(zip(gradients, weights))
@@ -291,12 +290,12 @@ def summarizer(length=900, heads=8, batch=4, blocks=2):
     model.fit(RNG.rand(8, length, 64), RNG.rand(8, length, 1), batch_size=batch, epochs=1, verbose=2)
 
 
-def species(classes=7000, metric=True):
+def species(classes=7000, metric=True, batch=32):
     """A metric whose state is a confusion matrix of all classes."""
     metrics = [keras.metrics.MeanIoU(classes, sparse_y_pred=False, name="species_iou")] if metric else ["accuracy"]
     model = keras.Sequential([layers.Dense(64, activation="relu", input_shape=(100,)), layers.Dense(classes, name="species")])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=metrics)
-    model.fit(RNG.rand(256, 100), RNG.randint(0, classes, 256), batch_size=32, epochs=1, verbose=2)
+    model.fit(RNG.rand(256, 100), RNG.randint(0, classes, 256), batch_size=batch, epochs=1, verbose=2)
 
 
 def insurance(column=True, batch=8000):
@@ -320,10 +319,10 @@ def insurance(column=True, batch=8000):
 
 def recommender(items=300000, scaled=True, batch=256):
     """The table is scaled before the look-up, so the gradient of the gather is as large as the table."""
-    table = tf.Variable(tf.random.normal([items, 48], stddev=0.01), name="item_table")
+    table = tf.Variable(tf.ones([items, 48]), name="item_table")
     head = layers.Dense(1, name="rating")
     head.build((None, 48))
-    optimizer = keras.optimizers.SGD(0.1)
+    optimizer = keras.optimizers.legacy.SGD(0.1)
 
     @tf.function
     def train_step(ids, stars):
@@ -340,11 +339,11 @@ def recommender(items=300000, scaled=True, batch=256):
         print("step", step, float(loss))
 
 
-def fused_net(batch=64, size=64, compiled=True):
+def fused_net(batch=64, size=32, compiled=True):
     """fit with jit_compile=True: XLA asks for its whole arena at once."""
     model = keras.Sequential([layers.Dense(2048, activation="relu", input_shape=(size * size,), name="in_proj"),
                               layers.Dense(2048, activation="relu", name="mid_proj"),
-                              layers.Reshape((2048, 1)), layers.Dense(128, activation="gelu", name="per_unit"),
+                              layers.Reshape((2048, 1)), layers.Dense(256, activation="gelu", name="per_unit"),
                               layers.Flatten(), layers.Dense(1, name="out")])
     model.compile("sgd", "mse", jit_compile=compiled)
     model.fit(RNG.rand(256, size * size), RNG.rand(256), batch_size=batch, epochs=1, verbose=2)
