@@ -150,6 +150,7 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
     ),
+    "growing-graph": (oom("4096,1024", "Variable_48211/Assign"), oom("4096,1024", "Variable_411/Assign")),
     "growth-between-steps": (
         "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"),
         "step 1 loss 0.5\n" + oom("8,8,8,8"),

@@ -56,16 +56,18 @@ def check(case: Case) -> Iterator[Finding]:
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
             because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
+        elif failed.pipeline:
+            because = "a function of the input pipeline (tf.data) got no host RAM"
         elif "for the batch of component" in said:
             because = "the input pipeline could not get host RAM for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             because = f"Python requested an array {tensor_text(moment)} in host RAM, not in GPU memory"
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
-            severity=Severity.CAUSE if failed.kind is RequestKind.HOST else Severity.NOTE,
+            severity=Severity.CAUSE if failed.kind is RequestKind.HOST or failed.pipeline else Severity.NOTE,
             headline=because + by,
             because=because,
-            explains=failed.tensor_bytes if failed.kind is RequestKind.HOST else None,
+            explains=failed.tensor_bytes if failed.kind is RequestKind.HOST or failed.pipeline else None,
             evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
             remedies=tuple(_remedies(case, moment, said)),
             moment=index,
@@ -97,7 +99,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
                 Certainty.EXACT,
                 slug="narrow-array",
             )
-    elif not case.capture.surroundings.devices and not was_killed(moment):
+    elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
         yield Remedy(
             f"if you expected a GPU: check that {framework_name(case)} sees it",
             code_snippets.devices(case.api),

@@ -77,6 +77,10 @@ def _while_making(case: Case) -> Iterator[Finding]:
         )
         updating = owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
         where = _doing(updating, place(moment))
+        if owner.kind is Kind.PARAMETER and failed.node is None:
+            where = "while creating a weight's first value" + (
+                f" at {failed.source}" if failed.source else ""
+            )
         if making and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,

@@ -165,6 +165,7 @@ TABLE: dict[str, Applicability] = {
     "keep-numbers": Applicability(session=False),
     "look-for-lists": _ANYWHERE,
     "look-between-steps": _ANYWHERE,
+    "build-once": _IN_TENSORFLOW,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,

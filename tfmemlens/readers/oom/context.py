@@ -63,7 +63,8 @@ class Context:
         """Whether it failed in a function of the input pipeline: the training step waits for the next
         element, or the function bears the name of a data set's transformation.
         """
-        return "IteratorGetNext" in self.also or "_Dataset_" in f"{self.function}{self.node}"
+        waiting = any(node.startswith("IteratorGetNext") for node in self.also)
+        return waiting or "_Dataset_" in f"{self.function}{self.node}"
 
     @property
     def caller(self) -> str | None:
