@@ -22,7 +22,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
 )
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
 
@@ -63,27 +63,19 @@ def check(case: Case) -> Iterator[Finding]:
                     f"in use: {human_size(books.in_use)}" if books.in_use else "the allocator's figures", line
                 ),
             ),
-            remedies=(
-                ()
-                if attributed(moment)
-                else (
-                    (
-                        Remedy(
-                            "shrink the model or its optimizer: the request is for a weight or a slot, so a"
-                            " smaller batch does not help here",
-                            slug="smaller-model",
-                        ),
-                    )
-                    if request.owner.phase is Phase.OPTIMIZER
-                    or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-                    else (
-                        Remedy(
-                            "free or shrink what is held; the biggest lever is usually the batch",
-                            slug="free-what-is-held",
-                        ),
-                        *remedies.offered(case, moment, "smaller-batch"),
-                    )
-                )
-            ),
+            remedies=() if attributed(moment) else _remedies(case, moment, request),
             moment=index,
         )
+
+
+def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...]:
+    """What helps where nobody knows who holds the memory."""
+    of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    if of_model or request.owner.phase is Phase.OPTIMIZER:
+        text = (
+            "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller batch"
+            " does not help here"
+        )
+        return (Remedy(text, slug="smaller-model"),)
+    text = "free or shrink what is held; the biggest lever is usually the batch"
+    return (Remedy(text, slug="free-what-is-held"), *remedies.offered(case, moment, "smaller-batch"))

@@ -213,15 +213,6 @@ class Api:
         """Whether the input can only come from TensorFlow 2."""
         return self.oldest >= (2, 0)
 
-    def __str__(self) -> str:
-        low, high = (".".join(map(str, version)) for version in (self.oldest, self.newest))
-        if self.newest >= (2, 99):
-            return "TensorFlow" if self.oldest <= (0, 5) else f"TensorFlow {low} or newer"
-        if low == high:
-            return f"TensorFlow {low}"
-        known = self.oldest > (0, 5)
-        return f"TensorFlow {low} to {high}" if known else f"TensorFlow {high} or older"
-
 
 @dataclass(frozen=True, slots=True)
 class Case:

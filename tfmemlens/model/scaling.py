@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.what_if import UNKNOWN, Saving
-from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
-
-BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
-_OF_WEIGHTS = regex(
-    r"BackpropFilter|MatMul(?:_grad)?/MatMul_1|BiasAddGrad|AddN|/(?:kernel|bias|gamma|beta)(?:/|\Z)|UnsortedSegmentSum|clip_by|L2Loss",
-    re.IGNORECASE,
-)
-
-
-def of_weights(node: str | None) -> bool:
-    """Whether a gradient is that of a weight: it has the weight's shape, whatever the batch."""
-    return bool(_OF_WEIGHTS.search(node or ""))
-
-
-def grows_with_batch(owner: Owner, node: str | None) -> bool:
-    """Whether a row's first dimension is the batch, as its kind tells."""
-    return owner.kind in BATCH_KINDS or (owner.kind is Kind.GRADIENT and not of_weights(node))
 
 
 @dataclass(frozen=True, slots=True)

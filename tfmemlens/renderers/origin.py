@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.model.case import Api
 from tfmemlens.model.report import Report
 
 _FORMATS = {
@@ -43,7 +44,17 @@ def described(report: Report) -> str:
         return f"{formats or 'no known format'}; predicted, nothing was run"
     if not formats:
         return "no known format"
-    return f"{formats}, {_FRAMEWORKS.get(source.framework or '') or report.case.api}"
+    return f"{formats}, {_FRAMEWORKS.get(source.framework or '') or _tensorflow(report.case.api)}"
+
+
+def _tensorflow(api: Api) -> str:
+    """`TensorFlow 1.15 to 2.4`, as far as the input betrays the version."""
+    low, high = (".".join(map(str, version)) for version in (api.oldest, api.newest))
+    if api.newest >= (2, 99):
+        return "TensorFlow" if api.oldest <= (0, 5) else f"TensorFlow {low} or newer"
+    if low == high:
+        return f"TensorFlow {low}"
+    return f"TensorFlow {low} to {high}" if api.oldest > (0, 5) else f"TensorFlow {high} or older"
 
 
 def _listed(names: list[str]) -> str:

@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from tfmemlens.attribution.names.weight_gradients import of_weights
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.ledger import Ledger
-from tfmemlens.model.scaling import BATCH_KINDS, Lever, Scaling, grows_with_batch, of_weights
+from tfmemlens.model.scaling import Lever, Scaling
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.what_if import changes
+
+_BATCH_KINDS = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.LOOP_STACK)
+
+
+def _grows_with_batch(owner: Owner, node: str | None) -> bool:
+    """Whether a row's first dimension is the batch, as its kind tells."""
+    return owner.kind in _BATCH_KINDS or (owner.kind is Kind.GRADIENT and not of_weights(node))
 
 
 def scaling_of(moment: Moment, rows: Ledger, hints: Hints) -> Scaling:
     """How each row answers to another batch, another size of the input, and the changes that touch any."""
     table, owners, tensors = rows.table, rows.owners, rows.tensors
-    grows = [grows_with_batch(owner, node) for owner, node in zip(owners, table.node, strict=True)]
+    grows = [_grows_with_batch(owner, node) for owner, node in zip(owners, table.node, strict=True)]
     batch = (
         hints.batch or (hints.input_shape[0] if hints.input_shape else None) or _batch(table, tensors, grows)
     )
@@ -122,5 +130,5 @@ def wide(rows: Ledger) -> list[bool]:
 
 
 def _is_wide(owner: Owner, node: str | None, tensor: TensorType | None) -> bool:
-    moves = owner.kind in BATCH_KINDS or (owner.kind is Kind.GRADIENT and not of_weights(node))
+    moves = owner.kind in _BATCH_KINDS or (owner.kind is Kind.GRADIENT and not of_weights(node))
     return moves and (tensor is None or tensor.dtype in (None, "float32"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from tfmemlens.attribution.names import vocabulary as words
+from tfmemlens.attribution.names.weight_gradients import of_weights
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
-from tfmemlens.model.scaling import of_weights
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 

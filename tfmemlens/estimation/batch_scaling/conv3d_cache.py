@@ -26,7 +26,7 @@ from tfmemlens.values import dataclass, replace
 GRADIENTS = frozenset(("Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"))
 _SC_LEVEL3_CACHE_SIZE = 194
 """glibc's number of what `getconf LEVEL3_CACHE_SIZE` prints; Python knows no name for it."""
-MOST_CACHE_BYTES = 1152 * MIB
+MAX_CACHE_BYTES = 1152 * MIB
 """No processor states a larger L3 cache (EPYC 9684X; Eigen reads that of the whole package on AMD's)."""
 
 
@@ -45,8 +45,8 @@ class Cache:
     """The L3 cache as Eigen reads it: between these bytes, both included."""
 
     low_bytes: int = 1
-    high_bytes: int = MOST_CACHE_BYTES
-    measured: tuple[int, int] = (1, MOST_CACHE_BYTES)
+    high_bytes: int = MAX_CACHE_BYTES
+    measured: tuple[int, int] = (1, MAX_CACHE_BYTES)
     """What the trace alone tells."""
 
     def volumes(self, conv: Convolution) -> tuple[int, int]:
@@ -136,7 +136,7 @@ def cache_of(timeline: Timeline, graph: Graph, likely_bytes: int | None = None) 
     for row in timeline.table:
         if row.purpose == TEMPORARY and row.node in gradients:
             buffers[row.node] = max(buffers.get(row.node, 0), row.requested_bytes or row.size_bytes)
-    low, high = 1, MOST_CACHE_BYTES
+    low, high = 1, MAX_CACHE_BYTES
     for name, gradient in gradients.items():
         if gradient.of_input and gradient.conv.batch == 1:
             continue
@@ -168,7 +168,7 @@ def told(conv: Convolution, buffer_bytes: int) -> tuple[int, int]:
     """
     unit = of_convolution(conv).work_unit * conv.item_bytes
     if not buffer_bytes:
-        return most_volumes(conv) * unit + conv.item_bytes, MOST_CACHE_BYTES
+        return most_volumes(conv) * unit + conv.item_bytes, MAX_CACHE_BYTES
     each = of_convolution(conv).image_bytes
     fitting = [
         count

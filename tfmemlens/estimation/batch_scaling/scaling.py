@@ -45,7 +45,7 @@ _UPDATE = regex(
 )
 """An optimizer's ops, whose tensors have the shapes of weights."""
 _HOPS = 4
-MOST_FOLDED_BYTES = 10 * MIB
+MAX_FOLDED_BYTES = 10 * MIB
 _FILLED = regex(r"(?:\A|/)(?:zeros|ones|zeros_like|ones_like|[Ff]ill|grad_ys_\d+)(?:_\d+)?\Z")
 
 
@@ -205,9 +205,7 @@ def _folded(law: BatchScaling, name: str) -> BatchScaling:
     """
     if _FILLED.search(name):
         return law
-    return replace(
-        law, request=lambda other: size if (size := law.request(other)) <= MOST_FOLDED_BYTES else 0
-    )
+    return replace(law, request=lambda other: size if (size := law.request(other)) <= MAX_FOLDED_BYTES else 0)
 
 
 def _volume_law(

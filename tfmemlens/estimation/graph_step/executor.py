@@ -28,7 +28,7 @@ from tfmemlens.values import dataclass, field
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}
 _FED = roles.FEEDS | roles.RECEIVES
-_MOST_ITERATIONS = 100_000
+_MAX_ITERATIONS = 100_000
 _UNKNOWN_ITERATIONS = 8
 
 
@@ -257,7 +257,7 @@ class Executor:
                 return ready
             target_frame, target_iteration = frame.parent, frame.parent_iteration
         elif op in roles.NEXTS:
-            if is_dead or iteration + 1 > _MOST_ITERATIONS:
+            if is_dead or iteration + 1 > _MAX_ITERATIONS:
                 return ready
             if iteration == frame.reached and frame.reached + 1 - frame.finished >= frame.parallel:
                 self.memory.hold(outputs[0].buffer)

@@ -24,7 +24,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
-MOST_BYTES = 10 * MIB
+MAX_BYTES = 10 * MIB
 _ZEROS = regex(r"/(?:zeros(?:_\d+)?|b_acc(?:_\d+)?)\Z")
 
 
@@ -104,7 +104,7 @@ class _Static:
             return
         names = {name for name, _ in data}
         constant = names <= self.constant and (
-            all(token.bytes <= MOST_BYTES for token in outputs) or node.op == "Fill"
+            all(token.bytes <= MAX_BYTES for token in outputs) or node.op == "Fill"
         )
         static = names <= self.static
         self._keep(node, outputs, constant or (static and op(node.op).by_shapes), static)

@@ -27,7 +27,7 @@ from tfmemlens.values import replace
 _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
 """Ops through which a constant is pushed down."""
-_MOST_BYTES = 10 * MIB
+_MAX_BYTES = 10 * MIB
 _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
     lambda name: (0, name),
     lambda name: (crc32(name.encode()), name),
@@ -116,7 +116,7 @@ def _product(left: Node, right: Node) -> Constant | None:
         return None
     shapes = [value.shape for value in values if isinstance(value, Constant)]
     made = Constant(broadcast(shapes), values[0].dtype if isinstance(values[0], Constant) else None)
-    return made if (made.bytes or 0) <= _MOST_BYTES else None
+    return made if (made.bytes or 0) <= _MAX_BYTES else None
 
 
 def _bypassed(nodes: dict[str, Node], fetched: set[str]) -> dict[str, Node]:

@@ -17,7 +17,7 @@ from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
-MOST_OVERHEAD = 25
+MAX_OVERHEAD = 25
 """Conv3D's gradients fall back to Eigen above this multiple of their tensors
 (`kMaxTempAllocationOverhead`).
 """
@@ -114,7 +114,7 @@ def _volume(conv: Convolution, setting: ConvolutionSetting, volumes: int | None)
 def _checked(conv: Convolution, volumes: int) -> Need:
     shape = (volumes, positions(conv), patch(conv))
     elements = math.prod(shape)
-    if elements // max(_tensor_elements(conv), 1) > MOST_OVERHEAD:
+    if elements // max(_tensor_elements(conv), 1) > MAX_OVERHEAD:
         formula = (
             f"{format_shape(shape)} would exceed 25 times input, weights and output: Eigen computes it"
             " without"
@@ -137,7 +137,7 @@ def most_volumes(conv: Convolution) -> int:
     """How many volumes a Conv3D gradient may unroll at once before it falls back to Eigen, by the sizes of
     its tensors.
     """
-    return ((MOST_OVERHEAD + 1) * _tensor_elements(conv) - 1) // max(positions(conv) * patch(conv), 1)
+    return ((MAX_OVERHEAD + 1) * _tensor_elements(conv) - 1) // max(positions(conv) * patch(conv), 1)
 
 
 def _tensor_elements(conv: Convolution) -> int:

@@ -32,7 +32,7 @@ from tfmemlens.knowledge.keras_layers._operation import (
 from tfmemlens.knowledge.keras_layers.merging import concatenated
 from tfmemlens.model.tensor import TensorType, numpy_dtype
 
-_MOST_PARTS = 1 << 16
+_MAX_PARTS = 1 << 16
 
 
 def _concatenate(asked: LayerCall) -> LayerSpecs:
@@ -170,7 +170,7 @@ def _unstack(asked: LayerCall) -> LayerSpecs:
 
 
 def _few(count: int) -> int:
-    if count > _MOST_PARTS:
+    if count > _MAX_PARTS:
         raise UnsupportedLayer(f"it would make {count} tensors")
     return count
 

@@ -24,12 +24,12 @@ from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureColl
 from tfmemlens.readers.oom.dump import DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.incidents import incident, version_text
-from tfmemlens.readers.oom.joining import IncidentDraft, Joiner, Part, first_line
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
 from tfmemlens.readers.oom.sentence import SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 from tfmemlens.values import replace

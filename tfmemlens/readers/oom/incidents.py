@@ -10,9 +10,9 @@ from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
-from tfmemlens.readers.oom.joining import IncidentDraft
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
+from tfmemlens.readers.oom.same_failure import IncidentDraft
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tfmemlens.model.incident import Incident, RequestKind
-from tfmemlens.readers.oom.joining import IncidentDraft
+from tfmemlens.readers.oom.same_failure import IncidentDraft
 from tfmemlens.values import replace
 
 

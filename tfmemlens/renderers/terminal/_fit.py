@@ -61,7 +61,8 @@ def _parts(fit: Fit, view: View) -> list[str]:
         if fit.constraint
         else ""
     )
-    how = "was predicted" if fit.predicted else "died" if fit.certainty is Certainty.BOUND else "was measured"
+    how = "died" if fit.certainty is Certainty.BOUND else "was measured"
+    how = "was predicted" if fit.predicted else how
     return lines + paragraph(
         f"The step {how} at batch {fit.batch}, as {_BATCH_SOURCES.get(fit.batch_source, fit.batch_source)}"
         f" says{holds}.",
@@ -89,15 +90,8 @@ def peaks(fit: Fit) -> list[str]:
             mark = "at least, as it died" if measured else "at least"
         else:
             mark = "measured" if measured else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
-        fits = (
-            ""
-            if fit.limit_bytes is None
-            else (
-                fitting
-                if fit.largest_batch is not None and each.batch <= fit.largest_batch
-                else "does not fit"
-            )
-        )
+        fits = fitting if each.batch <= (fit.largest_batch or 0) else "does not fit"
+        fits = fits if fit.limit_bytes is not None else ""
         rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
     return columns(rows, right=frozenset({1}))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 from tfmemlens.estimation.graph_step.kernels import (
+    handles,
     joining,
     lists,
     numbers,
-    others,
     passing,
     products,
     stacks,
@@ -64,11 +64,11 @@ __all__ = [
     "KernelCall",
     "UnknownShapeError",
     "guessed",
+    "handles",
     "is_known",
     "joining",
     "lists",
     "numbers",
-    "others",
     "passing",
     "products",
     "run",

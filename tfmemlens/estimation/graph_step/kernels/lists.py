@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, elements, kernel, list_of
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.knowledge.ops.shapes import MOST_OUTPUTS
+from tfmemlens.knowledge.ops.shapes import MAX_OUTPUTS
 
 
 def _own_list(call: KernelCall) -> Token:
@@ -16,7 +16,7 @@ def _own_list(call: KernelCall) -> Token:
 def _index(call: KernelCall) -> int:
     """The number of an element, or of all, 0 where it is not known. Raises MalformedNode."""
     number = (call.values(1) or (0,))[0]
-    if not 0 <= number <= MOST_OUTPUTS:
+    if not 0 <= number <= MAX_OUTPUTS:
         raise MalformedNode(f"it asks for element {number} of a list")
     return number
 

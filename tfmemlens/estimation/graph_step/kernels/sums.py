@@ -7,7 +7,7 @@ from tfmemlens.estimation.graph_step.tokens import Token
 from tfmemlens.knowledge.ops.shapes import axis_of, products, side_of
 from tfmemlens.knowledge.ops.table import those
 
-_MOST_BLOCKS = 3
+_MAX_BLOCKS = 3
 """Eigen reduces this many alternating runs of kept and reduced sides at once; others it turns first."""
 
 
@@ -23,7 +23,7 @@ def _reduce(call: KernelCall) -> list[Token]:
     result = call.fresh(made)
     runs = [at in reduced for at in range(rank) if source.shape[at] != 1]
     blocks = sum(index == 0 or runs[index - 1] != each for index, each in enumerate(runs))
-    if blocks > _MOST_BLOCKS:
+    if blocks > _MAX_BLOCKS:
         call.temporary(source.shape, source.dtype)
     return [result]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tfmemlens.estimation.graph_step.folding import MOST_BYTES
+from tfmemlens.estimation.graph_step.folding import MAX_BYTES
 from tfmemlens.estimation.keras_step.lowering._context import (
     FIRST,
     LoweringContext,
@@ -258,7 +258,7 @@ def _zeros(job: LoweringContext, weights: list[TapeValue], sequence: tuple[int, 
     and the gradient of an unused last output.
     """
     shapes = [weight.shape for weight in weights] + (
-        [sequence] if sequence and math.prod(sequence) * 4 <= MOST_BYTES else []
+        [sequence] if sequence and math.prod(sequence) * 4 <= MAX_BYTES else []
     )
     for at, shape in enumerate(shapes):
         job.tape.constants.append(

@@ -5,7 +5,7 @@ TensorFlow's core/ops; `ops.table` says which op has which.
 from __future__ import annotations
 
 from tfmemlens.knowledge.ops.shapes._context import (
-    MOST_OUTPUTS,
+    MAX_OUTPUTS,
     Dims,
     Shape,
     ShapeContext,
@@ -19,7 +19,7 @@ from tfmemlens.knowledge.ops.shapes._context import (
 )
 
 __all__ = [
-    "MOST_OUTPUTS",
+    "MAX_OUTPUTS",
     "Dims",
     "Shape",
     "ShapeContext",

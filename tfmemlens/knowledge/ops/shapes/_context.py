@@ -11,7 +11,7 @@ from tfmemlens.model.graph import Node
 Side = TypeVar("Side", int, "int | None")
 Dims = tuple["int | None", ...]
 Shape = Dims | None
-MOST_OUTPUTS = 100_000
+MAX_OUTPUTS = 100_000
 """No node has more; a larger number is damage."""
 
 
@@ -71,7 +71,7 @@ class ShapeContext(NamedTuple):
     def count(self, name: str, default: int = 1) -> int:
         """How many outputs or inputs an attribute says that the node has. Raises MalformedNode."""
         stated = self.number(name, default)
-        if not 0 < stated <= MOST_OUTPUTS:
+        if not 0 < stated <= MAX_OUTPUTS:
             raise MalformedNode(f"its {name} is {stated}")
         return stated
 
