@@ -123,6 +123,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("8,64,64,32") + report(*FOUR_ROWS),
         oom("8,64,64,32") + report(*FOUR_ROWS[:3], "10.00MiB from gradients/net/d/Relu_grad/ReluGrad"),
     ),
+    "data-set-as-constant": (
+        dump(150, 4000, 150, op="MakeIterator"),
+        dump(149, 4000, 150, op="MakeIterator"),
+    ),
     "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
     "equal-chunks": (
         FOUR_EQUAL + oom("64,256,256,2"),

@@ -1,11 +1,12 @@
-"""Many tensors as large as the failing one are alive: one for each iteration, step or layer.
+"""Many chunks of one size are alive: one for each iteration, step or layer.
 
-What it means: a dump has no names, but sizes tell: when most of the memory lies in chunks of exactly the
-failing tensor's size, the same tensor is kept again and again. In a while loop that is the state of each
-iteration, kept for the backward pass. After some steps that went well it is a result that each step leaves
-behind. Otherwise it may be as many layers of one shape.
-When it fires: at least four chunks of the request's size hold at least half of what is in use, and no report
-names their owners.
+What it means: a dump has no names, but sizes tell: when most of the memory lies in chunks of one size, the
+same tensor is kept again and again. In a while loop that is the state of each iteration, kept for the
+backward pass, and it may have several sizes. After some steps that went well it is a result that each step
+leaves behind. Otherwise it may be as many layers of one shape.
+When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
+in use, or a hundred of another size do; sixteen, where steps went well before or where what is in use rose
+from failure to failure; in a loop the sizes that have sixteen chunks and more, from three tenths on.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
 instead of tensors.
 """
@@ -15,44 +16,82 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, percent, round_up
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the chunks of the failing tensor's size"
+EXPLAINS = "the chunks of one size, or those of a loop"
 
 _MIN_REQUEST_BYTES = 16 << 10
+_MANY, _VERY_MANY = 16, 100
+"""Chunks of one size that something must have left behind, with and without a sign of it."""
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        need = request.needed_bytes
-        if need is None or need < _MIN_REQUEST_BYTES or attributed(moment):
+        if attributed(moment):
             continue
-        equal = [row for row in moment.attribution.table if row.size_bytes == round_up(need)]
-        count, size = sum(row.count for row in equal), sum(row.total_bytes for row in equal)
-        if count < 4 or size < 0.5 * held(moment):
+        meaning, equal = _meaning(case, moment), _of_the_request(moment, request)
+        alive = equal or _of_any_size(case, moment, request)
+        if not alive:
             continue
-        share = percent(size, held(moment))
-        what = f"{count} chunks of exactly this size are in use already, {human(size)}, {share} of all"
+        size = sum(row.total_bytes for row in alive)
+        count = f"{sum(row.count for row in alive)} chunks of exactly this size are in use already"
+        told = count if equal else f"{_counted(alive)} are in use"
+        what = f"{told}, {human(size)}, {percent(size, held(moment))} of all"
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
-            because=f"{what}{_meaning(case, moment)}",
+            because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
-            basis=None if _meaning(case, moment) else Basis.NAME,
-            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(equal)),
+            basis=None if meaning else Basis.NAME,
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(alive)),
             detail="A dump has no names; that these are the same tensor over and over is likely, not proved.",
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
 
 
-def _lines(equal: list[Allocation]) -> Iterator[Evidence]:
-    for row in equal[:1]:
+def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
+    """The chunks of the request's size, where they are half of all."""
+    need = request.needed_bytes
+    if need is None or need < _MIN_REQUEST_BYTES:
+        return []
+    equal = [row for row in moment.attribution.table if row.size_bytes == round_up(need)]
+    return equal if sum(row.count for row in equal) >= 4 and _share(moment, equal) >= 0.5 else []
+
+
+def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
+    """The sizes of which a loop keeps many chunks, or the one of which something else does."""
+    table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
+    if request.owner.in_loop:
+        kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
+        return kept if _share(moment, kept) >= 0.3 else []
+    least = _MANY if _meaning(case, moment) else _VERY_MANY
+    most = [row for row in table if row.count >= least][:1]
+    return most if _share(moment, most) >= 0.5 else []
+
+
+def _share(moment: Moment, found: list[Allocation]) -> float:
+    return sum(row.total_bytes for row in found) / max(held(moment), 1)
+
+
+def _counted(alive: list[Allocation]) -> str:
+    """`208 chunks of 128.0 KiB and 31 of 512.0 KiB`; of many sizes the largest two and the rest together."""
+    first, *others = alive
+    told = [f"{first.count} chunks of {human(first.size_bytes)}"]
+    told += [f"{row.count} of {human(row.size_bytes)}" for row in others[:1]]
+    if len(others) > 1:
+        told.append(f"{sum(row.count for row in others[1:])} of other sizes")
+    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+
+
+def _lines(alive: list[Allocation]) -> Iterator[Evidence]:
+    for row in alive[:2]:
         yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)
 
 
@@ -63,7 +102,7 @@ def _steps(case: Case) -> int:
 def _meaning(case: Case, moment: Moment) -> str:
     if moment.request and moment.request.owner.in_loop:
         return ": the state that a loop keeps of each iteration"
-    if _steps(case) >= 3:
+    if _steps(case) >= 3 or rising(case):
         return ", as if each step left one behind"
     return ""
 
@@ -75,7 +114,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             " iterations",
             slug="truncate",
         )
-    elif _steps(case) >= 3:
+    elif _meaning(case, moment):
         yield Remedy(
             "keep numbers, not tensors, between steps",
             "history.append(float(loss))   # not history.append(loss)",

@@ -10,9 +10,9 @@ What to do: compare the failing shape with the usual ones; if it is usual, look 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import failures, held, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -55,23 +55,24 @@ def check(case: Case) -> Iterator[Finding]:
             or line.source != moment.request.failed.line.source
             or line.number < moment.request.failed.line.number
         ]
-        rising = _rising(case)
+        rose = rising(case)
         eager = rows(
             moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__"))
         )
-        if rising is None and len({step for step, _ in before}) < 2:
+        if rose is None and len({step for step, _ in before}) < 2:
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
         headline = (
             f"the run failed after step or epoch {last}, not at the first"
             if before
-            else f"memory in use rose from failure to failure, to {human(rising[-1] if rising else 0)}"
+            else f"memory in use rose from failure to failure, to {human(rose[-1] if rose else 0)}"
         )
         yield Finding(
-            severity=Severity.CAUSE if rising is not None else Severity.FACTOR,
+            severity=Severity.CAUSE if rose is not None else Severity.FACTOR,
             headline=f"{headline}: a bigger batch, or something that grows",
             because=f"{headline}, so either this batch was bigger or memory grows from step to step",
-            explains=rising[-1] - rising[0] if rising else None,
+            explains=rose[-1] - rose[0] if rose else None,
+            basis=Basis.MEASURED if rose else None,
             evidence=(
                 Evidence("steps before the failure" if before else "the failure", line),
                 *(
@@ -82,17 +83,3 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=_REMEDIES,
             moment=index,
         )
-
-
-def _rising(case: Case) -> list[int] | None:
-    """In-use figures of several failures of one log in its order, if they rise."""
-    told = [
-        (moment.request.failed.line, moment.balance.in_use) for _, moment in failures(case) if moment.request
-    ]
-    first = next((line.source for line, _ in told if line), "")
-    figures = sorted(
-        (line.number, size.bytes) for line, size in told if line and size and line.source == first
-    )
-    sizes = [size for _, size in figures]
-    rises = len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes))
-    return sizes if rises else None

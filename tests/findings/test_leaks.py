@@ -1,0 +1,94 @@
+"""Memory that something keeps: by chunks of one size, by a loop, by a data set held twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import MIB, dump, oom
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Basis, Finding
+
+KIB = 1 << 10
+LOOP = "rnn/while/cell/MatMul"
+STEPS = "".join(f"step {number}: loss 0.5\n" for number in range(1, 9))
+
+
+def chunks(*classes: tuple[int, int], request: int = 20, op: str = "net/dense/MatMul") -> str:
+    """A full device of 400 MiB in which so many chunks have such sizes (bytes); one more holds the rest."""
+    rest = 400 * MIB - sum(count * size for count, size in classes)
+    summary = [f"{count} Chunks of size {size} totalling 1.0KiB" for count, size in (*classes, (1, rest))]
+    return (
+        dump(request, 400, 400, op=op)
+        .replace(f"1 Chunks of size {400 * MIB} totalling 400.00MiB", "\n".join(summary))
+        .replace("GPU_0_bfc", "bfc_cpu_allocator_for_gpu")
+    )
+
+
+def found(log: str, rule: str = "equal-chunks") -> Finding | None:
+    return next((each for each in pipeline.explain(log).findings if each.rule == rule), None)
+
+
+ALIVE = {
+    "sizes of a loop, though none is the request's": chunks((1000, 128 * KIB), (30, 512 * KIB), op=LOOP),
+    "one size, after steps that went well": STEPS + chunks((60, 4 * MIB)),
+    "hundreds of one size, whatever else is known": chunks((500, 512 * KIB)),
+    "the request's size": chunks((12, 20 * MIB)),
+}
+QUIET = {
+    "few chunks in a loop": chunks((15, 16 * MIB), op=LOOP),
+    "a loop that holds little": chunks((400, 256 * KIB), op=LOOP),
+    "many of one size without a sign that something is left behind": chunks((99, 3 * MIB)),
+    "few of one size after steps that went well": STEPS + chunks((15, 20 * MIB - 256)),
+    "steps, but most is of other sizes": STEPS + chunks((60, 3 * MIB)),
+}
+
+
+@pytest.mark.parametrize("log", ALIVE.values(), ids=ALIVE)
+def test_many_chunks_of_one_size_are_told(log: str) -> None:
+    assert found(log)
+
+
+@pytest.mark.parametrize("log", QUIET.values(), ids=QUIET)
+def test_what_may_be_as_many_layers_is_not(log: str) -> None:
+    assert found(log) is None
+
+
+def test_all_sizes_of_a_loop_count() -> None:
+    kept = found(chunks((1000, 128 * KIB), (80, 512 * KIB), op=LOOP))
+    assert kept
+    assert kept.explains == 165 * MIB
+    assert kept.headline.startswith("1000 chunks of 128.0 KiB and 80 of 512.0 KiB are in use")
+    assert kept.because.endswith("the state that a loop keeps of each iteration")
+
+
+@pytest.mark.parametrize(("before", "basis"), [(STEPS, Basis.MEASURED), ("", Basis.NAME)])
+def test_a_size_alone_is_weak_evidence_and_a_leak_with_steps_is_not(before: str, basis: Basis) -> None:
+    kept = found(before + chunks((500, 512 * KIB)))
+    assert kept
+    assert kept.basis is basis
+
+
+def test_a_leak_stands_above_the_op_that_failed() -> None:
+    log = STEPS + chunks((60, 4 * MIB), request=64, op="scores/attention/MatMul")
+    failed = oom("16,16,256,256", "scores/attention/MatMul").replace("GPU_0_bfc", "bfc_cpu_allocator_for_gpu")
+    rules = [finding.rule for finding in pipeline.explain(log + failed).findings]
+    assert rules.index("equal-chunks") < rules.index("attention-scores")
+
+
+@pytest.mark.parametrize("op", ["MakeIterator", "SameWorkerRecvDone"])
+def test_a_data_set_held_as_a_constant_is_told(op: str) -> None:
+    held_twice = found(chunks((1, 150 * MIB), request=150, op=op), "data-set-as-constant")
+    assert held_twice
+    assert held_twice.explains == 300 * MIB
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        chunks((1, 150 * MIB), request=150, op="net/dense/MatMul"),
+        chunks((1, 150 * MIB), request=149, op="MakeIterator"),
+    ],
+    ids=["another op", "nothing of that size is held"],
+)
+def test_a_copy_of_something_else_is_not(log: str) -> None:
+    assert found(log, "data-set-as-constant") is None
