@@ -6,6 +6,7 @@ from tests.builders import capture, row, timeline
 from tfmemlens.attribution.moments.consumers import graph_of, last_reader
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import replace
 
 RAN = (("conv", 0.0, 1.0), ("early", 1.0, 2.0), ("late", 4.0, 5.0), ("after", 9.0, 10.0))
 EDGES = (("conv", "late"), ("conv", "early"), ("conv", "after"))
@@ -50,3 +51,16 @@ def test_an_op_that_hands_its_buffer_on_passes_the_question_on() -> None:
 def test_without_labels_there_is_no_graph() -> None:
     step = timeline(row("conv", 1, 0.5, 5.0), ran=RAN)
     assert graph_of(step) is None
+
+
+def test_labels_tell_op_and_inputs() -> None:
+    labels = ["[CPU] y = Conv2D(x, w)", "z = Relu(y)", "c = NoOp()", "no label"]
+    step = timeline(row("y", 1, 0.5, 5.0), ran=RAN)
+    labelled = replace(step, executions=replace(step.executions, label=labels))
+    graph = graph_of(labelled)
+    assert graph is not None
+    assert [(node.name, node.op, node.inputs) for node in graph] == [
+        ("y", "Conv2D", ("x", "w")),
+        ("z", "Relu", ("y",)),
+        ("c", "NoOp", ()),
+    ]

@@ -266,6 +266,19 @@ def test_weights(call: LayerCall, weights: dict[str, tuple[int, ...]]) -> None:
     assert eval(told.formula) == sum(weight.size for weight in told.weights)
 
 
+def test_the_projections_of_attention() -> None:
+    call = layer("MultiHeadAttention", (2, 9, 5), num_heads=3, key_dim=4, value_dim=6)
+    call = replace(call, arguments={"query": call.inputs[0], "value": TensorType((2, 8, 7), "float32")})
+    weights = {
+        "query/kernel": (5, 3, 4), "query/bias": (3, 4), "key/kernel": (7, 3, 4), "key/bias": (3, 4),
+        "value/kernel": (7, 3, 6), "value/bias": (3, 6),
+        "attention_output/kernel": (3, 6, 5), "attention_output/bias": (5,),
+    }  # fmt: skip
+    assert dict(owned(call)) == weights
+    plain = replace(call, spec=replace(call.spec, config={**call.config, "use_bias": False}))
+    assert dict(owned(plain)) == {name: shape for name, shape in weights.items() if "kernel" in name}
+
+
 def test_two_directions_of_different_widths_stand_beside_each_other() -> None:
     inner = tuple(LayerSpec(f"r{units}", "GRU", {"units": units, "return_state": True}) for units in (3, 5))
     assert made(layer("Bidirectional", (2, 9, 4), inner=inner)) == [(2, 8), (2, 3), (2, 5)]

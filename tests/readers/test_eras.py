@@ -1,93 +1,52 @@
-"""What dates a log: the clock of its stamps, the names of Keras's functions, forms that came and went."""
+"""Which TensorFlow a path betrays: each pattern with both of its ends."""
 
 from __future__ import annotations
 
 import pytest
 
-from tfmemlens import pipeline
-from tfmemlens.readers.oom.eras import era_of_function, logged_in
-from tfmemlens.readers.oom.rules import FIRST, LAST
-
-SENTENCE = (
-    "OOM when allocating tensor with shape[16,512,512,64] and type float on"
-    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
-)
-STAMPED = (
-    "-09-19 10:22:08.011010: W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at a.cc:1 : "
-)
-
-
-def version(text: str) -> tuple[str, str] | None:
-    return pipeline.explain(text + "\n").case.capture.source.version
+from tfmemlens.readers.bytes.texts import encoding_of
+from tfmemlens.readers.oom.eras import era_of
+from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 
 
 @pytest.mark.parametrize(
-    ("month", "newest"),
+    ("path", "era"),
     [
-        ("2016-01", LAST),  # before the first in the list: nothing is known
-        ("2018-09", (1, 12)),  # 1.11 came in that month, and 1.12 two months later
-        ("2019-08", (2, 0)),
-        ("2021-01", (2, 4)),
-        ("2026-11", LAST),
+        ("x/tensorflow_core/python/ops.py", ((1, 15), (2, 1))),
+        ("x/tensorflow/contrib/layers.py", (FIRST, (1, 15))),
+        ("x/keras/src/engine/training.py", ((2, 13), LAST)),
+        ("x/keras/utils/traceback_utils.py", ((2, 7), LAST)),
+        ("tensorflow/tsl/framework/bfc_allocator.cc", ((2, 11), (2, 13))),
+        ("external/local_tsl/tsl/framework/bfc_allocator.cc", ((2, 14), LAST)),
+        ("lib/python2.7/x.py", (FIRST, (2, 1))),
+        ("lib/python3.4/x.py", (FIRST, (2, 1))),
+        ("lib/python3.5/x.py", (FIRST, (2, 3))),
+        ("lib/python3.6/x.py", (FIRST, (2, 6))),
+        ("lib/python3.7/x.py", ((1, 13), (2, 11))),
+        ("lib/python3.8/x.py", ((1, 15), (2, 13))),
+        ("lib/python3.9/x.py", ((2, 5), LAST)),
+        ("lib/python3.10/x.py", ((2, 8), LAST)),
+        ("lib/python3.11/x.py", ((2, 12), LAST)),
+        ("lib/python3.12/x.py", ((2, 16), LAST)),
+        ("train.py", (FIRST, LAST)),
+        ("lib/python3.7/site-packages/tensorflow_core/x.py", ((1, 15), (2, 1))),
     ],
 )
-def test_no_log_is_older_than_what_wrote_it(month: str, newest: tuple[int, int]) -> None:
-    assert logged_in(month) == (FIRST, newest)
-
-
-def test_the_stamp_of_tensorflow_s_own_logger_bounds_the_version() -> None:
-    assert version(f"2018{STAMPED}Resource exhausted: {SENTENCE}") == ("1.5", "1.12")
-    assert version(f"2026{STAMPED}RESOURCE_EXHAUSTED: {SENTENCE}") == ("2.7", "2.21")
-
-
-def test_another_program_s_stamp_says_nothing() -> None:
-    assert version(f"2018-09-19 10:22:08,011 ERROR {SENTENCE}") == ("1.5", "2.21")
-
-
-def test_a_clock_that_contradicts_the_form_is_wrong() -> None:
-    """Boards without a battery begin in an early year."""
-    stamped = f"2017{STAMPED}RESOURCE_EXHAUSTED: {SENTENCE}"
-    assert version(f"{stamped} [Op:__inference_train_function_1]") == ("2.7", "2.21")
+def test_a_path_tells_oldest_and_newest(path: str, era: Era) -> None:
+    assert era_of(path) == era
 
 
 @pytest.mark.parametrize(
-    ("name", "oldest"),
+    ("head", "encoding"),
     [
-        ("__inference_train_function_164203", (2, 2)),
-        ("__inference_multi_step_on_iterator_4411", (2, 16)),
-        ("__inference_one_step_on_iterator_3", (2, 16)),
-        ("__inference_train_step_9", (1, 15)),
-        ("__wrapped__Mul_device_/job:localhost", None),
+        (b"\xff\xfeO\0", "utf-16"),
+        ("OOM w".encode("utf-16-le"), "utf-16-le"),
+        ("OOM w".encode("utf-16-be"), "utf-16-be"),
+        ("OOM ".encode("utf-16-le"), "utf-8-sig"),  # eight bytes are too few to tell
+        ("OOM ".encode("utf-16-be"), "utf-8-sig"),
+        (b"OOM when allocating", "utf-8-sig"),
+        (b"\0" * 20, "utf-8-sig"),
     ],
 )
-def test_the_name_of_a_function_says_who_made_it(name: str, oldest: tuple[int, int] | None) -> None:
-    era = era_of_function(name)
-    assert (era[0] if era else None) == oldest
-
-
-def test_the_hint_on_eager_mode_is_young() -> None:
-    hint = "Hint: If you want to see a list of allocated tensors when OOM happens, add it to RunOptions"
-    assert version(f"{SENTENCE}\n{hint}") == ("1.5", "2.21")
-    assert version(f"{SENTENCE}\n{hint}. This isn't available when running in Eager mode.") == ("2.5", "2.21")
-
-
-def test_a_whole_node_behind_braces_is_of_two_versions() -> None:
-    tag = "[[{{node net/a/Conv2D}} = Conv2D[T=DT_FLOAT](x, w)]]"
-    assert version(f"{SENTENCE}\n\t {tag}") == ("1.11", "1.13")
-
-
-def test_the_device_of_a_node_s_attributes_counts() -> None:
-    text = (
-        'OOM when allocating tensor with shape[8,8]\n\t [[Node: a = Relu[T=DT_FLOAT, _device="/job:localhost/'
-        'replica:0/task:0/gpu:0"](x)]]\n'
-    )
-    (incident,) = pipeline.explain(text).case.capture.incidents
-    assert incident.request.device == "/job:localhost/replica:0/task:0/gpu:0"
-
-
-def test_the_head_alone_is_no_dump() -> None:
-    head = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824)"
-    assert "bfc-dump" not in pipeline.explain(head + "\n").case.capture.source.formats
-    assert (
-        "bfc-dump" in pipeline.explain(head + "\nStats: \nLimit:    2147483648\n").case.capture.source.formats
-    )
+def test_zeros_in_every_other_place_tell_the_encoding(head: bytes, encoding: str) -> None:
+    assert encoding_of(head) == encoding
