@@ -22,17 +22,17 @@ from tfmemlens.values import replace
 
 def examine(case: Case) -> Report:
     """The report: every rule asked, the answers ranked by what they explain."""
-    found: list[Finding] = []
+    answers: list[Finding] = []
     runs = {index: situation(case, moment) for index, moment in enumerate(case.moments)}
     unknown = situation(case)
     for slug, rule in rules().items():
-        found += [
+        answers += [
             ranking.graded(case, replace(finding, rule=slug, basis=finding.basis or rule.BASIS))
             for finding in rule.check(case)
         ]
     ranked = tuple(
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
-        for finding in sorted(found, key=ranking.rank)
+        for finding in sorted(answers, key=ranking.rank)
     )
     return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(ranked))
 

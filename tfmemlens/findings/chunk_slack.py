@@ -80,10 +80,10 @@ def check(case: Case) -> Iterator[Finding]:
             )
 
 
-def _largest_waste(found: list[Row]) -> Iterator[Evidence]:
+def _largest_waste(candidates: list[Row]) -> Iterator[Evidence]:
     waste = [
         (row.allocation.size_bytes - row.allocation.requested_bytes, row)
-        for row in found
+        for row in candidates
         if row.allocation.requested_bytes
     ]
     for extra, row in sorted(waste, key=lambda pair: -pair[0])[:2]:

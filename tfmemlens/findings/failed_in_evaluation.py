@@ -36,10 +36,10 @@ _REMEDIES = {
 
 def check(case: Case) -> Iterator[Finding]:
     for index, _, request in list(requests(case))[:1]:
-        found = _phase(case, request)
-        if found is None:
+        shown = _phase(case, request)
+        if shown is None:
             continue
-        phase, line = found
+        phase, line = shown
         shape = request.failed.shape
         first = f", with {shape[0]} as the first dimension of what was requested" if shape else ""
         yield Finding(

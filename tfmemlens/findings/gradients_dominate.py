@@ -25,16 +25,18 @@ EXPLAINS = "all gradients that are alive"
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
-        found = of_kind(moment, Kind.GRADIENT)
-        share = total(found) / max(held(moment), 1)
+        gradients = of_kind(moment, Kind.GRADIENT)
+        share = total(gradients) / max(held(moment), 1)
         if share < 0.4 or cut_list(moment):
             continue
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{percent(total(found), held(moment))} of {human(held(moment))} are gradients",
-            because=f"{percent(total(found), held(moment))} of the {human(held(moment))} held are gradients",
-            explains=total(found),
-            evidence=tuple(quote(row) for row in found[:3]),
+            headline=f"{percent(total(gradients), held(moment))} of {human(held(moment))} are gradients",
+            because=(
+                f"{percent(total(gradients), held(moment))} of the {human(held(moment))} held are gradients"
+            ),
+            explains=total(gradients),
+            evidence=tuple(quote(row) for row in gradients[:3]),
             remedies=(
                 *remedies.offered(case, moment, "smaller-batch", "mixed-precision"),
                 Remedy(

@@ -26,7 +26,7 @@ _COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{4,9})(?=/|\Z)")
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         name = request.failed.node or ""
-        counted = max(_COUNTER.finditer(name), key=lambda found: int(found["number"]), default=None)
+        counted = max(_COUNTER.finditer(name), key=lambda match: int(match["number"]), default=None)
         if counted is None or int(counted["number"]) < _MANY:
             continue
         number, used = int(counted["number"]), moment.balance.in_use

@@ -155,10 +155,10 @@ def _is_forward(row: Row) -> bool:
 
 
 def _pass(row: Row) -> str:
-    found = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
-    if found is None or _is_forward(row):
+    match = GRADIENT.search(f"{row.allocation.node} {row.allocation.op}")
+    if match is None or _is_forward(row):
         return "transposed convolution"
-    return "weight gradient" if found["of"] == "Filter" else "input gradient"
+    return "weight gradient" if match["of"] == "Filter" else "input gradient"
 
 
 def _inside(size: int, needed: int) -> str:

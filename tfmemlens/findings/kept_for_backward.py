@@ -64,8 +64,8 @@ def _late_reader(row: Row, moment: Moment, graph: Graph) -> str | None:
     ran = moment.ended
     readers = [name for name, _, _ in graph.consumers.get(row.allocation.node or "", ())]
     late = [(ran[name], name) for name in readers if ran.get(name, 0) > (moment.peak_micros or 0)]
-    found = max(late, default=None)
-    return found[1] if found and row.owner.phase is Phase.FORWARD and ("grad" in found[1]) else None
+    latest = max(late, default=None)
+    return latest[1] if latest and row.owner.phase is Phase.FORWARD and ("grad" in latest[1]) else None
 
 
 def _span(row: Row, moment: Moment) -> str:

@@ -105,12 +105,12 @@ def _consumers(case: Case, copies: list[Row]) -> tuple[Evidence, ...]:
 
 
 def _feeds_second_input(case: Case, row: Row) -> bool:
-    found = _BEHIND.search(row.allocation.node or "")
+    match = _BEHIND.search(row.allocation.node or "")
     return bool(
-        found
+        match
         and case.api.oldest < (1, 15)
-        and found["second"] == "1"
-        and found["x"].rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")
+        and match["second"] == "1"
+        and match["x"].rpartition("/")[2].rstrip("_0123456789") in ("BiasAdd", "Conv2D", "add", "Add")
     )
 
 

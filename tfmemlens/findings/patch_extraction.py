@@ -67,28 +67,29 @@ def check(case: Case) -> Iterator[Finding]:
 def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     assert moment.request
     failed = moment.request.failed
-    found = _patches(
+    patches = _patches(
         case,
         failed.node,
         f"{failed.op or ''} {moment.request.owner.op or ''}",
         failed.shape,
         failed.tensor_bytes,
     )
-    if found is None:
+    if patches is None:
         return
     yield Finding(
         severity=Severity.CAUSE,
-        headline=f"{tensor_text(moment)} holds every patch literally: {found.places()}",
+        headline=f"{tensor_text(moment)} holds every patch literally: {patches.places()}",
         because=(
-            f"patches of {found.text()} are copied out literally, up to {found.copies} copies of each pixel"
+            f"patches of {patches.text()} are copied out literally, up to {patches.copies} copies of each"
+            " pixel"
         ),
-        explains=found.bytes,
+        explains=patches.bytes,
         evidence=(
             Evidence(f"requested at {place(moment) or 'an unnamed op'}", failed.line),
-            *_certainty(found),
+            *_certainty(patches),
         ),
-        detail=f"At stride 1 the input that it copies takes about {human(found.bytes // found.copies)}.",
-        remedies=_remedies(found),
+        detail=_input(patches),
+        remedies=_remedies(patches),
         moment=index,
     )
 
@@ -102,24 +103,29 @@ def _holding(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         shape, size = (
             (tensor.shape, tensor.bytes) if tensor else (row.allocation.shape, row.allocation.size_bytes)
         )
-        found = _patches(case, row.allocation.node, row.allocation.op or "", shape, size)
-        if found is None or row.allocation.total_bytes < _SHARE * held(moment):
+        patches = _patches(case, row.allocation.node, row.allocation.op or "", shape, size)
+        if patches is None or row.allocation.total_bytes < _SHARE * held(moment):
             continue
         share = percent(row.allocation.total_bytes, held(moment))
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
                 f"{human(row.allocation.total_bytes)}, {share} of what is held, are patches written out"
-                f" literally: {found.places()}"
+                f" literally: {patches.places()}"
             ),
-            because=f"{share} of it are patches of {found.text()}, copied out literally",
+            because=f"{share} of it are patches of {patches.text()}, copied out literally",
             explains=row.allocation.total_bytes,
             basis=Basis.MEASURED,
-            evidence=(quote(row), *_certainty(found)),
-            detail=f"At stride 1 the input that it copies takes about {human(found.bytes // found.copies)}.",
-            remedies=_remedies(found),
+            evidence=(quote(row), *_certainty(patches)),
+            detail=_input(patches),
+            remedies=_remedies(patches),
             moment=index,
         )
+
+
+def _input(patches: _Patches) -> str:
+    """How large the images are that the patches were cut from."""
+    return f"At stride 1 the input that it copies takes about {human(patches.bytes // patches.copies)}."
 
 
 def _patches(
@@ -135,24 +141,26 @@ def _patches(
 
 def _stated(case: Case, node: str | None, last: int) -> tuple[int, int, int] | None:
     """The kernel by the graph's `ksizes`, where there is a graph that has the node."""
-    found = case.capture.graph.nodes.get(node) if case.capture.graph and node else None
-    sizes = found.attributes.get("ksizes") if found else None
+    known = case.capture.graph.nodes.get(node) if case.capture.graph and node else None
+    sizes = known.attributes.get("ksizes") if known else None
     if not isinstance(sizes, tuple) or len(sizes) != 4 or last % (int(sizes[1]) * int(sizes[2])):
         return None
     height, width = int(sizes[1]), int(sizes[2])
     return height, width, last // (height * width)
 
 
-def _certainty(found: _Patches) -> Iterator[Evidence]:
-    if found.certain:
-        yield Evidence(f"the graph has the kernel: {found.kernels[0][0]} x {found.kernels[0][1]}")
-    elif len(found.kernels) > 1:
-        others = [f"{height} x {width} of {channels}" for height, width, channels in found.kernels[1:]]
-        yield Evidence(f"the last dimension {found.shape[-1]:,} could also be {' or '.join(others)} channels")
+def _certainty(patches: _Patches) -> Iterator[Evidence]:
+    if patches.certain:
+        yield Evidence(f"the graph has the kernel: {patches.kernels[0][0]} x {patches.kernels[0][1]}")
+    elif len(patches.kernels) > 1:
+        others = [f"{height} x {width} of {channels}" for height, width, channels in patches.kernels[1:]]
+        yield Evidence(
+            f"the last dimension {patches.shape[-1]:,} could also be {' or '.join(others)} channels"
+        )
 
 
-def _remedies(found: _Patches) -> tuple[Remedy, ...]:
-    size, images = found.bytes, max(found.shape[0], 1)
+def _remedies(patches: _Patches) -> tuple[Remedy, ...]:
+    size, images = patches.bytes, max(patches.shape[0], 1)
     one = Remedy(
         f"extract from one image at a time: {human(size // images)} at once",
         "y = tf.map_fn(lambda image: sums_of_patches(image[None])[0], images)",
@@ -165,7 +173,7 @@ def _remedies(found: _Patches) -> tuple[Remedy, ...]:
             "use a convolution (or depthwise convolution) with the weights that the patches are multiplied"
             " by: no patch is ever stored",
             "y = tf.nn.conv2d(images, weights, strides=1, padding='SAME')",
-            size - size // found.copies,
+            size - size // patches.copies,
             Certainty.BOUND,
             slug="convolution-for-patches",
         ),

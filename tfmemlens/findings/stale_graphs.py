@@ -64,5 +64,5 @@ def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
         (failed.node, failed.line),
         *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60]),
     ]:
-        for found in _COUNTED.finditer(name or ""):
-            yield int(found["number"]), found["scope"], Evidence(f"the node {name}", line)
+        for match in _COUNTED.finditer(name or ""):
+            yield int(match["number"]), match["scope"], Evidence(f"the node {name}", line)

@@ -36,14 +36,14 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _alive(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
-    found = [
+    gradients = [
         row
         for row in of_kind(moment, Kind.WORKSPACE)
         if _GRADIENT.search(row.allocation.node or "") and row.allocation.total_bytes >= MIB
     ]
-    if len({row.allocation.node for row in found}) >= 2:
+    if len({row.allocation.node for row in gradients}) >= 2:
         pairs: list[tuple[str, int, Line | None]] = [
-            (row.allocation.node or "", row.allocation.total_bytes, None) for row in found
+            (row.allocation.node or "", row.allocation.total_bytes, None) for row in gradients
         ]
         yield _finding(case, pairs, index, Basis.TRACED)
 

@@ -30,28 +30,29 @@ _ROWS = 1000
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
-        for variable, found in _updates(moment).items():
-            size, width = (found[0].allocation.shape or (0, 0))[:2]
-            if total(found) < 0.1 * held(moment) or len(found) < 2:
+        for variable, temporaries in _updates(moment).items():
+            size, width = (temporaries[0].allocation.shape or (0, 0))[:2]
+            if total(temporaries) < 0.1 * held(moment) or len(temporaries) < 2:
                 continue
             yield Finding(
-                severity=Severity.CAUSE if total(found) > 0.3 * held(moment) else Severity.FACTOR,
+                severity=Severity.CAUSE if total(temporaries) > 0.3 * held(moment) else Severity.FACTOR,
                 headline=(
-                    f"the update of {variable} works on all {size:,} rows at once: {human(total(found))} of"
-                    f" temporaries, {percent(total(found), held(moment))} of the peak"
+                    f"the update of {variable} works on all {size:,} rows at once:"
+                    f" {human(total(temporaries))} of temporaries,"
+                    f" {percent(total(temporaries), held(moment))} of the peak"
                 ),
                 because=(
                     f"the optimizer updates the whole table {variable}, {size:,} x {width}, although a batch"
                     " touches few rows"
                 ),
-                explains=total(found),
-                evidence=tuple(quote(row) for row in found[:3]),
+                explains=total(temporaries),
+                evidence=tuple(quote(row) for row in temporaries[:3]),
                 remedies=(
                     Remedy(
                         "use an optimizer with sparse updates for the table, such as SGD, Adagrad or a lazy"
                         " Adam",
                         code_snippets.lazy_adam(case.api),
-                        saves_bytes=total(found),
+                        saves_bytes=total(temporaries),
                         certainty=Certainty.BOUND,
                         slug="sparse-updates",
                     ),
@@ -66,9 +67,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _updates(moment: Moment) -> dict[str, list[Row]]:
     """Per variable the temporaries of its update that are as large as it."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_variable: dict[str, list[Row]] = defaultdict(list)
     if moment.timeline is None:
-        return found
+        return by_variable
     for row in rows(
         moment, lambda row: row.owner.phase is Phase.OPTIMIZER and row.allocation.start_micros is not None
     ):
@@ -79,9 +80,9 @@ def _updates(moment: Moment) -> dict[str, list[Row]]:
             and (shape[0] or 0) >= _ROWS
             and (update := _UPDATE.search(row.allocation.node or ""))
         ):
-            found[update["variable"]].append(row)
+            by_variable[update["variable"]].append(row)
     return {
         variable: of_it
-        for variable, of_it in found.items()
+        for variable, of_it in by_variable.items()
         if len({row.allocation.shape for row in of_it}) == 1
     }

@@ -65,36 +65,36 @@ def known(case: Case, node: str | None, owner: Owner, patch: int | None = None) 
     if not node:
         return None
     graph = case.capture.graph
-    found = graph.nodes.get(node) if graph else None
-    shapes = _shapes(case, _wanted(node, owner, found))
-    weights, source = _weights(case, node, found, shapes, patch)
+    graph_node = graph.nodes.get(node) if graph else None
+    shapes = _shapes(case, _wanted(node, owner, graph_node))
+    weights, source = _weights(case, node, graph_node, shapes, patch)
     if weights is None or (patch is not None and math.prod(weights[:-1]) != patch):
         return None
-    batch, grid = _grid(node, owner, found, shapes, weights)
+    batch, grid = _grid(node, owner, graph_node, shapes, weights)
     return KnownConvolution(weights, grid, batch, source)
 
 
-def _wanted(node: str, owner: Owner, found: Node | None) -> set[str]:
+def _wanted(node: str, owner: Owner, graph_node: Node | None) -> set[str]:
     head = node.rpartition("/")[0]
     names = {node, *(f"{head}/{name}" if head else name for name in (*_SIBLINGS, *_INPUTS))}
     if owner.forward:
         names.add(owner.forward)
-    if found:
+    if graph_node:
         names |= {
-            split_reference(reference)[0] for reference in found.inputs if not reference.startswith("^")
+            split_reference(reference)[0] for reference in graph_node.inputs if not reference.startswith("^")
         }
     return names
 
 
 def _shapes(case: Case, wanted: set[str]) -> dict[str, set[Sizes]]:
     """The shapes that the traced steps show for these nodes, in one pass."""
-    found: dict[str, set[Sizes]] = {}
+    by_name: dict[str, set[Sizes]] = {}
     for timeline in case.capture.timelines:
         for table in (timeline.table, timeline.standing):
             for name, shape in _named(table):
                 if name in wanted:
-                    found.setdefault(name, set()).add(shape)
-    return found
+                    by_name.setdefault(name, set()).add(shape)
+    return by_name
 
 
 def _named(table: AllocationTable) -> Iterator[tuple[str, Sizes]]:
@@ -104,7 +104,7 @@ def _named(table: AllocationTable) -> Iterator[tuple[str, Sizes]]:
 
 
 def _weights(
-    case: Case, node: str, found: Node | None, shapes: dict[str, set[Sizes]], patch: int | None
+    case: Case, node: str, graph_node: Node | None, shapes: dict[str, set[Sizes]], patch: int | None
 ) -> tuple[Sizes | None, str]:
     """The weights' shape: the weight gradient has it, and so has the operand that the graph names."""
     head = node.rpartition("/")[0]
@@ -116,9 +116,9 @@ def _weights(
     )
     if traced:
         return traced, "the trace"
-    if not found or len(found.inputs) < 2:
+    if not graph_node or len(graph_node.inputs) < 2:
         return None, ""
-    operand = split_reference(found.inputs[1])[0]
+    operand = split_reference(graph_node.inputs[1])[0]
     from_trace = _only(shapes.get(operand, ()))
     if from_trace:
         return from_trace, "the trace"
@@ -145,13 +145,13 @@ def _in_graph(case: Case, name: str) -> Sizes | None:
 
 
 def _grid(
-    node: str, owner: Owner, found: Node | None, shapes: dict[str, set[Sizes]], weights: Sizes
+    node: str, owner: Owner, graph_node: Node | None, shapes: dict[str, set[Sizes]], weights: Sizes
 ) -> tuple[int | None, Sizes | None]:
     """Batch and output grid: from the forward op's output, else its gradient, else the input's shape with
     strides and padding of the graph.
     """
     names = [owner.forward] if owner.forward and owner.forward != node else []
-    names += [split_reference(found.inputs[2])[0]] if found and len(found.inputs) > 2 else []
+    names += [split_reference(graph_node.inputs[2])[0]] if graph_node and len(graph_node.inputs) > 2 else []
     for name in names:
         outputs = [
             shape for shape in shapes.get(name, ()) if len(shape) == len(weights) and shape[-1] == weights[-1]
@@ -160,7 +160,7 @@ def _grid(
             return outputs[0][0], outputs[0][1:-1]
     head = node.rpartition("/")[0]
     gradients = {f"{head}/{name}" if head else name for name in _INPUTS} | (
-        {node} if found and "BackpropInput" in found.op else set()
+        {node} if graph_node and "BackpropInput" in graph_node.op else set()
     )
     inputs = {
         shape
@@ -170,14 +170,17 @@ def _grid(
     }
     if len(inputs) == 1:
         shape = inputs.pop()
-        return shape[0], _by_attributes(found, shape, weights)
+        return shape[0], _by_attributes(graph_node, shape, weights)
     return None, None
 
 
-def _by_attributes(found: Node | None, shape: Sizes, weights: Sizes) -> Sizes | None:
-    if found is None:
+def _by_attributes(graph_node: Node | None, shape: Sizes, weights: Sizes) -> Sizes | None:
+    if graph_node is None:
         return None
-    strides, padding = found.attributes.get("strides"), str(found.attributes.get("padding", "")).lower()
+    strides, padding = (
+        graph_node.attributes.get("strides"),
+        str(graph_node.attributes.get("padding", "")).lower(),
+    )
     if not isinstance(strides, tuple) or len(strides) != len(shape) or padding not in ("same", "valid"):
         return None
     axes = zip(shape[1:-1], weights[:-2], strides[1:-1], strict=True)
@@ -185,5 +188,5 @@ def _by_attributes(found: Node | None, shape: Sizes, weights: Sizes) -> Sizes | 
 
 
 def _only(shapes: Iterable[Sizes]) -> Sizes | None:
-    found = set(shapes)
-    return found.pop() if len(found) == 1 else None
+    sizes = set(shapes)
+    return sizes.pop() if len(sizes) == 1 else None

@@ -122,8 +122,8 @@ def remedies(case: Case, proven: list[LayoutCause], traced: bool) -> tuple[Remed
         if cause.slug not in _ENDS
         for remedy in of_cause(cause, case.layout, case.api)
     ]
-    found = (*edits, *of_study(case.layout, case.api))
-    return found if traced else tuple(replace(remedy, saves_bytes=None, certainty=None) for remedy in found)
+    advice = (*edits, *of_study(case.layout, case.api))
+    return advice if traced else tuple(replace(remedy, saves_bytes=None, certainty=None) for remedy in advice)
 
 
 def relief(case: Case) -> float | None:

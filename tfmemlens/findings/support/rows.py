@@ -24,22 +24,24 @@ class Row(NamedTuple):
 def rows(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> list[Row]:
     """The rows for which the test holds, largest first."""
     namings = moment.namings or (None,) * len(moment.attribution.table)
-    found = (Row(allocation, owner, namings[index]) for allocation, owner, index in moment.attribution.ranked)
-    return list(filter(test, found))
+    ranked = (
+        Row(allocation, owner, namings[index]) for allocation, owner, index in moment.attribution.ranked
+    )
+    return list(filter(test, ranked))
 
 
-def total(found: list[Row]) -> int:
+def total(counted: list[Row]) -> int:
     """Bytes of these rows together."""
-    return sum(row.allocation.total_bytes for row in found)
+    return sum(row.allocation.total_bytes for row in counted)
 
 
 def of_kind(moment: Moment, *kinds: Kind) -> list[Row]:
     """The rows of these kinds, largest first."""
     namings = moment.namings or (None,) * len(moment.attribution.table)
-    found = [each for kind in kinds for each in moment.attribution.ranked_by_kind.get(kind, ())]
+    ranked = [each for kind in kinds for each in moment.attribution.ranked_by_kind.get(kind, ())]
     if len(kinds) > 1:
-        found.sort(key=lambda each: (-each[0].total_bytes, each[2]))
-    return [Row(allocation, owner, namings[index]) for allocation, owner, index in found]
+        ranked.sort(key=lambda each: (-each[0].total_bytes, each[2]))
+    return [Row(allocation, owner, namings[index]) for allocation, owner, index in ranked]
 
 
 def layers_of(moment: Moment, kind: Kind) -> list[str]:
