@@ -216,6 +216,10 @@ CASES: dict[str, tuple[str, str]] = {
         dump(1024, 2000, 1500) + oom("1024,1024,256"),
     ),
     "retraced-functions": (RETRACING + oom("8,8"), oom("8,8") + RETRACING),
+    "rising-readings": (
+        "".join(f"epoch {n} {{'current': {n}147516416, 'peak': 5368742400}}\n" for n in (1, 2, 3)),
+        "".join(f"epoch {n} {{'current': {4 - n}147516416, 'peak': 5368742400}}\n" for n in (1, 2, 3)),
+    ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

@@ -93,3 +93,36 @@ def test_all_bins_of_a_head_say_what_is_free() -> None:
 def test_some_of_the_bins_say_nothing_of_the_pool() -> None:
     (moment,) = pipeline.explain(bins(20)).case.moments
     assert moment.balance.free is None
+
+
+BROKEN = {
+    "a TPU's sentence between words": (
+        "Ran out of memory in memory space hbm.\nUsed 41.74G of 16.00G\nhbm.\nExceeded hbm capacity by"
+        " 25.74G."
+    ),
+    "TensorFlow's without its blanks": (
+        "OOM when allocating tensor with shape[64,112,112,64]and\n  type float on\n"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator\n GPU_0_bfc"
+    ),
+    "escaped twice": (
+        "OOM when allocating tensor with shape&amp;#91;64,112,112,64&amp;#93; and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    ),
+    "glued": (
+        "OOM when allocating tensor with shape[64,112,112,64] and type float"
+        " on/job:localhost/replica:0/task:0/"
+        "device:GPU:0by allocatorGPU_0_bfc"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_sentence_that_was_broken_is_whole_again(name: str) -> None:
+    (incident,) = pipeline.explain(BROKEN[name] + "\n").case.capture.incidents
+    request = incident.request
+    if name.startswith("a TPU"):
+        assert incident.compiler is not None and incident.compiler.excess is not None
+        assert incident.compiler.excess.may_be(int(25.74 * GIB))
+        return
+    assert (request.shape, request.dtype, request.allocator) == ((64, 112, 112, 64), "float32", "GPU_0_bfc")
+    assert request.device == "/job:localhost/replica:0/task:0/device:GPU:0"

@@ -179,3 +179,24 @@ def test_who_is_retraced_decides_what_helps(function: str, named: str, code: str
     found = next(finding for finding in report.findings if finding.rule == "retraced-functions")
     assert named in found.headline
     assert code in (found.remedies[0].code or "")
+
+
+READINGS = "epoch {} {{'current': {}, 'peak': 5368742400}}"
+
+
+@pytest.mark.parametrize(
+    ("figures", "rises"),
+    [((1 << 30, 2 << 30, 3 << 30), True), ((1 << 30, 2 << 30), False), ((1 << 30, 3 << 30, 3 << 30), False)],
+)
+def test_three_readings_that_rise_each_time_are_growth(figures: tuple[int, ...], rises: bool) -> None:
+    report = pipeline.explain(
+        "".join(READINGS.format(turn, figure) + "\n" for turn, figure in enumerate(figures, 1))
+    )
+    assert [finding.rule for finding in report.findings] == (["rising-readings"] if rises else [])
+    assert not report.case.moments
+    if rises:
+        assert "about 1.00 GiB from one to the next" in report.verdict
+
+
+def test_a_figure_called_current_is_no_reading() -> None:
+    assert not read("{'current': 3, 'total': 10}").surroundings.readings

@@ -136,6 +136,8 @@ class Surroundings:
     """Where the run stood, line by line, as progress bars and epochs say; of very many lines the last."""
     retraced: tuple[int, Line] | None = None
     """How often TensorFlow warned that a tf.function is traced again and again, and the first warning."""
+    readings: tuple[tuple[int, Line], ...] = ()
+    """Bytes in use that the program printed itself, in order."""
     evaluating: Line | None = None
     """The line that began an evaluation which the input does not end."""
     parameters: tuple[int, Line] | None = None

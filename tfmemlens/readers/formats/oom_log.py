@@ -250,6 +250,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             session=any(stream.sentences.session for stream in streams),
             progress=tuple(main.run.progress) if main else (),
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
+            readings=tuple(main.run.readings) if main else (),
             evaluating=main.run.evaluating if main else None,
         ),
         notes=notes,

@@ -118,7 +118,7 @@ _UNFINISHED = (
     (
         "OOM when allocating",
         regex(
-            r"shape ?\[[\d, ]*\] and type \w+ on \S+ by allocator "
+            r"shape ?\[[\d, ]*\]\s*and type \w+ on \S+ by allocator "
             + _CUT_ALLOCATOR
             + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"
         ),
@@ -151,7 +151,7 @@ _UNFINISHED = (
     ),
     (
         "Ran out of memory in memory space",
-        regex(r"Used \S+ of \S+ \w+\.\s*Exceeded .* by \d+\.\d+[KMGT]|Exceeded"),
+        regex(r"Used \S+ of \S+ \w+\.\s*Exceeded \w+ capacity by \d+(?:\.\d+)?[KMGT]"),
     ),
     (" Chunks of size", regex(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("Current usage from", regex(r"from device: \S+, allocator: \S+")),
@@ -164,8 +164,10 @@ _UNFINISHED = (
 )
 
 
+_WORDS_STAY_WHOLE = ("[[node ", "Ran out of memory in memory space")
+"""Sentences that mailers break between words: a blank is tried first between two lines."""
 _CARRIES_ON = regex(
-    r"\s*(?:and type \w|type \w+ on /|on /(?:job|device|cpu|gpu)|by allocator \w"
+    r"\s*(?:and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
     r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
 )
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
@@ -211,7 +213,7 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
         if "&" in text:
             import html
 
-            text = html.unescape(text).replace("\xa0", " ")
+            text = html.unescape(html.unescape(text)).replace("\xa0", " ")  # some escape what was escaped
         for part in _lines_within(text):
             yield number, part
 
@@ -351,7 +353,7 @@ def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
         later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
         if whole.search(text) and not (later and _CARRIES_ON.match(later[0])):
             continue
-        for glue in (" ", "") if trigger == "[[node " else ("", " "):
+        for glue in (" ", "") if trigger in _WORDS_STAY_WHOLE else ("", " "):
             longer = text
             for used, line in enumerate(later, start=1):
                 if FRESH.match(line) and line.strip() and not _CARRIES_ON.match(line):

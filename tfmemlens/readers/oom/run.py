@@ -30,6 +30,14 @@ EVALUATION = LineRule(
     needs=" evaluation at",
 )
 """Estimators say when they evaluate."""
+READING = LineRule(
+    r"['\"]current['\"]: ?(?P<bytes>\d+)\b(?=.*['\"]peak['\"])|['\"]peak['\"]: ?\d+, ?['\"]current['\"]:"
+    r" ?(?P<other>\d+)",
+    "epoch 1 {'current': 2147516416, 'peak': 5368742400}",
+    "{'peak': 5368742400, 'current': 2147516416}",
+    needs="current",
+)
+"""What `tf.config.experimental.get_memory_info` returns, printed."""
 _KEEP = 400
 
 
@@ -38,6 +46,7 @@ class RunCollector:
 
     def __init__(self) -> None:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
+        self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
         self.evaluating: Line | None = None
         """The line that began an evaluation which has not ended."""
@@ -58,5 +67,7 @@ class RunCollector:
             step, steps = int(found["step"]), int(found["steps"])
             if step <= steps:
                 self.progress.append(Progress(line, epoch, epochs, step, steps))
+        if found := READING.search(text):
+            self.readings.append((int(found["bytes"] or found["other"]), line))
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line

@@ -18,7 +18,8 @@ from tfmemlens.values import dataclass
 SENTENCE = LineRule(
     r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d,"
     r" ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
-    rf"(?: and type (?P<dtype>\w+))?(?: on (?P<device>{DEVICE}))?(?: by allocator (?P<allocator>Simple"
+    rf"(?:\s*and type (?P<dtype>\w+))?(?:\s*on\s*(?P<device>{DEVICE}))?(?:\s*by"
+    rf" allocator\s*(?P<allocator>Simple"
     r" allocator|[\w.-]+))?",
     "OOM when allocating tensor with shape[8,256,256,64] and type float on"
     " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
