@@ -36,6 +36,13 @@ gradient_tape/model/conv2d_transpose_1/ReluGrad                                 
 gradient_tape/model/conv2d_transpose_1/conv2d_transpose/Conv2DBackpropFilter    model/conv2d_transpose_1        gradient          gradient
 gradient_tape/model/up/conv2d_transpose/Conv2DBackpropFilter                    model/up                        gradient          gradient
 gradient_tape/decoder/conv2d_transpose_1/Conv2D                                 decoder                         gradient          gradient
+# update ops and first values, whatever they stand under
+ResourceApplyAdam                                                               -                               workspace         optimizer
+adam_w/AssignSub                                                                -                               workspace         optimizer
+optimizer/AssignSubVariableOp_3                                                 -                               workspace         optimizer
+conv1/kernel/initial_value                                                      conv1                           parameter         forward
+conv1/initial_values/Mul                                                        conv1/initial_values            activation        forward
+net/accumulator                                                                 net                             activation        forward
 # gradients of all eras
 gradients/shared_model/unet_02/Conv2D_grad/Conv2DBackpropFilter                 shared_model/unet_02            gradient          gradient
 gradients_1/a/b/MatMul_grad/MatMul_1                                            a/b                             gradient          gradient

@@ -59,8 +59,8 @@ def _slots(update: Node, graph: Graph) -> Iterator[tuple[str, Owner]]:
     owner = owner_of(target.name, target.op)
     yield (
         update.name,
-        replace(owner, phase=Phase.OPTIMIZER),
-    )  # what it allocates for good is the variable's new buffer
+        replace(owner, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER),
+    )  # copies of variable and slots
     for at in range(1, len(update.inputs)):
         slot = _variable(update, at, graph)
         if slot is not None and slot.name != target.name:

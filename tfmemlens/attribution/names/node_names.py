@@ -32,6 +32,8 @@ _LAYOUT_OTHER = (
     r"|(?P<shared>PermConst\w+)-LayoutOptimizer"
 )
 _UNIQUE = regex(r"_\d+\Z")
+_APPLIES = regex(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
+_FIRST_VALUE = regex(r"(?:\A|/)(?:Initializer|initial_value)(?:_\d+)?(?:/|\Z)")
 _OF_VARIABLES = roles.ALL_VARIABLES | roles.READS | roles.ASSIGNS
 _CONTROL = regex(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
 """Scopes that TensorFlow opens for loops and branches."""
@@ -314,10 +316,12 @@ def _settle(reading: _Reading) -> Owner:
     phase = reading.phase
     if kind is Kind.INPUT:
         phase = Phase.INPUT
+    if phase is Phase.FORWARD and _APPLIES.match(op or ""):
+        kind, phase = Kind.WORKSPACE, Phase.OPTIMIZER
     layer = "/".join(_layer_parts(rest, reading.drop_last, reading.inside)) or (
         rest.split("/")[0] if rest else None
     )
-    if not rest or _runtime(rest):
+    if not rest or _runtime(rest) or _APPLIES.match(rest):
         layer = None
     return Owner(
         layer,
@@ -349,11 +353,13 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
         return Kind.TRANSFER
     if op in roles.INPUTS or last in roles.INPUTS:
         return Kind.INPUT
-    if op in roles.LOOP_STACKS or last in roles.LOOP_STACKS or last in ("f_acc", "b_acc", "accumulator"):
+    if op in roles.LOOP_STACKS or last in roles.LOOP_STACKS or last in ("f_acc", "b_acc"):
+        return Kind.LOOP_STACK
+    if last == "accumulator" and (reading.in_loop or reading.phase is Phase.GRADIENT):
         return Kind.LOOP_STACK
     if reading.phase is Phase.GRADIENT:
         return Kind.GRADIENT
-    if op in _OF_VARIABLES or last in words.VARIABLES or last == "read" or "/Initializer/" in reading.rest:
+    if op in _OF_VARIABLES or last in words.VARIABLES or last == "read" or _FIRST_VALUE.search(reading.rest):
         return Kind.PARAMETER
     if op in roles.ALL_CONSTANTS:
         return Kind.CONSTANT

@@ -134,7 +134,8 @@ KERAS_OPTIMIZERS = frozenset(
     """
         Adam AdamW Nadam Adamax SGD RMSprop RMSProp Adagrad Adadelta Ftrl Adafactor Lion LAMB LazyAdam Yogi
         NovoGrad RectifiedAdam LossScaleOptimizer Momentum GradientDescent Optimizer adam adamw nadam adamax
-        sgd rm_sprop rmsprop adagrad adadelta ftrl adafactor lion lamb loss_scale_optimizer
+        sgd rm_sprop rmsprop adagrad adadelta ftrl adafactor lion lamb loss_scale_optimizer adam_w muon Muon
+        optimizer
     """.split()
 )
 """Scopes under which Keras and tf.train optimizers name their slots and update ops."""
