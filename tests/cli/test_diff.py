@@ -213,3 +213,13 @@ def test_growth_of_just_the_limit_is_allowed(
     grew = document(LENET_15, LAYOUT, capsys)["change_bytes"]
     assert grew > 0
     assert main(["diff", LENET_15, LAYOUT, "--fail-above", str(grew - less)]) == status
+
+
+def test_a_message_alone_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    bare, traced = "sample_traces/oom_log/1.10-unet-hint.txt", "sample_traces/run_metadata/1.10-unet.pb.gz"
+    for pair in ((bare, traced), (traced, bare)):
+        assert main(["diff", *pair]) == 2
+        told = capsys.readouterr()
+        assert not told.out
+        assert "1.10-unet-hint.txt shows what failed, not what was using the memory" in told.err
+        assert "TensorFlow's list or the allocator's dump" in told.err

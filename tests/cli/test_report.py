@@ -106,3 +106,17 @@ def test_a_page_without_memory_figures_is_status_1(tmp_path: Path) -> None:
     (tmp_path / "calm.log").write_text("epoch 1\nepoch 2\n")
     assert main(["report", str(tmp_path / "calm.log"), "-o", str(target)]) == 1
     assert "No out-of-memory message" in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("sample", "heading"),
+    [
+        ("xla_dump/2.21-jit-step-buffer-assignment.txt", "The program"),
+        ("device_memory_profile/jax-0.10-training.prof", "The profile"),
+        ("oom_log/2.21-leak.txt", "What failed"),
+    ],
+)
+def test_what_did_not_fail_is_not_called_so(sample: str, heading: str) -> None:
+    text = html.render(build_page([[SAMPLES / sample]]))
+    told = {each for each in ("The program", "The profile", "What failed") if f"<h2>{each}</h2>" in text}
+    assert told == {heading}

@@ -185,3 +185,15 @@ def test_the_update_of_a_whole_table_is_told_and_that_of_a_fused_op_is_not() -> 
 def test_convolutions_are_advised_only_where_one_holds_the_scratch() -> None:
     for finding in pipeline.explain(SAMPLES / "run_metadata/2.21-sparse-adam.pb").findings:
         assert not any("convolutions" in remedy.text for remedy in finding.remedies)
+
+
+@pytest.mark.parametrize(
+    ("sample", "whole"),
+    [
+        ("fit/2.21-whole-process.xplane.pb.gz", "trace"),
+        ("log_memory/2.21-lenet.log.gz", "log"),
+        ("run_metadata/2.21-lenet.pb", "step"),
+    ],
+)
+def test_events_that_may_span_several_steps_are_no_step(sample: str, whole: str) -> None:
+    assert pipeline.explain(SAMPLES / sample).verdict.startswith(f"This {whole}'s peak is ")

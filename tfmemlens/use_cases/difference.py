@@ -30,6 +30,12 @@ def _case(source: Input | Iterable[Input], hints: Hints, device: str | None) -> 
     case = attribution.attribute(capture)
     if not case.moments:
         raise UnreadableInput(f"{capture.source.path} holds no memory figures to compare", capture.reasons())
+    if not case.moments[0].accounted_bytes and not case.moments[0].balance.in_use:
+        raise UnreadableInput(
+            f"{capture.source.path} shows what failed, not what was using the memory, so there is nothing to"
+            " compare",
+            "compare logs that hold TensorFlow's list or the allocator's dump",
+        )
     return case
 
 

@@ -9,6 +9,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
+from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.units import human, human_size, percent
 
 _HALF = 0.5
@@ -102,11 +103,11 @@ def _what(case: Case, moment: Moment) -> str:
             when = f"line {moment.peak_micros:,.0f}" if timeline.ordinal else f"{since / 1000:,.1f} ms"
             held = human(moment.attribution.table.total_bytes)
             return (
-                f"At {when} this step holds {held} on {timeline.allocator}, below its peak of"
-                f" {human(timeline.peak_bytes)}"
+                f"At {when} this {_recorded(timeline)} holds {held} on {timeline.allocator}, below its peak"
+                f" of {human(timeline.peak_bytes)}"
             )
         return (
-            f"This step's peak is {bound}{human(moment.attribution.table.total_bytes)} on"
+            f"This {_recorded(timeline)}'s peak is {bound}{human(moment.attribution.table.total_bytes)} on"
             f" {moment.timeline.allocator if moment.timeline else 'its device'}"
         )
     failed = request.failed
@@ -153,6 +154,13 @@ def _what(case: Case, moment: Moment) -> str:
         )
         return f"Out of memory{at}{used}"
     return f"Out of memory{at} while allocating {tensor_text(moment)}"
+
+
+def _recorded(timeline: Timeline | None) -> str:
+    """What the peak is the peak of: events and lines of an allocator may span any number of steps."""
+    if timeline is None or timeline.predicted:
+        return "step"
+    return {CurveSource.EVENTS: "trace", CurveSource.LOG: "log"}.get(timeline.curve_source, "step")
 
 
 def _at(moment: Moment) -> str:
