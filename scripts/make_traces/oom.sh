@@ -48,7 +48,7 @@ run() {  # format, stem, environment, limit, [VAR=value...] script arguments...
     shift 4
     while [[ $1 == *=* ]]; do extra+=("$1"); shift; done
     WORK=$(mktemp -d)
-    cp "$HERE"/*.py "$WORK"
+    cp "$HERE"/*.py "$HERE"/culprits/*.py "$WORK"
     [ "$name" != tf1.10 ] || gcc -shared -fPIC -O2 -o "$WORK/preload_oom.so" "$HERE/preload_oom.c" || return
     [[ $* != *oom_kernels.so* ]] || "$HERE/oom_kernels.sh" "$ENVS/$name/bin/python" "$WORK/oom_kernels.so" || return
     case $format in
