@@ -200,3 +200,25 @@ def test_three_readings_that_rise_each_time_are_growth(figures: tuple[int, ...],
 
 def test_a_figure_called_current_is_no_reading() -> None:
     assert not read("{'current': 3, 'total': 10}").surroundings.readings
+
+
+FRAMES_BELOW = {
+    "Java": (
+        "\tat org.tensorflow.Session.run(Session.java:830)\n\tat com.acme.Service.predict(Service.java:71)\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:829)",
+        "Service.java:71",
+    ),
+    "Node": (
+        "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-core/dist/tf-core.node.js:4752:32)\n"
+        "    at /app/src/detect.js:48:21",
+        "/app/src/detect.js:48",
+    ),
+    "only libraries": ("\tat org.tensorflow.Session.run(Session.java:830)", None),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES_BELOW)
+def test_frames_of_other_languages_name_the_user_s_line(name: str) -> None:
+    frames, place = FRAMES_BELOW[name]
+    (failure,) = read(f"Exception: {SENTENCE}\n{frames}").incidents
+    assert failure.request.source == place

@@ -123,6 +123,14 @@ ARROW = LineRule(
     needs="-> ",
 )
 """The line of a notebook's cell, or of a file, that was running."""
+OTHER_FRAME = LineRule(
+    r"\A\s+at (?P<call>.*?)\(?(?P<file>[\w./\\-]+\.(?:java|kt|scala|[cm]?js"
+    r"|ts)):(?P<line>\d+)(?::\d+)?\)?\s*\Z",
+    "	at com.acme.seg.SegmentService.predict(SegmentService.java:71)",
+    "    at /app/src/detect.js:48:21",
+    needs="at ",
+)
+"""A frame of Java's or of Node's, the innermost first."""
 TRACEBACK = LineRule(
     r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback"
 )
@@ -201,6 +209,7 @@ BORING = LineRule(
     "0 successful operations.",
     "Graph execution error:",
 )
+_OTHER_LIBRARY = regex(r"at (?:java|jdk|sun|kotlin|scala|org\.tensorflow)[.x]|node_modules|node:|internal/")
 _NUMBERED = regex(r":\d+\Z")
 """A place that names its line: a notebook's frame has one only where the code below it was pasted, too."""
 _OPTIMIZER_FRAME = regex(
@@ -418,7 +427,7 @@ class SentenceCollector:
             if self._frames:
                 self._frames[-1] = (self._frames[-1][0], text.strip())
             return True
-        if self._cell(text):
+        if self._cell(text) or self._of_another_language(text):
             return True
         if found := FRAME.search(text):
             self._at_frame = True
@@ -430,6 +439,16 @@ class SentenceCollector:
                 self._keep_frame(self.current)
             return True
         return False
+
+    def _of_another_language(self, text: str) -> bool:
+        """A frame below the message of a Java or Node program: the first outside the libraries is the"
+        " user's.
+        """
+        found = OTHER_FRAME.search(text)
+        told = self.current
+        if found and told and told.source is None and not _OTHER_LIBRARY.search(text):
+            told.source = f"{found['file']}:{found['line']}"
+        return bool(found)
 
     def _cell(self, text: str) -> bool:
         """A frame as notebooks print it, or the line below that was running."""
