@@ -441,9 +441,7 @@ class SentenceCollector:
         return False
 
     def _of_another_language(self, text: str) -> bool:
-        """A frame below the message of a Java or Node program: the first outside the libraries is the"
-        " user's.
-        """
+        """A frame of Java or Node: the first outside the libraries is the user's."""
         found = OTHER_FRAME.search(text)
         told = self.current
         if found and told and told.source is None and not _OTHER_LIBRARY.search(text):
