@@ -1,8 +1,8 @@
 """Memory ran out in another framework, or what ran out or crashed was no memory of TensorFlow's.
 
 What it means: PyTorch, CuPy and others have allocators of their own, whose messages hold other figures. A
-segmentation fault is a crash: TensorFlow reports a lack of memory as an error. `Resource exhausted` is also
-what TensorFlow says of a full disk or a message that is too large.
+segmentation fault is a crash: TensorFlow reports a lack of memory as an error, as a rule. `Resource
+exhausted` is also what TensorFlow says of a full disk or a message that is too large.
 When it fires: the log has such a line, and no failure of TensorFlow, JAX or XLA.
 What to do: look with that framework's own tools.
 """
@@ -91,8 +91,8 @@ def _crash(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                "no out-of-memory message: the process crashed, which TensorFlow does not do for lack of"
-                " memory"
+                "no out-of-memory message: the process crashed, and TensorFlow reports a lack of memory as an"
+                " error as a rule"
             ),
             evidence=(Evidence("the crash", crash),),
             remedies=(
@@ -100,6 +100,16 @@ def _crash(case: Case) -> Iterator[Finding]:
                     "find where it crashed; a library that does not match TensorFlow is the usual suspect",
                     "python -X faulthandler train.py",
                     slug="find-the-crash",
+                ),
+                Remedy(
+                    "run your last call in the trace alone, with the CUDA and cuDNN that this"
+                    " TensorFlow was built for",
+                    slug="last-call-alone",
+                ),
+                Remedy(
+                    "watch host RAM while it runs: libraries may crash without it",
+                    "free -h",
+                    slug="watch-ram",
                 ),
             ),
         )

@@ -43,6 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
             remedies=(
+                *_end(case, moment),
                 Remedy(
                     "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
                     " until its kernel stops)",
@@ -64,6 +65,21 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
+        )
+
+
+def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What to do about processes that `nvidia-smi` named."""
+    named = device_users.strangers(case, moment)
+    if named:
+        pids = " ".join(str(process.pid) for process in named)
+        yield Remedy(
+            f"end what holds the device, if it is yours and no longer needed: pid {pids.replace(' ', ', ')}",
+            f"kill {pids}",
+            slug="end-the-process",
+        )
+        yield Remedy(
+            "or run on another GPU", "export CUDA_VISIBLE_DEVICES=1   # its number", slug="another-gpu"
         )
 
 

@@ -3,7 +3,7 @@
 What it means: a dump has no names, but sizes tell: when most of the memory lies in chunks of one size, the
 same tensor is kept again and again. In a while loop that is the state of each iteration, kept for the
 backward pass, and it may have several sizes. After some steps that went well it is a result that each step
-leaves behind. Otherwise it may be as many layers of one shape.
+leaves behind. Otherwise it may as well be as many layers of one shape, unless no model has so many.
 When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
 in use, or a hundred of another size do; sixteen, where steps went well before or where what is in use rose
 from failure to failure; in a loop the sizes that have sixteen chunks and more, from three tenths on.
@@ -31,6 +31,13 @@ _MANY, _VERY_MANY = 16, 100
 """Chunks of one size that something must have left behind, with and without a sign of it."""
 
 
+_ONE_TENSOR = "A dump has no names; that these are the same tensor over and over is likely, not proved."
+_MANY_LAYERS = (
+    "A dump has no names: these are outputs of as many layers of one shape, or one tensor that is kept again"
+    " and again. Only the latter grows from step to step."
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         if attributed(moment):
@@ -42,16 +49,17 @@ def check(case: Case) -> Iterator[Finding]:
         size = sum(row.total_bytes for row in alive)
         count = f"{sum(row.count for row in alive)} chunks of exactly this size are in use already"
         told = count if equal else f"{_counted(alive)} are in use"
-        what = f"{told}, {human(size)}, {percent(size, held(moment))} of all"
+        what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of what is in use"
+        kept = bool(meaning) or max(row.count for row in alive) >= _VERY_MANY
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.CAUSE if kept else Severity.FACTOR,
             headline=what,
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
             basis=None if meaning else Basis.NAME,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(alive)),
-            detail="A dump has no names; that these are the same tensor over and over is likely, not proved.",
-            remedies=tuple(_remedies(case, moment)),
+            detail=_ONE_TENSOR if kept else _MANY_LAYERS,
+            remedies=tuple(_remedies(case, moment, kept)),
             moment=index,
         )
 
@@ -77,7 +85,13 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
 
 
 def _share(moment: Moment, found: list[Allocation]) -> float:
-    return sum(row.total_bytes for row in found) / max(held(moment), 1)
+    return sum(row.total_bytes for row in found) / max(_whole(moment), 1)
+
+
+def _whole(moment: Moment) -> int:
+    """All that is in use, which a list that was cut may not reach."""
+    in_use = moment.balance.in_use
+    return max(held(moment), in_use.bytes if in_use else 0)
 
 
 def _counted(alive: list[Allocation]) -> str:
@@ -107,7 +121,15 @@ def _meaning(case: Case, moment: Moment) -> str:
     return ""
 
 
-def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
+def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
+    if not kept:
+        yield from remedies.offered(case, moment, "smaller-batch")
+        yield Remedy(
+            "if memory grows from step to step: look for a list that keeps tensors (losses, gradients to be"
+            " accumulated, outputs of a Python loop)",
+            slug="look-for-lists",
+        )
+        return
     if moment.request and moment.request.owner.in_loop:
         yield Remedy(
             "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"

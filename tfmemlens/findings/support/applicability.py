@@ -158,7 +158,10 @@ TABLE: dict[str, Applicability] = {
     "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC),
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
-    "find-the-crash": _ANYWHERE,
+    "find-the-crash": Applicability(done="faulthandler=.*"),
+    "last-call-alone": _ANYWHERE,
+    "watch-ram": _ANYWHERE,
+    "end-the-process": Applicability(devices=_ON_GPU),
     "find-the-feed": _ANYWHERE,
     "compare-shapes": _ANYWHERE,
     # Of what lives between steps.

@@ -25,23 +25,37 @@ def others(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     if use is None:
         return
     pool = moment.balance.pool or moment.balance.in_use
-    sized = [process for process in use.processes if process.used]
-    strangers = sorted(_without_own(sized, pool, device_limit(case, moment)), key=_bytes, reverse=True)
-    if use.total and sum(map(_bytes, strangers)) >= _MIN_SHARE * use.total.bytes:
-        for process in strangers:
+    alone = not _sorted(case, moment, use)
+    if use.total and (holders := strangers(case, moment)):
+        for process in holders:
             evidence = Evidence(
                 f"{process.name} (pid {process.pid}) held {_told(process.used)}"
                 f" of the device's {human(use.total.bytes)} as well",
                 process.line,
             )
-            yield sum(map(_bytes, strangers)), evidence
-    elif pool and use.used and use.used.bytes > pool.high + _CONTEXT_BYTES and not strangers:
+            yield sum(map(_bytes, holders)), evidence
+    elif pool and use.used and use.used.bytes > pool.high + _CONTEXT_BYTES and alone:
         evidence = Evidence(
             f"nvidia-smi shows {human(use.used.bytes)} of the device in use, and TensorFlow's pool held only"
             f" {human_size(pool)} of it",
             use.line,
         )
         yield use.used.bytes - pool.bytes, evidence
+
+
+def strangers(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
+    """Other processes that together hold a tenth of the device or more, the largest first."""
+    use = _device(case, moment)
+    if use is None or use.total is None:
+        return ()
+    found = _sorted(case, moment, use)
+    return tuple(found) if sum(map(_bytes, found)) >= _MIN_SHARE * use.total.bytes else ()
+
+
+def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
+    pool = moment.balance.pool or moment.balance.in_use
+    sized = [process for process in use.processes if process.used]
+    return sorted(_without_own(sized, pool, device_limit(case, moment)), key=_bytes, reverse=True)
 
 
 def _device(case: Case, moment: Moment) -> DeviceUse | None:

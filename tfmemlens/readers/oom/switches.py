@@ -124,6 +124,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "faulthandler",
+        LineRule(
+            r"\b[Tt]hread 0x[0-9a-f]+ \(most recent call (?P<value>first)\)",
+            "Current thread 0x00007f22c8a1d740 (most recent call first):",
+            needs="most recent call first",
+        ),
+    ),
+    (
         "jax.devices",
         LineRule(
             r"\b(?P<value>Cpu|Cuda|Gpu|Rocm|Tpu)Device\(id=\d",
@@ -262,7 +270,7 @@ _WORDS = (
     "atch", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
-    "amp", "jnp.", "Device(", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "amp", "jnp.", "Device(", "call first", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 

@@ -1,0 +1,91 @@
+"""No rule says more than its input: equal chunks, crashes, other processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import MIB, dump, oom
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding, Remedy, Severity
+
+
+def equal(count: int, *, in_use: int | None = None) -> str:
+    """A dump with so many chunks of the failing tensor's 32 MiB in use."""
+    held = 32 * count
+    return (
+        dump(32, held + 20, in_use or held)
+        .replace(f"1 Chunks of size {held * MIB}", f"{count} Chunks of size {32 * MIB}")
+        .replace(f"InUse at 7f0000000000 of size {held * MIB} next 1\n", "")
+    ) + oom("64,256,256,2")
+
+
+def finding(text: str, rule: str) -> Finding:
+    return next(each for each in pipeline.explain(text).findings if each.rule == rule)
+
+
+def remedies(text: str) -> dict[str, Remedy]:
+    return {remedy.slug: remedy for each in pipeline.explain(text).findings for remedy in each.remedies}
+
+
+STEPS = "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "first"),
+    [
+        (equal(6), Severity.FACTOR, "smaller-batch"),
+        (equal(99), Severity.FACTOR, "smaller-batch"),
+        (equal(100), Severity.CAUSE, "look-for-lists"),
+        (STEPS + equal(6), Severity.CAUSE, "keep-numbers"),
+    ],
+)
+def test_equal_chunks_are_a_leak_only_where_something_speaks_for_it(
+    text: str, severity: Severity, first: str
+) -> None:
+    told = finding(text, "equal-chunks")
+    assert told.severity is severity
+    assert told.remedies[0].slug == first
+    assert ("over and over is likely" in told.detail) == (severity is Severity.CAUSE)
+
+
+def test_a_share_is_of_all_that_is_in_use() -> None:
+    log = equal(6)
+    whole = log.replace(f"InUse:                     {192 * MIB}", f"InUse:                     {200 * MIB}")
+    assert log != whole
+    assert "100 % of what is in use" in finding(log, "equal-chunks").headline
+    assert "96 % of what is in use" in finding(whole, "equal-chunks").headline
+
+
+CRASH = "Fatal Python error: Segmentation fault\n\n"
+TRACE = 'Thread 0x00007f22c8a1d740 (most recent call first):\n  File "train_kp.py", line 19 in main\n'
+
+
+def test_a_crash_may_be_for_lack_of_memory() -> None:
+    told = finding(CRASH, "another-framework")
+    assert "does not do" not in told.headline and "as a rule" in told.headline
+    assert {"find-the-crash", "watch-ram"} <= remedies(CRASH).keys()
+    assert "find-the-crash" not in remedies(CRASH + TRACE)
+    assert "last-call-alone" in remedies(CRASH + TRACE)
+    other = 'Traceback (most recent call last):\n  File "train_kp.py", line 19 in main\n'
+    assert "find-the-crash" in remedies(CRASH + other)
+
+
+SMI = """\
+|   0  NVIDIA RTX A5000    Off  | 00000000:17:00.0 Off |                  Off |
+| 58%   71C    P2   190W / 230W |  22840MiB / 24564MiB |     97%      Default |
+|  GPU   GI   CI        PID   Type   Process name                  GPU Memory |
+|    0   N/A  N/A      3911      C   python                          {held}MiB |
+"""
+
+
+@pytest.mark.parametrize(("held", "named"), [("22833", True), ("  833", False)])
+def test_a_process_that_holds_the_device_is_named_with_what_ends_it(held: str, named: bool) -> None:
+    heading = "| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |\n"
+    created = (
+        "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 1122 MB memory:  -> device: 0,"
+        " name: NVIDIA RTX A5000, pci bus id: 0000:17:00.0, compute capability: 8.6\n"
+    )
+    report = pipeline.explain(heading + SMI.format(held=held) + created + oom("128,64,112,112"))
+    first = report.actions[0].remedy
+    assert (first.slug == "end-the-process" and first.code == "kill 3911") == named
+    assert ("(pid 3911) held 22.30 GiB" in report.verdict) == named
