@@ -191,8 +191,8 @@ CASES: dict[str, tuple[str, str]] = {
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal\n",
     ),
     "one-tensor-dominates": (
-        dump(512, 1000, 700) + oom("64,256,256,32"),
-        dump(64, 1000, 990) + oom("8,256,256,32"),
+        dump(4096, 8000, 6000) + oom("256,256,256,64"),
+        dump(64, 8000, 7990) + oom("8,256,256,32"),
     ),
     "outside-the-report": (
         dump(512, 1000, 700) + oom("64,256,256,32") + report("100.00MiB from net/a/Relu"),

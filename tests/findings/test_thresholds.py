@@ -39,8 +39,8 @@ EDGES: dict[str, tuple[str, str, str]] = {
     ),
     "three tenths of the device": (
         "one-tensor-dominates",
-        dump(300, 1000, 990) + oom("300,512,512"),
-        dump(299, 1000, 990) + oom("299,512,512"),
+        dump(2400, 8000, 7990) + oom("2400,512,512"),
+        dump(2399, 8000, 7990) + oom("2399,512,512"),
     ),
     "free memory in pieces needs a hundredth of the device": (
         "fragmented-free-memory",

@@ -2,7 +2,8 @@
 verdict.
 
 A rule is a docstring page, `check(case)`, and what ranks its findings: `BASIS`, the kind of evidence that it
-rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none).
+rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none). What a
+rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tfmemlens.findings.support import actions, ranking, verdict
 from tfmemlens.findings.support.applicability import applicable
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Finding
+from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.report import Report
 from tfmemlens.values import replace
 
@@ -32,9 +33,27 @@ def examine(case: Case) -> Report:
         ]
     ranked = tuple(
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
-        for finding in sorted(answers, key=ranking.rank)
+        for finding in sorted(_telling(answers), key=ranking.rank)
     )
     return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(ranked))
+
+
+def _telling(answers: list[Finding]) -> list[Finding]:
+    """Without the general advice for a failure whose cause is named, by what is asked for or who holds it."""
+    general = {slug for slug, rule in rules().items() if getattr(rule, "GENERAL", False)}
+    named = {
+        finding.moment
+        for finding in answers
+        if finding.rule not in general
+        and finding.severity is Severity.CAUSE
+        and finding.remedies
+        and finding.basis is not Basis.FIGURES
+    }
+    return [
+        finding
+        for finding in answers
+        if finding.rule not in general or finding.moment not in named or not finding.remedies
+    ]
 
 
 def rules() -> dict[str, ModuleType]:

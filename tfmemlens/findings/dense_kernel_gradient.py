@@ -14,15 +14,17 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.weights import Weight, copies, flattened, weight_of
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import FailedRequest
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
+_FLATTENED = 10_000
+"""Inputs that are more likely a flattened image's than features."""
 
 _WEIGHT_GRADIENT = regex(
     r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN",
@@ -43,8 +45,8 @@ def check(case: Case) -> Iterator[Finding]:
         if not shape or len(shape) != 2 or need is None or need < 32 * MIB:
             continue
         inputs, units = (size or 1 for size in shape)
-        if inputs >= 256 and units >= 16 and _of_weights(request) and _fully_connected(request.failed):
-            yield _finding(index, moment, request.failed, inputs, units, need)
+        if inputs >= 256 and units >= 16 and _of_weights(request) and _fully_connected(request):
+            yield _finding(index, moment, request, inputs, units, need)
 
 
 def _of_weights(request: Request) -> bool:
@@ -67,63 +69,63 @@ def _of_weights(request: Request) -> bool:
     )
 
 
-def _fully_connected(failed: FailedRequest) -> bool:
-    name = failed.node or failed.op or ""
-    layer = failed.updating or _LAYER.search(f"{name} {failed.forward_node or ''}")
-    return bool(layer) and not re.search(r"embed|lookup", name, re.IGNORECASE)
+def _fully_connected(request: Request) -> bool:
+    failed = request.failed
+    layer = failed.updating or _LAYER.search(f"{failed.node or failed.op or ''} {failed.forward_node or ''}")
+    creating = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    many = ((failed.shape or (0,))[0] or 0) >= _FLATTENED
+    return bool(layer or (creating and many)) and weight_of(request) is not Weight.TABLE
 
 
-def _finding(
-    index: int, moment: Moment, failed: FailedRequest, inputs: int, units: int, need: int
-) -> Finding:
-    sure = (
-        re.search(r"dense|fc|fully|linear", failed.node or failed.op or "", re.IGNORECASE)
-        or inputs < 20 * units
-    )
-    what = (
-        "a fully connected kernel"
-        if sure
-        else "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
-    )
+def _finding(index: int, moment: Moment, request: Request, inputs: int, units: int, need: int) -> Finding:
+    what = weight_of(request)
+    times, kept = copies(request)
     return Finding(
         severity=Severity.CAUSE,
-        headline=(
-            f"{what} of {inputs:,} x {units:,} = {human(need)}; with gradient and Adam's slots four times"
-            f" that, {human(4 * need)}"
-        ),
+        headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; {kept} {human(times * need)}",
         because=(
             f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as"
             " much again each"
         ),
         explains=alike(moment),
-        evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", failed.line),),
+        evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
         detail=_image(inputs),
-        remedies=(
-            Remedy(
-                "pool before the layer: global average pooling leaves only the channels as inputs",
-                "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
-                4 * need,
-                Certainty.BOUND,
-                slug="pool-first",
-            ),
-            Remedy(
-                f"make the layer narrower: {units:,} -> {max(units // 2, 1):,} units halves kernel, gradient"
-                " and slots",
-                saves_bytes=2 * need,
-                certainty=Certainty.ESTIMATE,
-                slug="narrower-layer",
-            ),
-        ),
+        remedies=tuple(_remedies(what, inputs, units, need, times)),
         moment=index,
+    )
+
+
+def _remedies(what: Weight, inputs: int, units: int, need: int, times: int) -> Iterator[Remedy]:
+    if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
+        yield Remedy(
+            "pool before the layer: global average pooling leaves only the channels as inputs",
+            "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            times * need,
+            Certainty.BOUND,
+            slug="pool-first",
+        )
+    if what is Weight.MATRIX:
+        yield Remedy(
+            "if it is an embedding table: fewer rows (a smaller vocabulary, hashing of rare ids), or split it"
+            " over devices",
+            slug="smaller-vocabulary",
+        )
+        yield Remedy(
+            "if its inputs are a flattened image: pool before the layer, so that only the channels are left",
+            slug="pool-first",
+        )
+    narrower = "make it narrower" if what is Weight.MATRIX else "make the layer narrower"
+    yield Remedy(
+        f"{narrower}: {units:,} -> {max(units // 2, 1):,} halves the matrix, its gradient and slots",
+        saves_bytes=times * need // 2,
+        certainty=Certainty.ESTIMATE,
+        slug="narrower-layer",
     )
 
 
 def _image(inputs: int) -> str:
     """The feature map that Flatten may have seen."""
-    for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
-        side = round((inputs / channels) ** 0.5)
-        if side > 1 and side * side * channels == inputs:
-            return (
-                f"{inputs:,} inputs are, for instance, a flattened {side}x{side} map of {channels} channels."
-            )
-    return ""
+    if not (seen := flattened(inputs)):
+        return ""
+    side, channels = seen
+    return f"{inputs:,} inputs are, for instance, a flattened {side}x{side} map of {channels} channels."

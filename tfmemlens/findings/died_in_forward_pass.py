@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import attributed, has_backward, place, requests
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case
@@ -26,6 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
         training = "train" in (request.failed.function or "")
         if (
             owner.phase is not Phase.FORWARD
+            or other_than_training(case, request)
             or has_backward(moment)
             or not (attributed(moment) or training)
             or request.failed.kind.name != "TENSOR"

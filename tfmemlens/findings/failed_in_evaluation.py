@@ -3,7 +3,8 @@
 What it means: Keras runs validation with `test_function` and prediction with `predict_function`, Estimators
 say that they start an evaluation. The batch that failed is one of the other data set, and the optimizer plays
 no part; the weights and slots of the training stay all the while.
-When it fires: the failing function is one of these, or the log begins an evaluation and does not end it.
+When it fires: the failing function is one of these or of a served model, the failing line calls `evaluate`,
+`predict` or a layer with `training=False`, or the log begins an evaluation and does not end it.
 What to do: a smaller batch for that data set.
 """
 
@@ -11,54 +12,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 
-_FUNCTIONS = {"test_function": "evaluation", "predict_function": "prediction"}
-_REMEDIES = {
-    "evaluation": Remedy(
+_WORDS = {
+    EVALUATION: (
         "use a smaller batch for evaluation; the training batch may stay",
-        "model.fit(..., validation_batch_size=8)   # or batch the validation set itself",
-        slug="smaller-evaluation-batch",
+        "smaller-evaluation-batch",
     ),
-    "prediction": Remedy(
-        "use a smaller batch for prediction",
-        "model.predict(x, batch_size=8)",
-        slug="smaller-prediction-batch",
-    ),
+    PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
+}
+_CODE = {
+    EVALUATION: "model.fit(..., validation_batch_size=8)   # or batch the validation set itself",
+    PREDICTION: "model.predict(x, batch_size=8)",
 }
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, _, request in list(requests(case))[:1]:
-        shown = _phase(case, request)
-        if shown is None:
+        ran = other_than_training(case, request)
+        if ran is None or ran[0] not in _WORDS:
             continue
-        phase, line = shown
-        shape = request.failed.shape
-        first = f", with {shape[0]} as the first dimension of what was requested" if shape else ""
+        phase, line = ran
+        at_batch = f", at a batch of {request.batch}" if request.batch else ""
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"it failed in {phase}, not in a training step{first}",
+            headline=f"it failed in {phase}, not in a training step{at_batch}",
             because=f"it failed in {phase}, whose batch is not the training's",
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
-            remedies=(_REMEDIES[phase],),
+            remedies=(_remedy(case, phase, request),),
             moment=index,
         )
 
 
-def _phase(case: Case, request: Request) -> tuple[str, Line | None] | None:
-    function = request.failed.function or ""
-    named = next((phase for name, phase in _FUNCTIONS.items() if f"_{name}_" in f"{function}_"), None)
-    if named:
-        return named, request.failed.line
-    evaluating = case.capture.surroundings.evaluating
-    return ("evaluation", evaluating) if evaluating else None
+def _remedy(case: Case, phase: str, request: Request) -> Remedy:
+    text, slug = _WORDS[phase]
+    if request.batch and request.batch > 1:
+        text += f" (here it is {request.batch})"
+    return Remedy(text, None if case.api.is_tf1 else _CODE[phase], slug=slug)
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:

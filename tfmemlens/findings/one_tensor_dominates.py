@@ -20,6 +20,7 @@ from tfmemlens.units import GIB, human, human_size, percent
 
 BASIS = Basis.NAME
 EXPLAINS = "the tensor"
+GENERAL = True
 
 _SHARE = 0.3
 

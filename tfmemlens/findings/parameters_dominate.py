@@ -24,8 +24,9 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
     total,
 )
+from tfmemlens.findings.support.weights import Weight, optimizer_of, weight_of
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
@@ -41,7 +42,8 @@ _MAKING = regex(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-        if model and total(model) >= 0.4 * held(moment) and not cut_list(moment):
+        need = (moment.request.needed_bytes or 0) if moment.request else 0
+        if total(model) >= max(0.4 * held(moment), need, 1) and not cut_list(moment):
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=(
@@ -89,20 +91,31 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-                remedies=(
-                    Remedy(
-                        "count the parameters of this layer first: a Dense after Flatten has height x width x"
-                        " channels x units weights; pool before it",
-                        slug="count-parameters",
-                    ),
-                    Remedy(
-                        "Adam keeps two slots as large as each weight, and a gradient joins them: count each"
-                        " weight four times",
-                        slug="count-parameters",
-                    ),
-                ),
+                remedies=tuple(_of_kind(case, moment, request)),
                 moment=index,
             )
+
+
+def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
+    """What makes this kind of weight smaller."""
+    what, known = weight_of(request), optimizer_of(request)
+    if what is Weight.TABLE:
+        yield Remedy(
+            "make the table smaller: fewer rows (a smaller vocabulary, hashing of rare ids), a smaller"
+            " dimension",
+            slug="smaller-vocabulary",
+        )
+        yield Remedy("place the table on the CPU, or split it over devices", slug="table-on-host")
+    elif what is Weight.KERNEL:
+        yield Remedy("make the layer narrower: half the filters halve its kernel", slug="narrower-layer")
+    elif (request.failed.tensor_bytes or 0) < 32 * MIB or what is Weight.OTHER:
+        yield Remedy(
+            "count the parameters of the model: weights of this size fail only where the rest takes nearly"
+            " all",
+            slug="count-parameters",
+        )
+    if request.owner.kind is Kind.OPTIMIZER_SLOT or known:
+        yield from remedies.offered(case, moment, "lighter-optimizer")
 
 
 def _doing(updating: bool, where: str) -> str:

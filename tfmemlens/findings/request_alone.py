@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
@@ -22,6 +23,7 @@ from tfmemlens.model.incident import RequestKind
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
+GENERAL = True
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -64,7 +66,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             " batch does not help here",
             slug="smaller-model",
         )
-    else:
+    elif other_than_training(case, moment.request) is None:
         yield from remedies.offered(case, moment, "smaller-batch")
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):

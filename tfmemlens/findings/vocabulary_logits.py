@@ -27,10 +27,44 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _NAMES = regex(
-    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_hot|decoder|xent|log_prob|BiasAdd|MatMul|embedding",
+    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_hot|decoder|xent|log_prob|embedding|(?:word|token|char)s?_|\bmlm\b|\blm\b|translat|seq2seq",
     re.IGNORECASE,
 )
+_PRODUCTS = regex(r"BiasAdd|MatMul|Tensordot|einsum", re.IGNORECASE)
 _WORDS = 5000
+_VOCABULARIES = frozenset(
+    (
+        21128,
+        28996,
+        30000,
+        30522,
+        31102,
+        32000,
+        32100,
+        32128,
+        49152,
+        49408,
+        50257,
+        50265,
+        50304,
+        50432,
+        51200,
+        64000,
+        100277,
+        105879,
+        119547,
+        128256,
+        151643,
+        151936,
+        152064,
+        250002,
+        250112,
+        256000,
+        256206,
+        262144,
+    )
+)
+"""Sizes of vocabularies in wide use, such as BERT's and GPT-2's: so wide a product needs no telling name."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -53,7 +87,9 @@ def _in_an_output_layer(request: Request) -> bool:
     weights = request.owner.phase is Phase.GRADIENT and re.search(
         r"MatMul_1\Z|Backprop|UnsortedSegmentSum", failed.node or ""
     )
-    return bool(_NAMES.search(name)) and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
+    words = (failed.shape or (0,))[-1] or 0
+    vocabulary = bool(_NAMES.search(name)) or (words in _VOCABULARIES and bool(_PRODUCTS.search(name)))
+    return vocabulary and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
 
 
 def _finding(
@@ -78,13 +114,7 @@ def _finding(
                 " num_classes=vocab)",
                 slug="sampled-loss",
             ),
-            Remedy(
-                "use the sparse loss with integer labels: one-hot labels are as large as the logits",
-                "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
-                need,
-                Certainty.BOUND,
-                slug="sparse-labels",
-            ),
+            *(_sparse(moment.request, need) if moment.request else ()),
             Remedy(
                 "compute the loss for part of the positions at a time",
                 saves_bytes=need // 2,
@@ -94,6 +124,19 @@ def _finding(
             Remedy("cut the vocabulary, or use sub-words", slug="smaller-vocabulary"),
         ),
         moment=index,
+    )
+
+
+def _sparse(request: Request, need: int) -> Iterator[Remedy]:
+    """The loss with integer labels, unless it is that already."""
+    if re.search(r"sparse", f"{request.failed.node} {request.owner.op}", re.IGNORECASE):
+        return
+    yield Remedy(
+        "use the sparse loss with integer labels: one-hot labels are as large as the logits",
+        "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
+        need,
+        Certainty.BOUND,
+        slug="sparse-labels",
     )
 
 

@@ -69,17 +69,20 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         ),
         explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-        remedies=(
-            (_batches(case, samples, failed.tensor_bytes), _HOST)
-            if copying
-            else (_batches(case, samples, failed.tensor_bytes),)
-        ),
+        remedies=((_ONE_BATCH, _HOST) if copying else (_batches(case, samples, failed.tensor_bytes),)),
         moment=index,
     )
 
 
+_ONE_BATCH = Remedy(
+    "copy one batch at a time: let a generator cut batches on the host, out of a mapped file if need be; fit"
+    " and predict copy an array whole, whatever their batch_size",
+    "dataset = tf.data.Dataset.from_generator(batches, output_signature=...)   # x = np.load('x.npy',"
+    " mmap_mode='r')",
+    slug="one-batch-at-a-time",
+)
 _HOST = Remedy(
-    "keep the data on the host: build the data set under the CPU device, or feed from a generator",
+    "or build the data set under the CPU device: elsewhere from_tensor_slices copies the array, too",
     "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
     slug="keep-off-the-device",
 )

@@ -10,6 +10,7 @@ import re
 
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.attribution.names.weight_gradients import of_weights
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
@@ -42,7 +43,6 @@ _NOT_BATCHED = regex(
     re.IGNORECASE,
 )
 """Boxes, iterations, time steps and pieces come first in these."""
-_MAX_KERNEL_SIDE = 11
 _UNIQUE = regex(r"_\d+\Z")
 _LONG_SIDE = 8
 _WIDE = 5000
@@ -64,14 +64,6 @@ def first_dimension(request: FailedRequest, owner: Owner) -> FirstDimension:
     if _is_fixed(request, owner):
         return FirstDimension(fixed=True)
     return FirstDimension(_batch(request, owner))
-
-
-def like_a_kernel(shape: tuple[int | None, ...] | None) -> bool:
-    """Whether a shape is that of a convolution's kernel: two or three small sides, then channels."""
-    if not shape or len(shape) not in (4, 5) or not all(shape):
-        return False
-    *sides, inputs, units = (size or 1 for size in shape)
-    return len(set(sides)) == 1 and sides[0] <= _MAX_KERNEL_SIDE and min(inputs, units) >= sides[0]
 
 
 def _is_fixed(request: FailedRequest, owner: Owner) -> bool:

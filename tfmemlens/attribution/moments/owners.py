@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from tfmemlens.attribution.moments.first_dimension import like_a_kernel
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind

@@ -168,7 +168,6 @@ TABLE: dict[str, Applicability] = {
     "keep-numbers": Applicability(session=False),
     "look-for-lists": _ANYWHERE,
     "look-between-steps": _ANYWHERE,
-    "build-once": _IN_TENSORFLOW,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,
@@ -192,6 +191,8 @@ TABLE: dict[str, Applicability] = {
     ),
     # Of models.
     "count-parameters": _ANYWHERE,
+    "build-once": _IN_TENSORFLOW,
+    "one-batch-at-a-time": _TENSORFLOW_CODE,
     "smaller-model": _ANYWHERE,
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,

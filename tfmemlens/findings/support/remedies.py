@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.model.case import Case, Moment
@@ -24,8 +25,20 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         return None
     index = next(at for at, known in enumerate(case.moments) if known is moment)
     saving = case.what_if(index, slug)
+    if saving.basis is Basis.LIST and _is_beside_the_point(moment):
+        saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
     return of_saving(*words, saving) if words else None
+
+
+def _is_beside_the_point(moment: Moment) -> bool:
+    """Whether what was asked for is larger than all that is listed: what a change takes off the list says
+    nothing of what it buys.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    listed = moment.attribution.table.total_bytes
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    return need is not None and listed < need and not compiled
 
 
 def offered(case: Case, moment: Moment, *slugs: str) -> tuple[Remedy, ...]:
@@ -94,6 +107,9 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """
     if moment.request and moment.request.fixed and not saving.best_bytes:
         return None
+    ran = other_than_training(case, moment.request) if moment.request else None
+    if ran and ran[0] in (EVALUATION, PREDICTION):
+        return None  # the rule of that phase says it, for the batch of its data set
     stated = _stated_batch(case)
     shown = stated or (moment.request.batch if moment.request else None)
     batch = saving.batch if saving.basis is Basis.REPLAY else shown
@@ -109,8 +125,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return f"halve the batch{example}{again}", None
 
 
-def _mixed_precision(case: Case, moment: Moment, _: Saving) -> Words | None:
-    """Activations in 16 bits; weights and slots stay in 32."""
+def _mixed_precision(case: Case, moment: Moment, saving: Saving) -> Words | None:
+    """Activations in 16 bits; weights, slots and images of the input pipeline stay as they are."""
+    if moment.request and moment.request.fixed and not saving.best_bytes:
+        return None
     run = situation(case, moment)
     code = code_snippets.mixed_precision(case.api, run.device)
     kind = "float16 or bfloat16" if run.device in (None, GPU) else "bfloat16"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
@@ -51,7 +52,7 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         case.api.newest,
         _device(moment) if moment else None,
         framework == TENSORFLOW and (case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION),
-        _training(moment) if moment else None,
+        _training(case, moment) if moment else None,
         _keeps_slots(moment) if moment else None,
         _is_half(moment) if moment else False,
         frozenset(_settings(case)),
@@ -68,8 +69,8 @@ def framework_name(case: Case) -> str:
     return _NAMES[framework_of(case)]
 
 
-def _training(moment: Moment) -> bool | None:
-    if is_forward_only(moment):
+def _training(case: Case, moment: Moment) -> bool | None:
+    if is_forward_only(moment) or (moment.request and other_than_training(case, moment.request)):
         return False
     owners = [*moment.attribution.owners, *([moment.request.owner] if moment.request else [])]
     return any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners) or None

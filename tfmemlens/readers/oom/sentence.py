@@ -508,6 +508,9 @@ class SentenceCollector:
             for found in re.finditer(TAG.pattern, text):
                 self.era = narrow(self.era, _tag_era(found.groupdict()))
             return
+        wrapped = FUNCTION_NODE.search(text)
+        if telling.function is None and wrapped and wrapped["function"].startswith("__inference_"):
+            telling.function = wrapped["function"]
         for found in re.finditer(TAG.pattern, text):
             self._tag(telling, found.groupdict())
         if telling.node is None and (cut := CUT_TAG.search(text)):

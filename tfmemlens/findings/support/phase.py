@@ -1,0 +1,44 @@
+"""What the run was doing when it failed, where that is no training: then nothing of gradients helps."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+EVALUATION, PREDICTION, PIPELINE, LOADING = (
+    "evaluation",
+    "prediction",
+    "the input pipeline",
+    "loading weights",
+)
+_FUNCTIONS = {
+    "test_function": EVALUATION,
+    "predict_function": PREDICTION,
+    "signature_wrapper": PREDICTION,
+    "_wrapped_model": PREDICTION,
+}
+_CALLS = {
+    EVALUATION: regex(r"\.(?:evaluate(?:_generator)?|test_on_batch|eval)\("),
+    PREDICTION: regex(r"\.predict(?:_on_batch|_generator|_proba)?\(|\btraining\s*=\s*False\b"),
+    LOADING: regex(r"\.(?:restore|load_weights)\(|\bload_(?:params|model|weights|checkpoint)\("),
+}
+
+
+def other_than_training(case: Case, request: Request) -> tuple[str, Line | None] | None:
+    """What ran instead of a training step, with the line that shows it; None where nothing does."""
+    failed = request.failed
+    if failed.pipeline:
+        return PIPELINE, failed.line
+    function = failed.function or ""
+    if "train" in function or failed.updating:
+        return None
+    for name, phase in _FUNCTIONS.items():
+        if f"_{name.lstrip('_')}_" in f"{function}_":
+            return phase, failed.line
+    if evaluating := case.capture.surroundings.evaluating:
+        return EVALUATION, evaluating
+    for phase, call in _CALLS.items():
+        if call.search(failed.source_text or ""):
+            return phase, failed.line
+    return (PREDICTION, failed.line) if failed.training is False else None

@@ -1,0 +1,78 @@
+"""Which kind of weight was asked for, and how often its optimizer keeps it: advice fits the kind."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.model.case import Request
+from tfmemlens.patterns import regex
+
+
+class Weight(str, Enum):
+    """What a weight belongs to, as far as names, code and shape tell."""
+
+    TABLE = "an embedding table"
+    DENSE = "a fully connected kernel"
+    KERNEL = "a convolution's kernel"
+    MATRIX = "a weight matrix (an embedding table, or the kernel of a fully connected layer)"
+    OTHER = "a weight"
+
+    __str__ = str.__str__
+
+
+_TABLES = regex(
+    r"embed|lookup|vocab|word2vec|wte\b|item_emb|user_emb|\bemb(?:edding)?s?\b|hidden_size", re.IGNORECASE
+)
+_DENSE = regex(r"dense|\bfc\d*|fully|linear|(?:\A|[^\w])Dense\(", re.IGNORECASE)
+_OPTIMIZERS = (
+    (regex(r"adam|nadam|adamw|lamb|yogi", re.IGNORECASE), "Adam", 2),
+    (regex(r"momentum", re.IGNORECASE), "Momentum", 1),
+    (regex(r"rms_?prop", re.IGNORECASE), "RMSProp", 1),
+    (regex(r"adagrad", re.IGNORECASE), "Adagrad", 1),
+)
+
+
+def weight_of(request: Request) -> Weight:
+    """The kind of weight that a request for one, its gradient or its slot belongs to."""
+    failed = request.failed
+    shape = tuple(size or 1 for size in failed.shape or ())
+    told = " ".join(
+        filter(None, (failed.node, failed.forward_node, failed.source_text, *(failed.keras_layer or ())))
+    )
+    if like_a_kernel(shape):
+        return Weight.KERNEL
+    if len(shape) != 2:
+        return Weight.OTHER
+    if _TABLES.search(told):
+        return Weight.TABLE
+    rows, width = shape
+    if _DENSE.search(told) or rows < 20 * width:
+        return Weight.DENSE
+    return Weight.MATRIX
+
+
+def flattened(inputs: int) -> tuple[int, int] | None:
+    """The side and the channels of a square feature map with so many numbers, None where there is none."""
+    for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
+        side = round((inputs / channels) ** 0.5)
+        if side > 1 and side * side * channels == inputs:
+            return side, channels
+    return None
+
+
+def optimizer_of(request: Request) -> tuple[str, int] | None:
+    """The optimizer that a slot or an update names, and how many slots it keeps of each weight."""
+    name = request.failed.node or ""
+    return next(((title, slots) for pattern, title, slots in _OPTIMIZERS if pattern.search(name)), None)
+
+
+def copies(request: Request) -> tuple[int, str]:
+    """How often a weight is in memory in training, and in words why."""
+    known = optimizer_of(request)
+    if known is None:
+        return 4, "with its gradient and the two slots of Adam, if that is the optimizer"
+    title, slots = known
+    kept = "one slot" if slots == 1 else "two slots"
+    return 2 + slots, f"with its gradient and {kept} of {title}"
