@@ -105,6 +105,7 @@ CASES: dict[str, tuple[str, str]] = {
         " 2147483648)requested by op"
         " c\nStats: \nLimit:    5304745984\nInUse:    5294259712\nMaxInUse: 5294259712\n",
     ),
+    "crops-of-boxes": (oom("100,800,800,1", "masks/CropAndResize"), oom("100,800,800,1", "masks/Conv2D")),
     "dense-embedding-gradient": (
         oom("200000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
         oom("2000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),
@@ -219,6 +220,10 @@ CASES: dict[str, tuple[str, str]] = {
     "rising-readings": (
         "".join(f"epoch {n} {{'current': {n}147516416, 'peak': 5368742400}}\n" for n in (1, 2, 3)),
         "".join(f"epoch {n} {{'current': {4 - n}147516416, 'peak': 5368742400}}\n" for n in (1, 2, 3)),
+    ),
+    "second-derivative": (
+        oom("48,64,64,32", "gradient_tape/gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
+        oom("48,64,64,32", "gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
     ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),

@@ -132,3 +132,22 @@ def test_an_array_that_is_copied_whole_is_cut_on_the_host() -> None:
     )
     said = advice(text)
     assert "copy one batch at a time" in said and "halve the batch" not in said
+
+
+LAYER = """Exception encountered when calling layer "%s" (type %s).
+
+OOM when allocating tensor with shape[64,12,512,512] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:AddV2]
+"""  # noqa: E501
+
+
+def test_attention_is_known_by_the_type_of_its_layer() -> None:
+    assert "attention-scores" in rules(LAYER % ("self", "TFBertSelfAttention"))
+    assert "attention-scores" in rules(LAYER % ("mha_3", "MultiHeadAttention"))
+    assert "attention-scores" not in rules(LAYER % ("blend", "Blend"))
+
+
+def test_a_gradients_scope_may_stand_twice() -> None:
+    once = "training/Adam/gradients/gradients/pool/MaxPool_grad/MaxPoolGrad"
+    twice = "gradients_1/gradients/conv/Conv2D_grad/Conv2DBackpropInput_grad/Conv2D"
+    assert "second-derivative" not in rules(oom("48,64,64,32", once))
+    assert "second-derivative" in rules(oom("48,64,64,32", twice))

@@ -39,7 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed = request.failed
         shape = _scores(failed.shape)
-        words = f"{failed.node or ''} {failed.op or ''} {failed.source_text or ''}"
+        layer = " ".join(failed.keras_layer or ())
+        words = f"{failed.node or ''} {failed.op or ''} {failed.source_text or ''} {layer}"
         if shape is None or not (failed.op in _OPS or _WORDS.search(words) or _held_scores(moment)):
             continue
         *outer, queries, keys = shape

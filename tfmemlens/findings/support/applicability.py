@@ -191,6 +191,9 @@ TABLE: dict[str, Applicability] = {
     ),
     # Of models.
     "count-parameters": _ANYWHERE,
+    "penalty-on-part": _IN_TRAINING,
+    "fewer-boxes": _ANYWHERE,
+    "masks-on-host": _ANYWHERE,
     "build-once": _IN_TENSORFLOW,
     "one-batch-at-a-time": _TENSORFLOW_CODE,
     "smaller-model": _ANYWHERE,
