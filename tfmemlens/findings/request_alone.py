@@ -26,6 +26,25 @@ EXPLAINS = "no bytes"
 GENERAL = True
 
 
+_OF_PROGRAMS = (
+    Remedy(
+        "free what each call makes: tensors of Node stay until they are disposed",
+        "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
+        slug="tidy",
+    ),
+    Remedy(
+        "close what each call returns: a Tensor's memory is not the garbage collector's",
+        "try (Tensor out = runner.run().get(0)) { ... }",
+        slug="close-tensors",
+    ),
+    Remedy(
+        "send fewer examples in a request, and cap what the server puts together",
+        "max_batch_size { value: 32 }   # --batching_parameters_file",
+        slug="smaller-requests",
+    ),
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
@@ -59,6 +78,7 @@ def _more_is_known(moment: Moment) -> bool:
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     assert moment.request
+    yield from _OF_PROGRAMS
     owner = moment.request.owner
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(

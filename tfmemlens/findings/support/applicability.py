@@ -23,6 +23,8 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.values import dataclass, replace
 
+_INFERENCE = ("Java", "Node", "C++", "TensorFlow Serving")
+"""Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})
 _DEVICES = frozenset({CPU, GPU, TPU})
@@ -48,8 +50,14 @@ class Applicability:
     """Whether activations must be in 32 bits."""
     optimizer: bool = False
     """Whether it is idle when the optimizer is known to keep no slots."""
+    python: bool = False
+    """Whether it is of Python programs alone."""
+    program: frozenset[str] | None = None
+    """The programs of other kinds that have it; None of what is not theirs alone."""
     done: str = ""
     """A pattern of settings, `name=value`, that say that it is done already, or that it cannot be done."""
+    shell: bool = False
+    """Whether its code is a shell's or another program's own, so that no Python is needed."""
     code: frozenset[str] = _ALL
     """The frameworks in which its code runs; the others are offered the words alone."""
 
@@ -57,6 +65,8 @@ class Applicability:
         """Whether the remedy applies to the run."""
         return (
             self.is_of(run.framework)
+            and (self.program is None or run.program in self.program)
+            and not (run.program in _INFERENCE and (self.training or self.python))
             and (run.framework != TENSORFLOW or (run.newest >= self.since and run.oldest <= self.until))
             and self.is_on(run)
             and (self.session is None or run.framework != TENSORFLOW or self.session == run.session)
@@ -83,6 +93,8 @@ class Applicability:
 
     def runs_code(self, run: Situation) -> bool:
         """Whether its code runs there; of an unknown framework it must run in all."""
+        if run.program:
+            return self.shell
         return self.code == _ALL if run.framework is None else run.framework in self.code
 
 
@@ -108,7 +120,7 @@ TABLE: dict[str, Applicability] = {
     # What several rules offer, and the what-if engine knows.
     "smaller-batch": _ANYWHERE,
     "mixed-precision": Applicability(
-        since=(1, 14), since_off_gpu=(2, 4), wide=True, done=_HALVED, code=_NAMED
+        since=(1, 14), since_off_gpu=(2, 4), wide=True, python=True, done=_HALVED, code=_NAMED
     ),
     "recompute": Applicability(since=(1, 4), training=True, done="recompute=(?!False\\Z).*"),
     "lighter-optimizer": Applicability(training=True, optimizer=True),
@@ -130,7 +142,7 @@ TABLE: dict[str, Applicability] = {
     ),
     "constant-shapes": _ANYWHERE,
     "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
-    "see-device-users": Applicability(devices=_ON_GPU),
+    "see-device-users": Applicability(devices=_ON_GPU, shell=True),
     "one-device-each": Applicability(devices=_ON_GPU),
     "cudnn-workspace-limit": Applicability(
         _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
@@ -153,9 +165,12 @@ TABLE: dict[str, Applicability] = {
     # Of logs: what would tell more.
     "read-the-log": _ANYWHERE,
     "read-with-log": _ANYWHERE,
-    "record-a-step": Applicability(code=_NAMED),
-    "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC),
-    "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC),
+    "record-a-step": Applicability(code=_NAMED, python=True),
+    "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
+    "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC, shell=True),
+    "tidy": Applicability(program=frozenset({"Node"}), shell=True),
+    "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
+    "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "find-the-crash": Applicability(done="faulthandler=.*"),

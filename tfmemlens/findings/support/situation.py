@@ -38,6 +38,14 @@ class Situation:
     """What the input says is set: `name=value`."""
 
     @property
+    def program(self) -> str | None:
+        """What runs the model, where that is no Python program: `Java`, `Node`, `C++`, ..."""
+        return next(
+            (each.removeprefix("program=") for each in sorted(self.settings) if each.startswith("program=")),
+            None,
+        )
+
+    @property
     def name(self) -> str:
         """The framework as its users write it."""
         return _NAMES[self.framework]

@@ -132,6 +132,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "program",
+        LineRule(
+            r"\b(?P<value>org\.tensorflow\.|tfjs-node|tensorflow_model_server|reticulate::|session->Run\()",
+            "\tat org.tensorflow.Session.run(Session.java:830)",
+            "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
+            "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
+        ),
+    ),
+    (
         "jax.devices",
         LineRule(
             r"\b(?P<value>Cpu|Cuda|Gpu|Rocm|Tpu)Device\(id=\d",
@@ -270,7 +279,9 @@ _WORDS = (
     "atch", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
-    "amp", "jnp.", "Device(", "call first", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "amp", "jnp.",
+    "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "reticulate", "->Run(",
+    "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 
@@ -285,7 +296,18 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             yield name, shown["value"] if name in _NUMBERS else _value(shown["value"])
 
 
+_PROGRAMS = {
+    "org.tensorflow.": "Java",
+    "tfjs-node": "Node",
+    "tensorflow_model_server": "TensorFlow Serving",
+    "reticulate::": "R",
+    "session->Run(": "C++",
+}
+
+
 def _value(text: str) -> str:
+    if text in _PROGRAMS:
+        return _PROGRAMS[text]
     lowered = text.lower()
     if lowered in _FALSE:
         return "False"
