@@ -52,6 +52,12 @@ FOUR_EQUAL = (
 LAYOUT_FAILED = (
     "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
 )
+HESSIAN = (
+    'Traceback (most recent call last):\n  File "/home/u/h.py", line 9, in <module>\n'
+    "    H = jax.jit(jax.hessian(loss))(w)\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 25769238784 bytes.\n"
+)
 RETRACING = (
     "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
     " retracing. Tracing is expensive.\n"
@@ -225,6 +231,7 @@ CASES: dict[str, tuple[str, str]] = {
         oom("48,64,64,32", "gradient_tape/gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
         oom("48,64,64,32", "gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
     ),
+    "second-order-matrix": (HESSIAN, HESSIAN.replace("25769238784", "25769238788")),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

@@ -208,6 +208,7 @@ TABLE: dict[str, Applicability] = {
     "count-parameters": _ANYWHERE,
     "penalty-on-part": _IN_TRAINING,
     "fewer-boxes": _ANYWHERE,
+    "hessian-products": Applicability(code=_OF_JAX),
     "masks-on-host": _ANYWHERE,
     "build-once": _IN_TENSORFLOW,
     "one-batch-at-a-time": _TENSORFLOW_CODE,

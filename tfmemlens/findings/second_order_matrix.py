@@ -1,0 +1,53 @@
+"""A Hessian: as many numbers as the square of the parameters.
+
+What it means: `jax.hessian` makes one row for each parameter: twice as many take four times the memory.
+When it fires: the failing line calls `hessian`, and the request is a square number of float32 or float64 to
+the byte.
+What to do: products of the Hessian with vectors, which need about as much as two gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import requests
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the request"
+
+_CALL = regex(r"\bhessian\w*\(|\bjacfwd\(\s*(?:\w+\.)?jac(?:rev|fwd|obian)\(")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, _, request in requests(case):
+        need = request.needed_bytes
+        if need is None or not _CALL.search(request.failed.source_text or ""):
+            continue
+        sides = [side for item in (4, 8) if (side := math.isqrt(need // item)) ** 2 * item == need]
+        if not sides:
+            continue
+        what = f"a Hessian of {sides[0]:,} x {sides[0]:,} numbers takes {human(need)}"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=need,
+            evidence=(Evidence("the message", request.failed.line),),
+            remedies=(
+                Remedy(
+                    "take products of the Hessian with vectors, which never make the matrix",
+                    "hvp = lambda v: jax.jvp(jax.grad(loss), (w,), (v,))[1]",
+                    slug="hessian-products",
+                ),
+                Remedy(
+                    "or only its diagonal, a block, or a few rows at a time",
+                    slug="in-blocks",
+                ),
+            ),
+            moment=index,
+        )
