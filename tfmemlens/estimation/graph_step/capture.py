@@ -70,8 +70,8 @@ def capture(
 
 def _plain(graph: Graph, fetches: Sequence[str], recorded: bool) -> tuple[Graph, list[str]]:
     """Without functions: rows, laws and pages then speak of the same nodes."""
-    found, names = inlined(graph, resolved(graph, fetches), calls_stay=recorded)
-    return found, list(names)
+    flat, names = inlined(graph, resolved(graph, fetches), calls_stay=recorded)
+    return flat, list(names)
 
 
 def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float:
@@ -133,7 +133,7 @@ def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | No
     """The sizes the user gives, by the names of the graph's inputs; a size without a name is for every input
     that leaves something open.
     """
-    found: dict[str, tuple[int | None, ...]] = {}
+    shapes: dict[str, tuple[int | None, ...]] = {}
     inputs = [node for node in graph if node.op in roles.PLACEHOLDERS | {"_Arg"}]
     names = {node.name for node in inputs}
     for name, sizes in settings.inputs.items():
@@ -147,8 +147,8 @@ def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | No
             if node.name == name or (
                 not name and is_open and node.attributes.get("dtype") not in ("bool", "resource")
             ):
-                found[node.name] = (settings.batch, *sizes)
-    return found
+                shapes[node.name] = (settings.batch, *sizes)
+    return shapes
 
 
 def _notes(graph: Graph, fetches: Sequence[str], settings: StepSettings, named: bool) -> Iterator[str]:

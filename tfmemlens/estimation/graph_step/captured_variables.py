@@ -37,8 +37,8 @@ def effects(graph: Graph) -> list[str]:
 
 def with_variables(graph: Graph) -> Graph:
     """The graph with handles of variables in place of captured ones, as far as their shapes can be told."""
-    found = {node.name: made for node in graph if _is_captured(node) and (made := _variable(node, graph))}
-    return Graph({**graph.nodes, **found}, graph.functions, graph.producer) if found else graph
+    variables = {node.name: made for node in graph if _is_captured(node) and (made := _variable(node, graph))}
+    return Graph({**graph.nodes, **variables}, graph.functions, graph.producer) if variables else graph
 
 
 def check(graph: Graph, names: Iterable[str]) -> None:

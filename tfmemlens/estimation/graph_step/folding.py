@@ -47,10 +47,10 @@ def folded(graph: Graph, fetches: Sequence[str], feeds: Feeds, by_name: bool = F
     graph = Graph(
         {name: graph.nodes[name] for name in needed(graph, fetches)}, graph.functions, graph.producer
     )
-    found = _Static(graph, feeds)
+    static = _Static(graph, feeds)
     for node in topological_order(graph):
-        found.visit(node)
-    changed = Graph(found.replaced(), graph.functions, graph.producer)
+        static.visit(node)
+    changed = Graph(static.replaced(), graph.functions, graph.producer)
     return _merged(
         Graph({name: changed.nodes[name] for name in sorted(changed.nodes)}, graph.functions, graph.producer)
         if by_name
@@ -144,7 +144,7 @@ class _Static:
         """What the node and the constants behind it wait for: inside a loop that ties them to an
         iteration.
         """
-        found: dict[str, None] = {}
+        inputs: dict[str, None] = {}
         stack, seen = [name], set[str]()
         while stack:
             at = stack.pop()
@@ -154,12 +154,12 @@ class _Static:
             for reference in self.graph.nodes[at].inputs:
                 source = split_reference(reference)[0]
                 if reference.startswith("^"):
-                    found[reference] = None
+                    inputs[reference] = None
                 elif source in self.constant:
                     stack.append(source)
                 else:
-                    found[f"^{source}"] = None
-        return tuple(found)
+                    inputs[f"^{source}"] = None
+        return tuple(inputs)
 
 
 def _made(name: str, node: Node, token: Token, controls: tuple[str, ...]) -> Node:

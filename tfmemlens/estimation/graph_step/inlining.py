@@ -32,20 +32,20 @@ def inlined(
     """
     if not any(_is_functional(node, graph.functions) for node in graph):
         return graph, tuple(fetches)
-    found = _Writer(graph.functions, calls_stay)
+    writer = _Writer(graph.functions, calls_stay)
     for node in graph:
-        found.add(node, 0)
+        writer.add(node, 0)
     nodes = {
-        name: replace(node, inputs=tuple(map(found.behind, node.inputs)))
-        for name, node in found.nodes.items()
+        name: replace(node, inputs=tuple(map(writer.behind, node.inputs)))
+        for name, node in writer.nodes.items()
     }
     named = []
     for fetch in fetches:
         name, _ = split_reference(fetch)
         named.append(
             fetch
-            if fetch.startswith("^") or (name, 0) not in found.moved
-            else split_reference(found.behind(fetch))[0]
+            if fetch.startswith("^") or (name, 0) not in writer.moved
+            else split_reference(writer.behind(fetch))[0]
         )
     return Graph(nodes, graph.functions, graph.producer), tuple(named)
 

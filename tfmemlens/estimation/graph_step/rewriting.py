@@ -136,28 +136,28 @@ def _bypassed(nodes: dict[str, Node], fetched: set[str]) -> dict[str, Node]:
         control = reference.startswith("^")
         node = passed.get(split_reference(reference)[0])
         if node is None:
-            found: tuple[str, ...] = (reference,)
+            sources: tuple[str, ...] = (reference,)
         elif control:
-            found = tuple(dict.fromkeys(part for each in node.inputs for part in behind(_control(each))))
+            sources = tuple(dict.fromkeys(part for each in node.inputs for part in behind(_control(each))))
         else:
             source, *rest = node.inputs
-            found = tuple(
+            sources = tuple(
                 dict.fromkeys((*behind(source), *(part for each in rest for part in behind(_control(each)))))
             )
-        cache[reference] = found
-        return found
+        cache[reference] = sources
+        return sources
 
     result = {}
     for name, node in nodes.items():
         data: list[str] = []
         controls: list[str] = []
         for reference in node.inputs:
-            found = behind(reference)
+            behind_it = behind(reference)
             if reference.startswith("^"):
-                controls += found
+                controls += behind_it
             else:
-                data.append(found[0])
-                controls += found[1:]
+                data.append(behind_it[0])
+                controls += behind_it[1:]
         sources = {split_reference(reference)[0] for reference in data}
         kept = dict.fromkeys(each for each in controls if split_reference(each)[0] not in sources)
         result[name] = replace(node, inputs=(*data, *kept))

@@ -82,8 +82,8 @@ def of_graph(
 
 def _first_region(version: str | None) -> int:
     """Pools began with 1 MiB up to TensorFlow 2.3."""
-    found = re.match(r"(\d+)\.(\d+)", version or "")
-    return MIB if found and (int(found[1]), int(found[2])) < (2, 4) else FIRST_REGION_BYTES
+    match = re.match(r"(\d+)\.(\d+)", version or "")
+    return MIB if match and (int(match[1]), int(match[2])) < (2, 4) else FIRST_REGION_BYTES
 
 
 class _Feeds:
@@ -157,7 +157,7 @@ def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
     """The nodes behind names such as `loss:0`, `train_op` or `^update` (only waited for). Raises UsageError
     with the likeliest names.
     """
-    found = []
+    plain_names = []
     for name in fetches:
         plain = split_reference(name)[0]
         if plain not in graph.nodes:
@@ -166,8 +166,8 @@ def resolved(graph: Graph, fetches: Sequence[str]) -> list[str]:
                 f"the graph has no node {plain!r}",
                 f"fetches that look like a training step: {', '.join(near[:6]) or 'none'}",
             )
-        found.append(f"^{plain}" if name.startswith("^") else plain)
-    return found
+        plain_names.append(f"^{plain}" if name.startswith("^") else plain)
+    return plain_names
 
 
 def reached(graph: Graph, fetches: Sequence[str]) -> list[str]:

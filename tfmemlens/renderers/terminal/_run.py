@@ -9,7 +9,7 @@ from tfmemlens.model.tensor import format_shape
 from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 
-_MOST_ARGUMENTS = 4
+_MAX_ARGUMENTS = 4
 
 
 def page(report: Report, index: int, view: View) -> list[str]:
@@ -31,10 +31,10 @@ def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
     told, arguments = report.case.capture.surroundings, moment.request.failed.arguments
     call = [
         f"{each.name} {format_shape(each.shape)} {each.dtype}{_where(each.line)}"
-        for each in arguments[:_MOST_ARGUMENTS]
+        for each in arguments[:_MAX_ARGUMENTS]
     ]
-    if len(arguments) > _MOST_ARGUMENTS:
-        call.append(f"and {len(arguments) - _MOST_ARGUMENTS} more")
+    if len(arguments) > _MAX_ARGUMENTS:
+        call.append(f"and {len(arguments) - _MAX_ARGUMENTS} more")
     rows = [
         ("progress", _progress(report, moment)),
         ("settings", [f"{name}={value}{_where(line)}" for name, value, line in told.settings]),

@@ -28,8 +28,8 @@ from tfmemlens.units import human, human_size, percent
 
 ROWS = 24
 """Lines of a terminal that nobody made larger."""
-_MOST_LAYERS = 5
-_MOST_ACTIONS = 3
+_MAX_LAYERS = 5
+_MAX_ACTIONS = 3
 _BREVITIES = 4
 _CLAUSE = regex(r"(?<=[;:,)])\s|\s(?=\()")
 """Where an advice may end early."""
@@ -210,11 +210,11 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
     if not len(table):
         return []
     if _nameless(moment):
-        sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MOST_LAYERS]
+        sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
         return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
     whole = table.total_bytes
-    groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MOST_LAYERS]
+    groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MAX_LAYERS]
     width = min(
         max((display_width(group.name or "(no layer)") for group in groups), default=0), view.width - 46
     )
@@ -234,10 +234,10 @@ def _actions(report: Report, brevity: int, view: View) -> list[str]:
     if report.fit is not None:
         advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings]
     else:
-        remedies = savings.first_remedies(report, _MOST_ACTIONS)
+        remedies = savings.first_remedies(report, _MAX_ACTIONS)
         advised = [(each.text, savings.of_remedy(each), each.code or "") for each in remedies]
     lines = []
-    for number, (text, saving, code) in enumerate(advised[:_MOST_ACTIONS], start=1):
+    for number, (text, saving, code) in enumerate(advised[:_MAX_ACTIONS], start=1):
         first = number == 1
         rows = 1 if brevity > 2 or (brevity == 2 and not first) else 2
         lines += _advice(f"{number}. ", text, saving, rows, view)

@@ -42,19 +42,19 @@ def _windows(site: ShapeContext, image: Dims, window: Sequence[int | None], chan
         site.numbers("explicit_paddings"),
     )
     padding, layout = site.text("padding", "SAME"), site.layout
-    found: list[int | None] = list(image)
+    sides: list[int | None] = list(image)
     for step, at in enumerate(index for index, letter in enumerate(layout) if letter in "DHW"):
         size, extent, stride = side_of(image, at), side_of(window, step), positive(strides, at)
         dilation = dilations[at] if len(dilations) > at else 1
         if size is None or (extent is None and padding != "SAME"):
-            found[at] = None
+            sides[at] = None
         elif padding == "SAME":
-            found[at] = -(-size // stride)
+            sides[at] = -(-size // stride)
         else:
             around = sum(pads[2 * at : 2 * at + 2]) if padding == "EXPLICIT" else 0
-            found[at] = (size + around - ((extent or 1) - 1) * dilation - 1) // stride + 1
-    found[_channels(layout)] = channels
-    return tuple(found)
+            sides[at] = (size + around - ((extent or 1) - 1) * dilation - 1) // stride + 1
+    sides[_channels(layout)] = channels
+    return tuple(sides)
 
 
 def _channels(layout: str) -> int:
@@ -125,13 +125,13 @@ def blocks(site: ShapeContext) -> list[Shape]:
     shape, block = site.shape(0), positive([site.number("block_size", 1)], 0)
     if shape is None or len(shape) != 4:
         return [None]
-    found = list(shape)
+    sides = list(shape)
     for at, letter in enumerate(site.layout):
         side = side_of(shape, at)
         if side is not None and letter != "N":
             times, over = (block * block, 1) if letter == "C" else (1, block)
-            found[at] = side * times // over if site.node.op == "SpaceToDepth" else side * over // times
-    return [tuple(found)]
+            sides[at] = side * times // over if site.node.op == "SpaceToDepth" else side * over // times
+    return [tuple(sides)]
 
 
 def patches(site: ShapeContext) -> list[Shape]:
@@ -144,13 +144,13 @@ def patches(site: ShapeContext) -> list[Shape]:
     )
     if shape is None or len(shape) != 4:
         return [None]
-    found = list(shape)
+    sides = list(shape)
     for at in (1, 2):
         side, extent = shape[at], (side_of(sizes, at) - 1) * side_of(rates, at) + 1
         stride = positive(strides, at)
         if side is not None:
-            found[at] = (
+            sides[at] = (
                 -(-side // stride) if site.text("padding") == "SAME" else (side - extent) // stride + 1
             )
-    found[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
-    return [tuple(found)]
+    sides[3] = None if shape[3] is None else shape[3] * sizes[1] * sizes[2]
+    return [tuple(sides)]

@@ -38,8 +38,8 @@ def default(site: ShapeContext) -> list[Shape]:
 
 def dataset(site: ShapeContext) -> list[Shape]:
     """The shapes that a dataset declares."""
-    found = site.node.attributes.get("output_shapes") or site.node.attributes.get("shapes")
-    shapes = found if isinstance(found, tuple) else ()
+    declared = site.node.attributes.get("output_shapes") or site.node.attributes.get("shapes")
+    shapes = declared if isinstance(declared, tuple) else ()
     return [fed(shape_of(each), site.feed) for each in shapes]
 
 
