@@ -250,8 +250,8 @@ def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
         if text[:1] in (">", "#", " ", "`", "~", "\t", "|"):
             if _FENCE.match(text):
                 continue
-            if found := _QUOTE.match(text):
-                text = text[found.end() :]
+            if match := _QUOTE.match(text):
+                text = text[match.end() :]
         yield number, text
 
 
@@ -284,7 +284,7 @@ def _mark(texts: list[str]) -> str:
     """A comment mark or a letter that stands before nearly every line; nothing TensorFlow itself begins lines
     with.
     """
-    marks = Counter(found[0] for text in texts if (found := _MARK.match(text)))
+    marks = Counter(match[0] for text in texts if (match := _MARK.match(text)))
     if not marks:
         return ""
     mark, count = marks.most_common(1)[0]
@@ -378,17 +378,17 @@ def _pieces(text: str) -> list[str]:
 
 def strip_prefixes(text: str) -> tuple[str, str, str]:
     """Rank, logging C++ file and the bare text of a line."""
-    if found := _FAST.match(text):
-        return "", found[1], text[found.end() :]
+    if match := _FAST.match(text):
+        return "", match[1], text[match.end() :]
     rank = origin = ""
     for _ in range(6):
-        if found := _RANK.match(text):
-            rank = rank or next((value for value in found.groups() if value), "")
-        elif found := GLOG.match(text) or ABSL.match(text):
-            origin = found["origin"] if not found["origin"].endswith(".py") else ""
+        if match := _RANK.match(text):
+            rank = rank or next((value for value in match.groups() if value), "")
+        elif match := GLOG.match(text) or ABSL.match(text):
+            origin = match["origin"] if not match["origin"].endswith(".py") else ""
         else:
-            found = _SHIPPER.match(text)
-        if not found or not found.end():
+            match = _SHIPPER.match(text)
+        if not match or not match.end():
             break
-        text = text[found.end() :]
+        text = text[match.end() :]
     return rank, origin, text

@@ -283,13 +283,13 @@ class Executable:
 
 def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
     """Shape, dtype and layout of `f32[512,245,256]{2,1,0:T(8,128)}`; nothing for a tuple."""
-    found = re.match(
+    match = re.match(
         r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d,<=]*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip()
     )
-    if not found:
+    if not match:
         return None, None, ""
-    sizes = tuple(int(size.lstrip("<=")) for size in found["shape"].split(",") if size)
-    return sizes, numpy_dtype(found["dtype"]), found["layout"] or ""
+    sizes = tuple(int(size.lstrip("<=")) for size in match["shape"].split(",") if size)
+    return sizes, numpy_dtype(match["dtype"]), match["layout"] or ""
 
 
 class CompilerCollector:
@@ -318,8 +318,8 @@ class CompilerCollector:
             (TWO_CORES, self._two_cores),
             (REMAT, self._reduced),
         ):
-            if found := rule.search(text):
-                take(found.groupdict(), line)
+            if match := rule.search(text):
+                take(match.groupdict(), line)
                 return True
         if DEBUGGING.search(text) or PEAK_BUFFERS.search(text) or TPU_TOTAL.search(text):
             program = self._program(line, RequestKind.TPU if "usage" in text else RequestKind.XLA)
@@ -327,9 +327,9 @@ class CompilerCollector:
                 program.size = program.needed = parse_size(total["size"])
             self._listing = True
             return True
-        if not self._listing and (found := BUFFER.search(text) or TPU_ENTRY.search(text)):
+        if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
-            program.cut = program.cut or int(found["index"]) > 1
+            program.cut = program.cut or int(match["index"]) > 1
             self._listing = True  # the head of the list was not pasted
         return (
             self._body(text, line)
@@ -338,37 +338,37 @@ class CompilerCollector:
         )
 
     def _body(self, text: str, line: Line) -> bool:
-        if found := TPU_ENTRY.search(text):
-            self._open(line, parse_size(found["size"]))
+        if match := TPU_ENTRY.search(text):
+            self._open(line, parse_size(match["size"]))
             return True
         if BUFFER.search(text):
             self._buffer = None
             return True
-        if found := BUFFER_SIZE.search(text):
-            self._open(line, parse_size(found["size"]))
+        if match := BUFFER_SIZE.search(text):
+            self._open(line, parse_size(match["size"]))
             return True
         if self._buffer and self._detail(self._buffer, text):
             return True
-        if found := SECTION.search(text) or TPU_ROW.search(text):
-            self._section(found.groupdict(), line)
+        if match := SECTION.search(text) or TPU_ROW.search(text):
+            self._section(match.groupdict(), line)
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
 
     def _detail(self, buffer: XlaBuffer, text: str) -> bool:
-        if found := OPERATOR.search(text):
-            buffer.name, buffer.op_type = found["name"] or buffer.name, found["type"] or None
-            buffer.source = f"{found['file']}:{found['line']}" if found["file"] else None
-        elif found := PARAMETER.search(text):
+        if match := OPERATOR.search(text):
+            buffer.name, buffer.op_type = match["name"] or buffer.name, match["type"] or None
+            buffer.source = f"{match['file']}:{match['line']}" if match["file"] else None
+        elif match := PARAMETER.search(text):
             buffer.parameter = True
-            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(found["shape"])
-        elif found := LABEL.search(text):
-            buffer.label = found["label"]
-        elif found := TPU_UNPADDED.search(text):
-            buffer.unpadded = parse_size(found["size"])
-        elif found := TPU_TYPE.search(text):
-            buffer.kind = found["type"]
-        elif found := SHAPE.search(text):
-            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(found["shape"])
+            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(match["shape"])
+        elif match := LABEL.search(text):
+            buffer.label = match["label"]
+        elif match := TPU_UNPADDED.search(text):
+            buffer.unpadded = parse_size(match["size"])
+        elif match := TPU_TYPE.search(text):
+            buffer.kind = match["type"]
+        elif match := SHAPE.search(text):
+            buffer.shape, buffer.dtype, buffer.layout = parse_hlo_shape(match["shape"])
         else:
             return bool(TPU_EXTRA.search(text))
         return True
@@ -391,32 +391,32 @@ class CompilerCollector:
         self.finished.append(program)
         return program
 
-    def _xla(self, found: dict[str, str | None], line: Line) -> None:
-        text = found["size"] or "0B"
+    def _xla(self, groups: dict[str, str | None], line: Line) -> None:
+        text = groups["size"] or "0B"
         host = "ut of host memory" in line.text
         program = self._new(line, RequestKind.HOST if host else RequestKind.XLA)
         program.size = Size.exactly(int(text)) if text.isdigit() else parse_size(text)
         function = re.search(r"\[Op:(__\w+)\]", line.text)
         program.allocator, program.name = (
-            found["allocator"],
-            found["executable"] or (function[1] if function else None),
+            groups["allocator"],
+            groups["executable"] or (function[1] if function else None),
         )
-        program.device = f"/device:GPU:{found['device']}" if found["device"] else None
+        program.device = f"/device:GPU:{groups['device']}" if groups["device"] else None
 
-    def _request(self, found: dict[str, str | None], line: Line) -> None:
+    def _request(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.XLA)
-        size = (found["size"] or "").removesuffix(" bytes")
-        exact = found["bytes"] or (size if size.isdigit() else None)
+        size = (groups["size"] or "").removesuffix(" bytes")
+        exact = groups["bytes"] or (size if size.isdigit() else None)
         program.size = Size.exactly(int(exact)) if exact else parse_size(size)
-        program.device = f"/device:GPU:{found['device']}" if found["device"] else None
+        program.device = f"/device:GPU:{groups['device']}" if groups["device"] else None
 
-    def _allocating(self, found: dict[str, str | None], line: Line) -> None:
+    def _allocating(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.HOST)
-        program.size, program.device = Size.exactly(int(found["bytes"] or 0)), "/device:CPU:0"
+        program.size, program.device = Size.exactly(int(groups["bytes"] or 0)), "/device:CPU:0"
 
-    def _analysis(self, found: dict[str, str | None], line: Line) -> None:
+    def _analysis(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.PROGRAM)
-        sizes = dict(re.findall(r"\b([a-z]\w*?)_size_in_bytes=(\d+)", found["stats"] or ""))
+        sizes = dict(re.findall(r"\b([a-z]\w*?)_size_in_bytes=(\d+)", groups["stats"] or ""))
         program.sections = [
             (section, Size.exactly(int(sizes[name])), line)
             for name, section in _SECTION_OF.items()
@@ -425,69 +425,71 @@ class CompilerCollector:
         taken = sum(size.bytes for _, size, _ in program.sections) - int(sizes.get("alias", 0))
         program.size = program.needed = Size.exactly(taken)
 
-    def _tpu(self, found: dict[str, str | None], line: Line) -> None:
+    def _tpu(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        program.allocator = found["space"]
-        program.size = program.needed = parse_size(found["used"] or "0B")
-        program.capacity = parse_size(found["capacity"] or "0B")
-        program.excess = parse_size(found["excess"]) if found["excess"] else None
+        program.allocator = groups["space"]
+        program.size = program.needed = parse_size(groups["used"] or "0B")
+        program.capacity = parse_size(groups["capacity"] or "0B")
+        program.excess = parse_size(groups["excess"]) if groups["excess"] else None
 
-    def _on_stack(self, found: dict[str, str | None], line: Line) -> None:
+    def _on_stack(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        program.allocator, program.name = found["space"], found["name"]
-        if found["used"]:
-            program.size = program.needed = parse_size(found["used"])
-            program.capacity = parse_size(found["capacity"] or "0B")
-            program.excess = parse_size((found["excess"] or "0B").rstrip("."))
+        program.allocator, program.name = groups["space"], groups["name"]
+        if groups["used"]:
+            program.size = program.needed = parse_size(groups["used"])
+            program.capacity = parse_size(groups["capacity"] or "0B")
+            program.excess = parse_size((groups["excess"] or "0B").rstrip("."))
 
-    def _two_cores(self, found: dict[str, str | None], line: Line) -> None:
+    def _two_cores(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        tensor, sparse = (parse_size(found[name] or "0B") for name in ("tensor", "sparse"))
+        tensor, sparse = (parse_size(groups[name] or "0B") for name in ("tensor", "sparse"))
         program.size = program.needed = tensor + sparse
-        program.capacity, program.allocator = parse_size(found["capacity"] or "0B"), "hbm"
+        program.capacity, program.allocator = parse_size(groups["capacity"] or "0B"), "hbm"
         program.sections += [("TensorCore", tensor, line), ("SparseCore", sparse, line)]
 
-    def _on_chip(self, found: dict[str, str | None], line: Line) -> None:
+    def _on_chip(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        program.size = program.needed = Size.exactly(int(found["size"] or 0))
-        program.capacity = Size.exactly(int(found["capacity"] or 0))
+        program.size = program.needed = Size.exactly(int(groups["size"] or 0))
+        program.capacity = Size.exactly(int(groups["capacity"] or 0))
         program.excess = Size.exactly(program.needed.bytes - program.capacity.bytes)
-        program.allocator = found["space"]
-        program.name = (found["tag"] or "").removeprefix("scoped memory for ") or None
+        program.allocator = groups["space"]
+        program.name = (groups["tag"] or "").removeprefix("scoped memory for ") or None
 
-    def _reserve(self, found: dict[str, str | None], line: Line) -> None:
+    def _reserve(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        program.size, program.free = parse_size(found["size"] or "0B"), parse_size(found["free"] or "0B")
+        program.size, program.free = parse_size(groups["size"] or "0B"), parse_size(groups["free"] or "0B")
         loading = re.search(r"Error loading program '([^']+)'", line.text)
         program.name = loading[1] if loading else None
 
-    def _reduced(self, found: dict[str, str | None], line: Line) -> None:
-        down = parse_size(found["down"]) if found["down"] else None
-        if found["down_bytes"]:
-            down = Size.exactly(int(found["down_bytes"]))
+    def _reduced(self, groups: dict[str, str | None], line: Line) -> None:
+        down = parse_size(groups["down"]) if groups["down"] else None
+        if groups["down_bytes"]:
+            down = Size.exactly(int(groups["down_bytes"]))
         self._remat = (
-            Size.exactly(int(found["goal_bytes"] or 0)),
-            Size.exactly(int(found["reached_bytes"] or 0)),
+            Size.exactly(int(groups["goal_bytes"] or 0)),
+            Size.exactly(int(groups["reached_bytes"] or 0)),
             down,
             line,
         )
         if self.finished and self.finished[-1].remat is None and not self.finished[-1].tellings:
             self.finished[-1].remat = self._remat
 
-    def _section(self, found: dict[str, str | None], line: Line) -> None:
-        if not found["size"] or found["size"] == "unknown size":
+    def _section(self, groups: dict[str, str | None], line: Line) -> None:
+        if not groups["size"] or groups["size"] == "unknown size":
             return
         name = (
-            f"{found['name']} {found['what']}" if found.get("what") == "fragmentation" else str(found["name"])
+            f"{groups['name']} {groups['what']}"
+            if groups.get("what") == "fragmentation"
+            else str(groups["name"])
         )
         program = self._program(line, RequestKind.XLA)
         if all(name != known for known, _, _ in program.sections):
-            program.sections.append((name, parse_size(found["size"]), line))
+            program.sections.append((name, parse_size(groups["size"]), line))
 
     def _ledger(self, text: str, line: Line) -> bool:
-        found = TPU_LEDGER.search(text)
-        if found and self.finished:
+        match = TPU_LEDGER.search(text)
+        if match and self.finished:
             self.finished[-1].sections.append(
-                (found["name"], Size.exactly(int(found["bytes"].replace(",", ""))), line)
+                (match["name"], Size.exactly(int(match["bytes"].replace(",", ""))), line)
             )
-        return bool(found)
+        return bool(match)

@@ -93,7 +93,7 @@ def constant_type(attributes: Attributes) -> tuple[tuple[int, ...], str] | None:
     """Shape and dtype of a Const whose value its NodeDef shows: `value=Tensor<type: float shape: [32768,2048]
     values: [0 0 0]...>`.
     """
-    found = _CONSTANT.match(dict(attributes).get("value", ""))
-    if not found:
+    match = _CONSTANT.match(dict(attributes).get("value", ""))
+    if not match:
         return None
-    return tuple(int(size) for size in found["shape"].split(",") if size), numpy_dtype(found["dtype"])
+    return tuple(int(size) for size in match["shape"].split(",") if size), numpy_dtype(match["dtype"])

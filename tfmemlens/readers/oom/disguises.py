@@ -230,11 +230,11 @@ class IndirectFailureCollector:
         """Take the line if it tells of memory that could not be had."""
         if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
-        found = self._recognise(line)
-        if found is None:
+        match = self._recognise(line)
+        if match is None:
             return False
-        found.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))
-        self.finished.append(found)
+        match.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))
+        self.finished.append(match)
         return True
 
     def drop_unexplained_libraries(self) -> None:
@@ -247,61 +247,61 @@ class IndirectFailureCollector:
 
     def _recognise(self, line: Line) -> IndirectFailure | None:
         text = line.text
-        if found := DRIVER.search(text):
-            size = Size.exactly(int(found["bytes"])) if found["bytes"] else parse_size(_binary(found["size"]))
+        if match := DRIVER.search(text):
+            size = Size.exactly(int(match["bytes"])) if match["bytes"] else parse_size(_binary(match["size"]))
             return IndirectFailure(line, kind=RequestKind.DRIVER, what="driver", size=size)
-        if found := PINNED.search(text) or HOST.search(text):
+        if match := PINNED.search(text) or HOST.search(text):
             return IndirectFailure(
-                line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(found["bytes"]))
+                line, kind=RequestKind.HOST, what="host", size=Size.exactly(int(match["bytes"]))
             )
-        if found := ARRAY.search(text):
+        if match := ARRAY.search(text):
             return IndirectFailure(
                 line,
                 kind=RequestKind.HOST,
                 what="array",
-                shape=_sizes(found["shape"]),
-                dtype=numpy_dtype(found["dtype"]),
+                shape=_sizes(match["shape"]),
+                dtype=numpy_dtype(match["dtype"]),
             )
-        if found := FETCHED.search(text):
+        if match := FETCHED.search(text):
             return IndirectFailure(
                 line,
                 kind=RequestKind.HOST,
                 what="array",
-                shape=_sizes(found["shape"]) if found["shape"] else None,
+                shape=_sizes(match["shape"]) if match["shape"] else None,
             )
         if BATCH.search(text):
             return IndirectFailure(line, kind=RequestKind.HOST, what="batch")
-        if found := BUFFER.search(text):  # DirectML's kernels
+        if match := BUFFER.search(text):  # DirectML's kernels
             return IndirectFailure(
-                line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(found["bytes"]))
+                line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(match["bytes"]))
             )
-        if found := COPY.search(text):
+        if match := COPY.search(text):
             return IndirectFailure(
-                line, kind=RequestKind.COPY, what="copy", device=found["device"], op=found["op"]
+                line, kind=RequestKind.COPY, what="copy", device=match["device"], op=match["op"]
             )
         return self._words(text, line)
 
     def _words(self, text: str, line: Line) -> IndirectFailure | None:
-        if found := DST.search(text):
-            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=found["device"])
+        if match := DST.search(text):
+            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=match["device"])
         if LAUNCH.search(text):
             return IndirectFailure(line, kind=RequestKind.DRIVER, what="kernel launch")
-        if found := PROFILING.search(text):
-            size = Size.exactly(int(found["bytes"])) if found["bytes"] else None
+        if match := PROFILING.search(text):
+            size = Size.exactly(int(match["bytes"])) if match["bytes"] else None
             return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library", size=size)
         if LIBRARY.search(text):
             return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library")
         if OUTPUT.search(text):
             return IndirectFailure(line, kind=RequestKind.TENSOR, what="output")
-        if found := BAD_ALLOC.search(text):
+        if match := BAD_ALLOC.search(text):
             return IndirectFailure(
                 line,
                 kind=RequestKind.HOST,
-                what="array" if "MemoryError" in found[0] else "bad_alloc",
-                echo=bool(found["echo"]),
+                what="array" if "MemoryError" in match[0] else "bad_alloc",
+                echo=bool(match["echo"]),
             )
-        if found := LAMBDA.search(text):
-            used, allowed = (Size.exactly(int(found[name]) << 20) for name in ("held", "limit"))
+        if match := LAMBDA.search(text):
+            used, allowed = (Size.exactly(int(match[name]) << 20) for name in ("held", "limit"))
             if used.bytes < allowed.bytes:
                 return None
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=used, limit=allowed)
@@ -326,12 +326,12 @@ def bare_exception(line: Line) -> IndirectFailure | None:
 
 def _of_the_killed(text: str) -> tuple[Size | None, Size | None]:
     """What the line says that the process held of the host's RAM, and what it was allowed to hold."""
-    if found := _RESIDENT.search(text):
-        kilobytes = sum(int(figure) for figure in found.groups() if figure)
+    if match := _RESIDENT.search(text):
+        kilobytes = sum(int(figure) for figure in match.groups() if figure)
         return Size.exactly(kilobytes << 10), None
     for pattern in _ALLOWED:
-        if found := pattern.search(text):
-            figures = found.groupdict()
+        if match := pattern.search(text):
+            figures = match.groupdict()
             held, limit = (figures.get(name) for name in ("held", "limit"))
             return _in_words(held) if held else None, _in_words(limit) if limit else None
     return None, None

@@ -174,50 +174,50 @@ class DumpCollector:
         text = line.text
         if self._chunk(text, line):
             return True
-        if found := START.search(text):
-            return self._start(found.groupdict(), line)
+        if match := START.search(text):
+            return self._start(match.groupdict(), line)
         if not self._in_stats and HEADLESS.search(text):
             self._open(line).ended_chunks = True
             self._in_stats = True
-        if self._in_stats and (found := STATS_VALUE.search(text)):
+        if self._in_stats and (match := STATS_VALUE.search(text)):
             assert self.dump
-            self.dump.stats[found["name"]] = (figure(found["value"]), line)
-            if found["name"] in ("Reserved", "PeakReserved", "LargestFreeBlock"):
+            self.dump.stats[match["name"]] = (figure(match["value"]), line)
+            if match["name"] in ("Reserved", "PeakReserved", "LargestFreeBlock"):
                 self._seen(((2, 2), LAST))
             return True
         for rule in _DUMP_RULES:
-            if found := rule.search(text):
-                self._take(rule, found.groupdict(), line)
+            if match := rule.search(text):
+                self._take(rule, match.groupdict(), line)
                 return True
         return self._async(text, line) or self._tail(text, line)
 
     def _async(self, text: str, line: Line) -> bool:
         """The driver's own pool (`cuda_malloc_async`): no chunks, but a histogram and the pool's figures."""
-        if found := ASYNC.search(text):
+        if match := ASYNC.search(text):
             self.finish()
             dump = self._open(line)
             dump.start, dump.allocator, dump.size = (
                 line,
-                found["name"] or "cuda_malloc_async",
-                Size.exactly(int(found["bytes"])),
+                match["name"] or "cuda_malloc_async",
+                Size.exactly(int(match["bytes"])),
             )
             self._seen(((2, 5), LAST))
-        elif found := ASYNC_FREE.search(text):
+        elif match := ASYNC_FREE.search(text):
             self._open(line).device_free = (
-                Size.exactly(int(found["free"])),
-                Size.exactly(int(found["total"])),
+                Size.exactly(int(match["free"])),
+                Size.exactly(int(match["total"])),
                 line,
             )
         elif HISTOGRAM.search(text):
             self._open(line)
             self._in_histogram = True
-        elif self._in_histogram and self.dump and (found := HISTOGRAM_ROW.search(text)):
-            self.dump.classes.append(SizeClass(int(found["count"]), int(found["size"]), line))
-        elif self.dump and (found := ASYNC_POOL.search(text)):
+        elif self._in_histogram and self.dump and (match := HISTOGRAM_ROW.search(text)):
+            self.dump.classes.append(SizeClass(int(match["count"]), int(match["size"]), line))
+        elif self.dump and (match := ASYNC_POOL.search(text)):
             self._in_histogram = False
-            if found["when"] == "CURRENT":
-                self.dump.figures["pool" if found["what"] == "RESERVED" else "used"] = (
-                    Size.exactly(int(found["bytes"])),
+            if match["when"] == "CURRENT":
+                self.dump.figures["pool" if match["what"] == "RESERVED" else "used"] = (
+                    Size.exactly(int(match["bytes"])),
                     line,
                 )
         else:
@@ -228,11 +228,11 @@ class DumpCollector:
         if STATS.search(text):
             self._open(line).ended_chunks = True
             self._in_stats = True
-            if found := STATS_VALUE.search(text):
-                self._open(line).stats[found["name"]] = (figure(found["value"]), line)
+            if match := STATS_VALUE.search(text):
+                self._open(line).stats[match["name"]] = (figure(match["value"]), line)
             return True
-        if found := ENDED.search(text):  # the last line of dumps up to 1.0
-            self._ended(parse_size(found["size"], ALIGNMENT), line)
+        if match := ENDED.search(text):  # the last line of dumps up to 1.0
+            self._ended(parse_size(match["size"], ALIGNMENT), line)
             return True
         if MAP.search(text) or EMPTY_MAP.search(text):
             self.finish()
@@ -243,16 +243,16 @@ class DumpCollector:
         return bool(BORING.search(text))
 
     def _chunk(self, text: str, line: Line) -> bool:
-        found = CHUNK.search(text)
-        if not found:
+        match = CHUNK.search(text)
+        if not match:
             return False
-        if int(found["size"]) >= 1 << 63:
+        if int(match["size"]) >= 1 << 63:
             return False  # no allocator ever had that much: the digits are damaged
         dump = self._open(line)
         if dump.ended_chunks and dump.sizes:  # the head of the next dump is missing
             self.finish()
             dump = self._open(line)
-        state, address, old_next, size, op, _, _, after = found.groups()
+        state, address, old_next, size, op, _, _, after = match.groups()
         dump.address.append(int(address, 16) & 0xFFFFFFFFFFFFFFFF)
         dump.sizes.append(int(size))
         dump.used.append(state != "Free")
@@ -270,58 +270,58 @@ class DumpCollector:
 
     _largest = 0
 
-    def _start(self, found: dict[str, str | None], line: Line) -> bool:
+    def _start(self, groups: dict[str, str | None], line: Line) -> bool:
         size = (
-            figure(found["size"] or "0")
-            if (found["size"] or "").isdigit()
-            else parse_size(found["size"] or "0B", ALIGNMENT)
+            figure(groups["size"] or "0")
+            if (groups["size"] or "").isdigit()
+            else parse_size(groups["size"] or "0B", ALIGNMENT)
         )
-        if found["soft"]:
-            self.soft.append((size, found["name"] or "", line))
+        if groups["soft"]:
+            self.soft.append((size, groups["name"] or "", line))
             return True
         self.finish()
         dump = self._open(line)
-        dump.start, dump.allocator, dump.op = line, found["name"], found["op"]
-        dump.size = Size.exactly(int(found["rounded"])) if found["rounded"] else size
+        dump.start, dump.allocator, dump.op = line, groups["name"], groups["op"]
+        dump.size = Size.exactly(int(groups["rounded"])) if groups["rounded"] else size
         if "requested by op" in line.text:
             self._seen(((2, 2), LAST))
-        elif found["rounded"]:
+        elif groups["rounded"]:
             self._seen(((1, 14), (2, 2)))
         elif "summary follows" in line.text:
             self._seen((FIRST, (1, 13)))
         return True
 
-    def _take(self, rule: LineRule, found: dict[str, str | None], line: Line) -> None:
+    def _take(self, rule: LineRule, groups: dict[str, str | None], line: Line) -> None:
         dump = self._open(line)
         if rule is HEAD:
-            dump.allocator = dump.allocator or found["name"]
+            dump.allocator = dump.allocator or groups["name"]
         elif rule is BIN:
-            requested = parse_size(found["requested"]) if found["requested"] else None
+            requested = parse_size(groups["requested"]) if groups["requested"] else None
             dump.bins.append(
                 (
-                    parse_size(found["allocated"] or "", ALIGNMENT),
-                    parse_size(found["in_use"] or "", ALIGNMENT),
+                    parse_size(groups["allocated"] or "", ALIGNMENT),
+                    parse_size(groups["in_use"] or "", ALIGNMENT),
                     requested,
                 )
             )
         elif rule is WANT and dump.size is None:
-            dump.size = parse_size(found["size"] or "", ALIGNMENT)
-        elif rule is BIN_CHUNK and found["in_use"] == "0":
-            dump.bin_free.append((parse_size(found["size"] or "", ALIGNMENT), line))
+            dump.size = parse_size(groups["size"] or "", ALIGNMENT)
+        elif rule is BIN_CHUNK and groups["in_use"] == "0":
+            dump.bin_free.append((parse_size(groups["size"] or "", ALIGNMENT), line))
         elif rule is REGION:
-            dump.regions.append(int(found["size"] or 0))
+            dump.regions.append(int(groups["size"] or 0))
         elif rule is SUMMARY:
             dump.ended_chunks = True
-            dump.classes.append(SizeClass(int(found["count"] or 0), int(found["size"] or 0), line))
+            dump.classes.append(SizeClass(int(groups["count"] or 0), int(groups["size"] or 0), line))
         elif rule is TOTAL:
-            dump.total = (parse_size(found["size"] or ""), line)
+            dump.total = (parse_size(groups["size"] or ""), line)
         elif rule is POOL:
-            self._pool(dump, found, line)
+            self._pool(dump, groups, line)
         self._seen(rule.era)
 
-    def _pool(self, dump: Dump, found: dict[str, str | None], line: Line) -> None:
-        dump.figures["pool"] = (figure(found["pool"] or "0"), line)
-        dump.figures["limit"] = (figure(found["limit"] or "0"), line)
+    def _pool(self, dump: Dump, groups: dict[str, str | None], line: Line) -> None:
+        dump.figures["pool"] = (figure(groups["pool"] or "0"), line)
+        dump.figures["limit"] = (figure(groups["limit"] or "0"), line)
         if "total_region" in line.text:
             self._seen(((1, 14), (2, 11)))
         else:

@@ -100,35 +100,35 @@ class Dump:
 
     def _stated(self) -> dict[str, _Figure]:
         """The figures that lines state, each with its line: exact ones before printed ones."""
-        found: dict[str, _Figure] = {
+        figures: dict[str, _Figure] = {
             field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats
         }
-        if "limit" in found and not found["limit"][0].bytes:  # 0 stands for none: cuda_malloc_async
-            del found["limit"]
+        if "limit" in figures and not figures["limit"][0].bytes:  # 0 stands for none: cuda_malloc_async
+            del figures["limit"]
         for name in ("limit", "pool"):
-            if name in self.figures and not (name in found and found[name][0].exact):
-                found[name] = self.figures[name]
-        if "in_use" not in found and "used" in self.figures:
-            found["in_use"] = self.figures["used"]
-        return self._of_device(found) if self.device_free else found
+            if name in self.figures and not (name in figures and figures[name][0].exact):
+                figures[name] = self.figures[name]
+        if "in_use" not in figures and "used" in self.figures:
+            figures["in_use"] = self.figures["used"]
+        return self._of_device(figures) if self.device_free else figures
 
-    def _of_device(self, found: dict[str, _Figure]) -> dict[str, _Figure]:
+    def _of_device(self, figures: dict[str, _Figure]) -> dict[str, _Figure]:
         """Without a limit of its own the pool may take the device; what others hold of the device it
         cannot.
         """
         assert self.device_free
         free, total, line = self.device_free
-        if "limit" not in found:
-            found = {
+        if "limit" not in figures:
+            figures = {
                 "in_use": (Size.exactly(total.bytes - free.bytes), None),
                 "pool": (total, None),
-                **found,
+                **figures,
                 "limit": (total, line),
             }
-        pool, limit = found.get("pool"), found["limit"]
+        pool, limit = figures.get("pool"), figures["limit"]
         if pool and pool[0].bytes + free.bytes < limit[0].bytes:
-            found["limit"] = (Size.exactly(pool[0].bytes + free.bytes), line)
-        return found
+            figures["limit"] = (Size.exactly(pool[0].bytes + free.bytes), line)
+        return figures
 
     @property
     def chunk_bytes_in_use(self) -> int:

@@ -13,7 +13,7 @@ def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     """The fatal failure first: the last story that reached Python, in it the first root error; the others in
     the order of the log; accounts of programs that did not fail last.
     """
-    accounts = [found for found, _ in incidents if found.request.kind is RequestKind.PROGRAM]
+    accounts = [incident for incident, _ in incidents if incident.request.kind is RequestKind.PROGRAM]
     incidents = [each for each in incidents if each[0].request.kind is not RequestKind.PROGRAM]
     return [*_ordered(incidents), *accounts]
 
@@ -27,8 +27,8 @@ def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     fatal = last[0] if last else _last_story(incidents)
     first = replace(incidents[fatal][0], fatal=True)
     rest = [
-        replace(found, fatal=bool(draft.root) or index > fatal)
-        for index, (found, draft) in enumerate(incidents)
+        replace(incident, fatal=bool(draft.root) or index > fatal)
+        for index, (incident, draft) in enumerate(incidents)
         if index != fatal
     ]
     return [first, *rest]
@@ -54,13 +54,13 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
     merged: dict[tuple[object, ...], int] = {}
     times: Counter[tuple[object, ...]] = Counter()
     result: list[tuple[Incident, IncidentDraft]] = []
-    for found, draft in incidents:
+    for incident, draft in incidents:
         request = (
-            found.request.node,
-            found.request.shape,
-            found.request.dtype,
-            found.request.kind,
-            found.request.allocator,
+            incident.request.node,
+            incident.request.shape,
+            incident.request.dtype,
+            incident.request.kind,
+            incident.request.allocator,
         )
         of_rank = (draft.rank, *request)
         times[of_rank] += 1
@@ -68,12 +68,12 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
         index = merged.get(key)
         if index is None or not draft.rank:
             merged.setdefault(key, len(result))
-            result.append((found, draft))
+            result.append((incident, draft))
             continue
         known, first = result[index]
         result[index] = (
             replace(
-                known, occurrences=known.occurrences + found.occurrences, ranks=(*known.ranks, draft.rank)
+                known, occurrences=known.occurrences + incident.occurrences, ranks=(*known.ranks, draft.rank)
             ),
             first,
         )

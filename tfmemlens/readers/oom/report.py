@@ -108,26 +108,26 @@ class ReportCollector:
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a report."""
-        if found := HEADER.search(line.text):
+        if match := HEADER.search(line.text):
             self.finish()
-            self.block = Block(line, found["device"].rstrip(","), found["allocator"], line)
+            self.block = Block(line, match["device"].rstrip(","), match["allocator"], line)
             return True
-        if found := REMAINING.search(line.text):
+        if match := REMAINING.search(line.text):
             block = self._open(line)
             block.nodes, block.rest, block.tail = (
-                int(found["nodes"]),
-                parse_size(found["size"], block.alignment),
+                int(match["nodes"]),
+                parse_size(match["size"], block.alignment),
                 line,
             )
             self.finish()
             return True
-        if found := ENTRY.search(line.text):
+        if match := ENTRY.search(line.text):
             block = self._open(line)
-            block.rows.append((found["node"], parse_size(found["size"], block.alignment), line))
+            block.rows.append((match["node"], parse_size(match["size"], block.alignment), line))
             return True
-        if self.block and (found := ODD_ENTRY.search(line.text)):
+        if self.block and (match := ODD_ENTRY.search(line.text)):
             self.block.rows.append(
-                (found["node"] or "", parse_size(found["size"], self.block.alignment), line)
+                (match["node"] or "", parse_size(match["size"], self.block.alignment), line)
             )
             return True
         if self.block and self.block.rows and _ROW.match(line.text):

@@ -58,16 +58,16 @@ class RunCollector:
         if RETRACING.search(text):
             times, first = self.retraced or (0, line)
             self.retraced = (times + 1, first)
-        if found := EPOCH.search(text):
-            self._epoch = (int(found["epoch"]), int(found["epochs"]) if found["epochs"] else None)
+        if match := EPOCH.search(text):
+            self._epoch = (int(match["epoch"]), int(match["epochs"]) if match["epochs"] else None)
             self.progress.append(Progress(line, *self._epoch))
         bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) else []
-        for found in bars[-1:]:
+        for match in bars[-1:]:
             epoch, epochs = self._epoch or (None, None)
-            step, steps = int(found["step"]), int(found["steps"])
+            step, steps = int(match["step"]), int(match["steps"])
             if step <= steps:
                 self.progress.append(Progress(line, epoch, epochs, step, steps))
-        if found := READING.search(text):
-            self.readings.append((int(found["bytes"] or found["other"]), line))
+        if match := READING.search(text):
+            self.readings.append((int(match["bytes"] or match["other"]), line))
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line

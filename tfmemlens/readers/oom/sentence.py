@@ -286,21 +286,21 @@ class SentenceCollector:
         self._age += 1
         self._after_frame, self._at_frame = self._at_frame, False
         text = line.text
-        if found := SENTENCE.search(text):
-            self._sentence(found.groupdict(), line, text[found.end() :])
-            self.tags(text[found.end() :])
+        if match := SENTENCE.search(text):
+            self._sentence(match.groupdict(), line, text[match.end() :])
+            self.tags(text[match.end() :])
             return True
         return self._context(text, line)
 
-    def _sentence(self, found: dict[str, str | None], line: Line, rest: str) -> None:
+    def _sentence(self, groups: dict[str, str | None], line: Line, rest: str) -> None:
         telling = OomMessage(
             line,
-            temporary=bool(found["temporary"]),
-            device=found["device"],
-            allocator=_allocator(found["allocator"]),
+            temporary=bool(groups["temporary"]),
+            device=groups["device"],
+            allocator=_allocator(groups["allocator"]),
         )
-        telling.shape = _shape(found)
-        telling.dtype = numpy_dtype(found["dtype"]) if found["dtype"] else None
+        telling.shape = _shape(groups)
+        telling.dtype = numpy_dtype(groups["dtype"]) if groups["dtype"] else None
         if (
             telling.dtype
             and not telling.device
@@ -312,7 +312,7 @@ class SentenceCollector:
         kernel = OP_REQUIRES.search(line.text)
         telling.kernel = f"{kernel['file']}:{kernel['line']}" if kernel else None
         telling.in_python = not self.origin and not kernel
-        telling.era = narrow(telling.era, _sentence_era(found, line.text))
+        telling.era = narrow(telling.era, _sentence_era(groups, line.text))
         if _NEW_CODE.search(line.text):
             telling.era = narrow(telling.era, ((2, 7), LAST))
         elif _OLD_CODE.search(line.text):
@@ -358,28 +358,28 @@ class SentenceCollector:
         self._frames, self._frame_owner = None, "after"
 
     def _context(self, text: str, line: Line) -> bool:
-        if found := DETECTED.search(text):
+        if match := DETECTED.search(text):
             if self._running and self._frames:
                 self._ran_before = _deepest_user_frame(self._frames)
-            self._node_before, self._frames, self._frame_owner = found["node"], [], "before"
+            self._node_before, self._frames, self._frame_owner = match["node"], [], "before"
             self._era_before = narrow(self._era_before, DETECTED.era)
             self._running = False
             return True
         if TRACEBACK.search(text):
             self._frames, self._frame_owner, self._running = [], "before", True
             return True
-        if found := NODE_LINE.search(text):
-            self._node_before = found["node"]
+        if match := NODE_LINE.search(text):
+            self._node_before = match["node"]
             self._era_before = narrow(self._era_before, NODE_LINE.era)
             return True
-        if found := INSTRUCTION.search(text):
-            self._node_before = found["node"]
-            if found["file"]:
-                self._frames, self._frame_owner = [(f"{found['file']}:{found['line']}", "")], "before"
+        if match := INSTRUCTION.search(text):
+            self._node_before = match["node"]
+            if match["file"]:
+                self._frames, self._frame_owner = [(f"{match['file']}:{match['line']}", "")], "before"
                 self._running = False
             return True
-        if found := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
-            parts = found.groupdict()
+        if match := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
+            parts = match.groupdict()
             self._layer_before = (parts.get("name") or "", parts["type"])
             rule = KERAS_LAYER if "name" in parts else KERAS3_LAYER
             self._era_before = narrow(self._era_before, rule.era)
@@ -409,17 +409,17 @@ class SentenceCollector:
         if ARGUMENTS.search(text):
             self._in_arguments = True
             return True
-        found = ARGUMENT.search(text) if self._in_arguments else None
-        self._in_arguments = bool(found)
-        if found and self.current:
-            if found["name"] == "training" and found["value"].strip() in ("True", "False"):
-                self.current.training = found["value"].strip() == "True"
-            tensors = re.finditer(TENSOR.pattern, found["value"])
+        match = ARGUMENT.search(text) if self._in_arguments else None
+        self._in_arguments = bool(match)
+        if match and self.current:
+            if match["name"] == "training" and match["value"].strip() in ("True", "False"):
+                self.current.training = match["value"].strip() == "True"
+            tensors = re.finditer(TENSOR.pattern, match["value"])
             self.current.arguments += tuple(
-                Argument(found["name"], _dimensions(tensor["shape"]), numpy_dtype(tensor["dtype"]), line)
+                Argument(match["name"], _dimensions(tensor["shape"]), numpy_dtype(tensor["dtype"]), line)
                 for tensor in tensors
             )
-        return bool(found)
+        return bool(match)
 
     def _frame(self, text: str) -> bool:
         """A line of a stack: a frame, or the code below it."""
@@ -429,30 +429,30 @@ class SentenceCollector:
             return True
         if self._cell(text) or self._of_another_language(text):
             return True
-        if found := FRAME.search(text):
+        if match := FRAME.search(text):
             self._at_frame = True
-            self._ran_through(found["file"])
+            self._ran_through(match["file"])
             if self._frames is None and self._told is None:  # the traceback's head was not pasted
                 self._frames, self._frame_owner, self._running = [], "before", True
             if self._frames is not None:
-                self._frames.append((f"{found['file']}:{found['line']}", ""))
+                self._frames.append((f"{match['file']}:{match['line']}", ""))
                 self._keep_frame(self.current)
             return True
         return False
 
     def _of_another_language(self, text: str) -> bool:
         """A frame of Java or Node: the first outside the libraries is the user's."""
-        found = OTHER_FRAME.search(text)
+        match = OTHER_FRAME.search(text)
         told = self.current
-        if found and told and told.source is None and not _OTHER_LIBRARY.search(text):
-            told.source = f"{found['file']}:{found['line']}"
-        return bool(found)
+        if match and told and told.source is None and not _OTHER_LIBRARY.search(text):
+            told.source = f"{match['file']}:{match['line']}"
+        return bool(match)
 
     def _cell(self, text: str) -> bool:
         """A frame as notebooks print it, or the line below that was running."""
-        found = NOTEBOOK_FRAME.search(text) or CELL.search(text)
-        if found:
-            parts = found.groupdict()
+        match = NOTEBOOK_FRAME.search(text) or CELL.search(text)
+        if match:
+            parts = match.groupdict()
             if parts.get("file"):
                 self._ran_through(parts["file"])
             if self._frames is None and self.current is None:
@@ -469,19 +469,19 @@ class SentenceCollector:
     def _origin(self, text: str) -> bool:
         """The head of a stack that tells where an op, or the forward op behind it, was made."""
         telling = self.current
-        if found := CAUSED_BY.search(text) or ORIGINAL.search(text):
+        if match := CAUSED_BY.search(text) or ORIGINAL.search(text):
             self.era = narrow(self.era, (CAUSED_BY if "Caused by" in text else ORIGINAL).era)
             self._frames, self._frame_owner = [], "after"
             if telling is None:  # the sentence that it explains comes again after it
-                self._node_before, self._frame_owner, self._running = found["node"], "before", False
+                self._node_before, self._frame_owner, self._running = match["node"], "before", False
             elif telling.node is None:
-                telling.node = found["node"]
+                telling.node = match["node"]
             self._placed = telling is not None and telling.source is not None
             return True
-        if found := FORWARD.search(text):
+        if match := FORWARD.search(text):
             self._frames, self._frame_owner = [], "forward"
             if telling and telling.forward_node is None:
-                telling.forward_node = found["node"]
+                telling.forward_node = match["node"]
             return True
         return False
 
@@ -505,14 +505,14 @@ class SentenceCollector:
         """Take the nodes and ops that the text names in brackets."""
         telling = self.current
         if telling is None:
-            for found in re.finditer(TAG.pattern, text):
-                self.era = narrow(self.era, _tag_era(found.groupdict()))
+            for match in re.finditer(TAG.pattern, text):
+                self.era = narrow(self.era, _tag_era(match.groupdict()))
             return
         wrapped = FUNCTION_NODE.search(text)
         if telling.function is None and wrapped and wrapped["function"].startswith("__inference_"):
             telling.function = wrapped["function"]
-        for found in re.finditer(TAG.pattern, text):
-            self._tag(telling, found.groupdict())
+        for match in re.finditer(TAG.pattern, text):
+            self._tag(telling, match.groupdict())
         if telling.node is None and (cut := CUT_TAG.search(text)):
             self._tag(telling, {**_NO_TAG, **cut.groupdict()})
         if tail := OP_TAIL.search(text):
@@ -524,50 +524,50 @@ class SentenceCollector:
             if tail["name"] and telling.node is None:
                 telling.node = tail["name"].rstrip("/")
 
-    def _tag(self, telling: Context, found: dict[str, str | None]) -> None:
-        node = found["braced"] or found["plain"] or found["bare"]
+    def _tag(self, telling: Context, groups: dict[str, str | None]) -> None:
+        node = groups["braced"] or groups["plain"] or groups["bare"]
         if not node or (telling.node is not None and telling.node != node):
             if node:
                 telling.also.append(node)
             return
         telling.node = node
-        telling.op = telling.op or found["op"]
-        if found["attrs"]:
-            telling.attributes = attributes_of(found["attrs"])
-        if found["inputs"]:
-            telling.inputs = tuple(part.strip() for part in found["inputs"].split(","))
+        telling.op = telling.op or groups["op"]
+        if groups["attrs"]:
+            telling.attributes = attributes_of(groups["attrs"])
+        if groups["inputs"]:
+            telling.inputs = tuple(part.strip() for part in groups["inputs"].split(","))
         if (
-            found["source"]
-            and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", found["source"]))
+            groups["source"]
+            and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", groups["source"]))
             and user_frame(source["file"])
         ):
             telling.source = telling.source or source[0]
-        telling.era = narrow(telling.era, _tag_era(found))
+        telling.era = narrow(telling.era, _tag_era(groups))
 
 
-def _sentence_era(found: dict[str, str | None], text: str) -> Era | None:
-    if found["dims"]:
+def _sentence_era(groups: dict[str, str | None], text: str) -> Era | None:
+    if groups["dims"]:
         return (FIRST, (0, 7))
-    if not found["dtype"] and not found["device"] and text.rstrip().endswith("]"):
+    if not groups["dtype"] and not groups["device"] and text.rstrip().endswith("]"):
         return ((0, 8), (1, 4))
-    return ((1, 5), LAST) if found["dtype"] and found["device"] else None
+    return ((1, 5), LAST) if groups["dtype"] and groups["device"] else None
 
 
-def _tag_era(found: dict[str, str | None]) -> Era | None:
-    if found["plain"] and found["op"] and not found["defined"]:
+def _tag_era(groups: dict[str, str | None]) -> Era | None:
+    if groups["plain"] and groups["op"] and not groups["defined"]:
         return ((0, 5), (1, 11))
-    if found["plain"] and found["defined"]:
-        return ((1, 12), (1, 12)) if found["op"] else ((1, 13), (2, 6))
-    if found["braced"]:
-        return ((1, 11), (1, 13)) if found["op"] else ((1, 12), LAST)
+    if groups["plain"] and groups["defined"]:
+        return ((1, 12), (1, 12)) if groups["op"] else ((1, 13), (2, 6))
+    if groups["braced"]:
+        return ((1, 11), (1, 13)) if groups["op"] else ((1, 12), LAST)
     return None
 
 
-def _shape(found: dict[str, str | None]) -> tuple[int, ...] | None:
-    if found["dims"]:
-        return tuple(int(size) for size in re.findall(r"\d+", found["dims"]))
-    if found["shape"] is not None:
-        return tuple(int(size) for size in found["shape"].replace(" ", "").split(",") if size)
+def _shape(groups: dict[str, str | None]) -> tuple[int, ...] | None:
+    if groups["dims"]:
+        return tuple(int(size) for size in re.findall(r"\d+", groups["dims"]))
+    if groups["shape"] is not None:
+        return tuple(int(size) for size in groups["shape"].replace(" ", "").split(",") if size)
     return None
 
 

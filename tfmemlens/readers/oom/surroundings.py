@@ -114,8 +114,8 @@ class SurroundingsCollector:
 
     def _elsewhere(self, text: str, line: Line) -> bool:
         """Another framework's messages, crashes of another kind, and requests that were large and granted."""
-        if found := LARGE.search(text):
-            self.large.append((Size.exactly(int(found["bytes"])), line))
+        if match := LARGE.search(text):
+            self.large.append((Size.exactly(int(match["bytes"])), line))
             return True
         if harmless := next((what for what, rule in STARTUP.items() if rule.search(text)), None):
             self.startup.setdefault(harmless, line)
@@ -144,19 +144,19 @@ class SurroundingsCollector:
         return False
 
     def _device(self, text: str, line: Line) -> bool:
-        if found := CREATED.search(text):
-            limit = Size.exactly(int(found["mb"]) * MIB) if found["mb"] else None
-            name = found["device"]
+        if match := CREATED.search(text):
+            limit = Size.exactly(int(match["mb"]) * MIB) if match["mb"] else None
+            name = match["device"]
             self.devices[name] = DeviceInfo(
-                name, found["model"].strip(), found["capability"], limit=limit, line=line
+                name, match["model"].strip(), match["capability"], limit=limit, line=line
             )
             return True
-        if found := MEMORY.search(text):
-            self.free.append((parse_size(found["total"]), parse_size(found["free"]), line))
+        if match := MEMORY.search(text):
+            self.free.append((parse_size(match["total"]), parse_size(match["free"]), line))
             return True
-        if found := OLD_MEMORY.search(text):
-            size = parse_size(found["size"])
-            if found["what"] == "Total":
+        if match := OLD_MEMORY.search(text):
+            size = parse_size(match["size"])
+            if match["what"] == "Total":
                 self._total = size
             elif self._total:
                 self.free.append((self._total, size, line))
@@ -164,13 +164,13 @@ class SurroundingsCollector:
         return False
 
     def _words(self, text: str, line: Line) -> bool:
-        if found := PARAMETERS.search(text):
-            self.parameters = (int(found["count"].replace(",", "")), line)
-        elif found := VERSION.search(text):
-            version = (int(found["major"]), int(found["minor"]))
+        if match := PARAMETERS.search(text):
+            self.parameters = (int(match["count"].replace(",", "")), line)
+        elif match := VERSION.search(text):
+            version = (int(match["major"]), int(match["minor"]))
             self.era = (version, version)
-        elif found := EPOCH.search(text) or STEP.search(text):
-            self.steps.append((int(next(group for group in found.groups() if group)), line))
+        elif match := EPOCH.search(text) or STEP.search(text):
+            self.steps.append((int(next(group for group in match.groups() if group)), line))
             if len(self.steps) > _KEEP:
                 del self.steps[: _KEEP // 2]
         else:
