@@ -41,6 +41,18 @@ class UsageError(TfmemlensError):
     slug = "usage"
 
 
+class Unpredictable(TfmemlensError):
+    """Too much of a model or graph is not known for a prediction that anybody could rely on."""
+
+    slug = "unpredictable"
+
+
+class Contradiction(TfmemlensError):
+    """Inputs, or an input and what follows from it, disagree by more than the error bar."""
+
+    slug = "contradiction"
+
+
 class BooksDoNotBalance(TfmemlensError):
     """Attributed bytes and measured bytes disagree: a defect of ours, never shown as a result."""
 

@@ -12,9 +12,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+import tfmemlens
 from tests.models import document, small
 from tests.renderers.report_schema import REPORT
 from tfmemlens.cli.main import main
+from tfmemlens.model.case import Fits
 
 KERAS = "sample_models/files-2.21/small.keras"
 APPLICATION = "sample_models/applications-2.21/{}.json.gz"
@@ -142,7 +144,10 @@ def test_sequence_and_input_shape_fill_what_the_model_leaves_open(
     text = saved("open_length", tmp_path, monkeypatch)
     short, long = (told(capsys, text, "--sequence", str(length))["peaks"][0]["bytes"] for length in (10, 200))
     assert long > 2 * short
-    assert any("leaves a size open" in note["text"] for note in told(capsys, text)["notes"])
+    assert main(["estimate", text]) == 2
+    complaint = capsys.readouterr().err
+    assert "the input tokens leaves a size open: N" in complaint
+    assert "--sequence N" in complaint
     image = saved("open_images", tmp_path, monkeypatch)
     found = told(capsys, image, "--batch", "2", "--input-shape", "64x64x3")
     assert next(layer for layer in found["layers"] if layer["layer"].startswith("conv2d"))["output_shape"][
@@ -171,6 +176,20 @@ def test_a_limit_decides_the_status(lenet: str, capsys: pytest.CaptureFixture[st
     assert main(["estimate", lenet, "--limit", "8GiB"]) == 0
     assert main(["estimate", lenet, "--limit", "1MiB"]) == 1
     assert "does not fit 1.00 MiB" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_whole_error_bar_decides_whether_it_fits(lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    [peak] = told(capsys, lenet)["peaks"]
+    low, high = peak["low_bytes"], peak["high_bytes"]
+    assert peak["fits"] is None
+    limits = {low - 1: (1, "no"), low: (3, "undecided"), high - 1: (3, "undecided"), high: (0, "yes")}
+    for limit, (status, fits) in limits.items():
+        found = told(capsys, lenet, "--limit", str(limit), status=status)
+        assert found["peaks"][0]["fits"] == fits
+        assert ("undecided: needs" in found["verdict"]) is (fits == "undecided")
+    assert tfmemlens.estimate(lenet, limit_bytes=high - 1).fits is Fits.UNDECIDED
+    assert tfmemlens.estimate(lenet).fits is None
+    assert tfmemlens.estimate(lenet).error_bar == (low, high)
 
 
 @pytest.mark.parametrize(

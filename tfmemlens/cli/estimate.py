@@ -8,6 +8,7 @@ from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture
+from tfmemlens.model.case import Fits
 from tfmemlens.model.settings import DEVICES, DTYPES, MODES, StepSettings
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.units import parse_limit
@@ -20,7 +21,9 @@ EXAMPLES = """examples:
   tfmemlens estimate train.meta --fetch train_op --batch 32                  # a MetaGraph or GraphDef: its ops, one by one
   tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python       # TensorFlow makes the training graph, without weights
   tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
-exit status: 0 predicted, and it fits; 1 predicted, and it does not fit --limit; 2 unreadable or usage"""
+exit status: 0 predicted, and the upper end of its error bar fits --limit; 1 not even the lower end fits;
+  3 undecided; 2 unreadable, usage, or too much is not known for a prediction"""
+_STATUS = {None: 0, Fits.YES: 0, Fits.NO: 1, Fits.UNDECIDED: 3}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,13 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    captured = _captured(args)
-    report = pipeline.report(captured)
+    report = pipeline.report(_captured(args))
     _options.show(report, args, "report", "layers")
-    limit = captured.hints.limit_bytes
-    return (
-        1 if limit is not None and any(timeline.peak_bytes > limit for timeline in captured.timelines) else 0
-    )
+    return _STATUS[report.fits]
 
 
 def _captured(args: argparse.Namespace) -> Capture:

@@ -118,6 +118,18 @@ class PhaseSpan:
     end_micros: float
 
 
+class Fits(str, Enum):
+    """Whether a predicted peak fits the limit, its error bar included."""
+
+    YES = "yes"
+    """The upper end of the bar fits."""
+    NO = "no"
+    """Not even the lower end does."""
+    UNDECIDED = "undecided"
+
+    __str__ = str.__str__
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One moment to explain: a failed request with what was held then, or the peak of a step."""
@@ -169,6 +181,19 @@ class Moment:
             return None
         middle = self.attribution.table.total_bytes
         return round(middle * (1 - share)), round(middle * (1 + share))
+
+    @property
+    def fits(self) -> Fits | None:
+        """Whether a predicted peak fits the limit; None for a measurement and without a limit."""
+        limit = self.timeline.limit_bytes if self.timeline and self.timeline.predicted else None
+        if limit is None:
+            return None
+        if self.error_bar is None:
+            return Fits.UNDECIDED
+        low, high = self.error_bar
+        if high <= limit:
+            return Fits.YES
+        return Fits.NO if low > limit else Fits.UNDECIDED
 
     @property
     def below_peak(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Fits
 from tfmemlens.model.finding import Action, Finding
 from tfmemlens.model.fit import Fit
 from tfmemlens.values import dataclass
@@ -24,6 +24,19 @@ class Report:
     """How memory grows with the batch, where that was asked for."""
     actions: tuple[Action, ...] = ()
     """What to do, best first, each once."""
+
+    @property
+    def fits(self) -> Fits | None:
+        """Whether a predicted step fits the limit, its error bar included; None for a measurement and without
+        a limit. Of several devices the one that fits worst decides.
+        """
+        told = [moment.fits for moment in self.case.moments if moment.fits is not None]
+        return next((each for each in (Fits.NO, Fits.UNDECIDED, Fits.YES) if each in told), None)
+
+    @property
+    def error_bar(self) -> tuple[int, int] | None:
+        """Bytes between which the peak of a predicted step is expected; None for a measurement."""
+        return self.case.moments[0].error_bar if self.case.moments else None
 
     def to_frame(self) -> pandas.DataFrame:
         """The allocations of the moment that matters most, with layer, kind and phase, largest first.

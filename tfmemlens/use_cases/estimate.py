@@ -52,10 +52,12 @@ def estimate_graph(
 
 def estimate_file(model: str, settings: StepSettings = StepSettings(), python: str | None = None) -> Capture:
     """A step of whatever the file holds: a model's description, else a graph. Raises UnreadableInput as the
-    description's reader puts it.
+    description's reader puts it, Unpredictable where too much of it is not known.
     """
+    from tfmemlens.readers import keras_models
+
     try:
-        capture = estimate(model, settings, python)
+        network = keras_models.read(model, python)
     except UnreadableInput:
         if ":" in model or not os.path.exists(model):
             raise
@@ -63,10 +65,12 @@ def estimate_file(model: str, settings: StepSettings = StepSettings(), python: s
         if graph is None:
             raise
         return graph
-    if capture.source.formats != ("variables",):
-        return capture
-    # a SavedModel that describes no layers may still hold the graphs of its signatures
-    return _of_graph(model, settings, UnreadableInput, UsageError) or capture
+    if network.dialect == "variables" and os.path.exists(model):
+        # a SavedModel that describes no layers may still hold the graphs of its signatures
+        graph = _of_graph(model, settings, UnreadableInput, UsageError)
+        if graph is not None:
+            return graph
+    return estimate(network, settings)
 
 
 def _of_graph(model: str, settings: StepSettings, *refusals: type[Exception]) -> Capture | None:

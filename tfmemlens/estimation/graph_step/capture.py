@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import Unpredictable, UsageError
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
@@ -18,6 +18,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import human
 from tfmemlens.values import replace
 
 MIN_ERROR_SHARE, ONE_ORDER_ERROR_SHARE = 0.05, 0.15
@@ -39,7 +40,7 @@ def capture(
     else of all that nobody reads.
 
     `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the
-    allocator. Raises UsageError.
+    allocator. Raises UsageError, and Unpredictable where too much passes through ops that are not known.
     """
     graph, chosen = _plain(graph, fetches, recorded)
     held = recorded or is_function(graph)
@@ -48,23 +49,44 @@ def capture(
     shapes = _shapes(graph, settings)
     _check(graph, chosen)
     remarks: list[str] = []
+    unknown: dict[str, int] = {}
 
     def walked(variant: int) -> Timeline:
         return of_graph(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device,
             limit_bytes=settings.limit_bytes,
             threads=settings.threads, optimized=recorded, held_inputs=held, variant=variant, notes=remarks,
+            unknown=unknown,
         )  # fmt: skip
 
     timeline = walked(0)
+    share = _error_share(timeline, walked)
+    _check_what_is_known(graph, unknown, round(share * timeline.peak_bytes))
     told = [*_notes(graph, chosen, settings, bool(fetches)), *remarks[:_MAX_REMARKS]]
     notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,
-        timelines=(replace(timeline, error_share=_error_share(timeline, walked)),),
+        timelines=(replace(timeline, error_share=share),),
         graph=graph,
         notes=notes,
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
+    )
+
+
+def _check_what_is_known(graph: Graph, unknown: Mapping[str, int], bar_bytes: int) -> None:
+    """Raises Unpredictable where more than the error bar passes through ops that are not known: each may well
+    allocate as much again.
+    """
+    weight = sum(unknown.values())
+    if weight <= bar_bytes:
+        return
+    heaviest = max(unknown, key=lambda name: unknown[name])
+    op = graph.nodes[heaviest].op if heaviest in graph.nodes else "an op"
+    more = f" and {len(unknown) - 1} more nodes" if len(unknown) > 1 else ""
+    raise Unpredictable(
+        f"the graph cannot be predicted: {op} ({heaviest}){more} may hold {human(weight)} or more in a way"
+        f" that is not known, and the error bar is {human(bar_bytes)}",
+        "trace one step with a small batch, and ask `tfmemlens fit` for the others",
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
 from tfmemlens.estimation.graph_step.frames import Frame, Tagged
-from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, run
+from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, is_known, run
 from tfmemlens.estimation.graph_step.resources import Variables
 from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, Variable
 from tfmemlens.knowledge.ops import roles
@@ -28,6 +28,10 @@ from tfmemlens.values import dataclass, field
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}
 _FED = roles.FEEDS | roles.RECEIVES
+_OWN = (
+    _TURNING | _FED | roles.SWITCHES | roles.MERGES | roles.ALL_VARIABLES | roles.ASSIGNS | roles.COUNTS
+    | roles.CONSTANTS
+)  # fmt: skip
 _MAX_ITERATIONS = 100_000
 _UNKNOWN_ITERATIONS = 8
 
@@ -43,6 +47,8 @@ class Executor:
     variables: dict[str, Variable]
     threads: int = 1
     notes: list[str] = field(default_factory=list)
+    unknown: dict[str, int] = field(default_factory=dict)
+    """By node the most bytes that pass through an op of which it is not known what it makes or allocates."""
     order: list[str] = field(default_factory=list)
     """The nodes of the last step in the order in which they ran."""
 
@@ -156,6 +162,9 @@ class Executor:
         outputs = self._made(call, slots)
         item.runs += 1
         item.bytes = sum(token.bytes for token in inputs) + sum(token.bytes for token in outputs)
+        if item.node.name in self.unknown:
+            passing = max(sum(token.bytes for token in tokens) for tokens in (inputs, outputs))
+            self.unknown[item.node.name] = max(self.unknown[item.node.name], passing)
         for token in outputs:
             self.memory.hold(token.buffer)
         for buffer in call.scratch:
@@ -200,21 +209,30 @@ class Executor:
         input.
         """
         node = call.node
+        if not is_known(node.op) and not self._steers(node.op):
+            self.unknown.setdefault(node.name, 0)
         try:
             return self._execute(call, slots)
         except UnknownShapeError:
             outputs = guessed(call)
+            self.unknown.setdefault(node.name, 0)
             self._note(
                 f"what {node.op} makes in {node.name} is not known, something like its input is taken for it"
             )
         except MalformedNode as problem:
             outputs = guessed(call)
+            self.unknown.setdefault(node.name, 0)
             weight = human(sum(token.bytes for token in outputs))
             self._note(
                 f"{node.name} ({node.op}) is not understood: {problem}; {weight} are counted for what it"
                 f" makes"
             )
         return outputs
+
+    @staticmethod
+    def _steers(op: str) -> bool:
+        """Whether the executor itself knows the op: control flow, feeds, variables and their updates."""
+        return op in _OWN or "Apply" in op or op.startswith((*_APPLY, "Iterator"))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

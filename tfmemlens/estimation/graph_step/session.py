@@ -47,14 +47,16 @@ def of_graph(
     variant: int = 0,
     steps: int = _STEPS,
     notes: list[str] | None = None,
+    unknown: dict[str, int] | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
     `batch` replaces unknown first dimensions of the graph's inputs, `shapes` gives the whole shape of an
-    input by its name. An `optimized` graph has been through Grappler already. `held_inputs`: the batch lives
-    on this allocator, as with tf.data and tf.function, instead of being fed to a session. `notes` takes what
-    could not be followed. `variant`: TensorFlow visits the readers of a tensor in an order that differs from
-    run to run; 0 is by name, which real runs are nearest to.
+    input by its name. An `optimized` graph has been through Grappler already. `held_inputs`: the batch
+    lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. `notes`
+    takes what could not be followed, `unknown` the bytes that pass through ops that are not known.
+    `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by
+    name, which real runs are nearest to.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
@@ -74,6 +76,8 @@ def of_graph(
     for _ in range(steps):
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
         executor.step()
+    if unknown is not None:
+        unknown.update(executor.unknown)
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")
     return _timeline(
         memory, variables, begun, row, baseline, place, ALLOCATOR[device], limit_bytes, executor.order

@@ -6,17 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
 DEFAULT_OPTIMIZER = "adam"
+UNKNOWN_HINT = (
+    "let TensorFlow make the training graph: add --tensorflow, and --python PATH for the Python that has it"
+)
+_NOTHING = TensorType(None, None)
 _MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
 (scripts/benchmarks/estimate.py).
@@ -26,14 +31,19 @@ _GPU_ERROR = 0.30
 
 
 def capture(network: Network, settings: StepSettings = StepSettings()) -> Capture:
-    """The capture. Raises UsageError where the settings do not fit the model."""
+    """The capture. Raises UsageError where the settings do not fit the model, Unpredictable where too much of
+    it is not known.
+    """
+    _check_it_has_calls(network)
     chosen = (
         settings
         if settings.optimizer or not settings.training
         else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     )
     predicted, chosen = _predicted(network, settings, chosen)
-    timeline = replace(predicted.timeline, error_share=error_share(predicted, chosen))
+    share = error_share(predicted, chosen)
+    _check_what_is_known(network, predicted, share)
+    timeline = replace(predicted.timeline, error_share=share)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
@@ -57,6 +67,60 @@ def _predicted(
             f"{network.path or network.name} nests its models too deeply",
             "load it with Keras once and write it again: open(path, 'w').write(model.to_json())",
         ) from None
+
+
+def _check_it_has_calls(network: Network) -> None:
+    """Raises Unpredictable for weights without layers that read each other: a subclassed model, or a file of
+    weights.
+    """
+    if network.dialect == "variables":
+        raise Unpredictable(
+            f"{network.path or network.name} tells the weights alone ({network.parameters:,} parameters), not"
+            " which layers are called on what",
+            "a subclassed model or a file of weights: give `tfmemlens estimate module:function --tensorflow"
+            " --input-shape SIZES`, where the function returns the model",
+        )
+
+
+def _check_what_is_known(network: Network, predicted: PredictedStep, share: float | None) -> None:
+    """Raises Unpredictable where layers whose insides are not known weigh, or may weigh, more than the error
+    bar.
+    """
+    blind = [(path, layer) for path, layer in predicted.network.walk() if layer.problem]
+    shapeless = [
+        f"{path} ({layer.class_name}): {layer.problem}"
+        for path, layer in blind
+        if any(kind.bytes is None for call in layer.calls for kind in call.outputs or (_NOTHING,))
+    ]
+    name = network.path or network.name
+    if shapeless or share is None:
+        told = shapeless or [f"{path} ({layer.class_name}): {layer.problem}" for path, layer in blind]
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        raise Unpredictable(
+            f"{name} cannot be predicted: what a layer makes is not known: {told[0]}{more}", UNKNOWN_HINT
+        )
+    bar, weights = round(share * predicted.timeline.peak_bytes), _unknown_bytes(predicted)
+    if sum(weights.values()) > bar:
+        heaviest = max(weights, key=lambda path: weights[path])
+        more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
+        raise Unpredictable(
+            f"{name} cannot be predicted: {heaviest}{more} may hold {human(sum(weights.values()))} or more"
+            f" in a way that is not known, and the error bar is {human(bar)}",
+            UNKNOWN_HINT,
+        )
+
+
+def _unknown_bytes(predicted: PredictedStep) -> dict[str, int]:
+    """Layers whose ops are not known, with the bytes of what they make: inside they may well hold as much
+    again.
+    """
+    unknown = {*predicted.step.unknown, *predicted.step.not_understood}
+    unknown |= {path for path, layer in predicted.network.walk() if layer.problem}
+    return {
+        path: sum(kind.bytes or 0 for call in layer.calls for kind in call.outputs)
+        for path, layer in predicted.network.walk()
+        if path in unknown
+    }
 
 
 def error_share(predicted: PredictedStep, settings: StepSettings) -> float | None:
@@ -104,20 +168,8 @@ def _notes(
             "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA,"
             " Keras 3's default on a GPU, may need less"
         )
-    if network.dialect == "variables":
-        yield "the file holds weights only: activations, gradients of layers and the step itself are left out"
-    open_sizes = [
-        layer.name
-        for layer in predicted.network.layers
-        if layer.class_name == "InputLayer" and any(None in (kind.shape or ()) for kind in layer.outputs)
-    ]
-    if open_sizes:
-        yield (
-            f"the input {', '.join(open_sizes[:3])} leaves a size open, and it counts as 1: give"
-            " --input-shape or --sequence"
-        )
     for path, layer in predicted.network.walk():
-        if layer.problem and network.dialect != "variables":
+        if layer.problem:
             yield f"{path} ({layer.class_name}): {layer.problem}" + (
                 "" if layer.weights else "; its weights or shapes are left out"
             )

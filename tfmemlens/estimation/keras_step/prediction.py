@@ -22,6 +22,9 @@ from tfmemlens.values import dataclass
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
 _MAX_UNTRIMMED_RUNS = 4
+OPEN_SIZE_HINT = (
+    "`tfmemlens estimate` and `fit` take --sequence N for a length that is open, --input-shape for all sizes"
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,11 @@ class PredictedStep:
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
-    """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer."""
+    """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer and for
+    an input whose sizes are not all known.
+    """
     done = model_types.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
+    _check_no_size_is_open(done)
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
     step = training_step.build(
         done,
@@ -125,6 +131,15 @@ def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int |
         name: [*(settings.sequence if size is None else size for size in shape[:1]), *shape[1:]]
         for name, shape in shapes.items()
     }
+
+
+def _check_no_size_is_open(network: Network) -> None:
+    """Raises UsageError: a size taken for 1 would make the answer a hundred times too small."""
+    for layer in network.layers:
+        shape = layer.outputs[0].shape if layer.class_name == "InputLayer" and layer.outputs else None
+        if shape is not None and None in shape[1:]:
+            sizes = "x".join("N" if size is None else str(size) for size in shape[1:])
+            raise UsageError(f"the input {layer.name} leaves a size open: {sizes}", OPEN_SIZE_HINT)
 
 
 def _own_sizes(network: Network, name: str) -> list[int | None] | None:

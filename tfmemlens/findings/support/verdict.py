@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import is_buffer, of_a_program, place, tensor_text, words_of_a_client
 from tfmemlens.model.capture import Holds
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Fits, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
@@ -82,15 +82,26 @@ def _layout(study: LayoutStudy) -> str:
     return f"{count}{part} because {main.because}"
 
 
+def _forecast(moment: Moment) -> str:
+    limit, bar = moment.balance.limit, moment.error_bar
+    text = f"A step is predicted to need {human(moment.attribution.table.total_bytes)}"
+    if limit is None or moment.fits is None:
+        return text
+    whole = human(limit.bytes)
+    if moment.fits is Fits.UNDECIDED:
+        needs = (
+            f"needs {human(bar[0])} to {human(bar[1])} of {whole}" if bar else f"error unknown, of {whole}"
+        )
+        return f"{text}, undecided: {needs}"
+    if moment.fits is Fits.NO:
+        return f"{text}, which does not fit {whole}"
+    return f"{text} of {whole}" + (f", {human(bar[1])} at most" if bar else "")
+
+
 def _what(case: Case, moment: Moment) -> str:
     request = moment.request
     if request is None and moment.predicted:
-        limit, need = moment.balance.limit, moment.attribution.table.total_bytes
-        text = f"A step is predicted to need {human(need)}"
-        if limit is None:
-            return text
-        fits = f" of {human(limit.bytes)}"
-        return f"{text}, which does not fit {human(limit.bytes)}" if need > limit.bytes else f"{text}{fits}"
+        return _forecast(moment)
     if request is None:
         timeline = moment.timeline
         bound = (

@@ -129,7 +129,7 @@ def _forecast(moment: Moment) -> dict[str, Any]:
     if not moment.predicted:
         return {}
     low, high = moment.error_bar or (None, None)
-    return {"predicted": True, "low_bytes": low, "high_bytes": high}
+    return {"predicted": True, "low_bytes": low, "high_bytes": high, "fits": moment.fits}
 
 
 def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:
