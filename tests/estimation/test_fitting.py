@@ -6,25 +6,32 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from tests.conftest import SAMPLES
+from tests.models import document
 from tests.renderers.report_schema import FIT, REPORT
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import Contradiction, UsageError
 from tfmemlens.estimation.batch_scaling.recompute import plan
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.finding import Certainty
-from tfmemlens.model.fit import Scale
+from tfmemlens.model.fit import BatchPrediction, Scale
 from tfmemlens.model.graph import Graph
 from tfmemlens.readers.graphs.graph_types import graph_with_types
 from tfmemlens.schema import parse
 from tfmemlens.units import MIB
-from tfmemlens.use_cases.fit import fit_report, known_of
+from tfmemlens.use_cases.fit import (
+    _check_they_agree,
+    _check_what_was_measured_fits,
+    fit_report,
+    known_of,
+)
 
 STEPS = SAMPLES / "fit"
 UNET, LENET = "sample_traces/fit/1.15-unet-b4.pb.gz", "sample_traces/fit/1.15-lenet-b64.pb.gz"
@@ -137,6 +144,68 @@ def test_fit_reads_well(
 ) -> None:
     assert main(["fit", *arguments, "--full"]) == 0
     golden(f"fit/{name}.txt", capsys.readouterr().out)
+
+
+def test_inputs_that_disagree_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two nets are no two steps of one program."""
+    assert main(["fit", UNET, "sample_traces/fit/1.15-lenet-b32.pb.gz", "--limit", "1GiB"]) == 2
+    complaint = capsys.readouterr().err
+    assert "the inputs disagree: 1.15-unet-b4.pb.gz needs 254.58 MiB at batch 4" in complaint
+    assert "hint: " in complaint
+
+
+def _checked(predicted: tuple[int, int], seen: float) -> None:
+    known = known_of(pipeline.timelines(UNET, Hints(types=True)), Hints())
+    peak = known.step.timeline.peak_bytes
+    low, high = (round(each * peak / 100) for each in predicted)
+    timeline = known.step.timeline
+    moved = replace(timeline, baseline_bytes=timeline.baseline_bytes + round((seen - 1) * peak))
+    another = replace(known, step=replace(known.step, timeline=moved))
+    _check_they_agree(BatchPrediction(8, (low + high) // 2, low, high), "one", "other", known, another)
+
+
+def test_bars_that_overlap_agree_and_others_do_not() -> None:
+    """A measurement is good to 6 %: 94 to 106 of it overlap what is predicted as 100 to 105."""
+    _checked((100, 105), 1.0)
+    _checked((100, 105), 0.95)
+    for seen in (0.93, 1.13):
+        with pytest.raises(Contradiction):
+            _checked((100, 105), seen)
+
+
+def test_a_batch_that_was_measured_below_the_limit_fits_or_nothing_is_said() -> None:
+    known = known_of(pipeline.timelines(UNET, Hints(types=True)), Hints())
+    told = fit_report([UNET], Hints(limit_bytes=1024 * MIB)).fit
+    assert told
+    peak = told.peak_bytes
+    with pytest.raises(Contradiction, match=f"batch {told.batch} was measured"):
+        _check_what_was_measured_fits(replace(told, limit_bytes=peak, largest_batch=told.batch - 1), known)
+    _check_what_was_measured_fits(replace(told, limit_bytes=peak - 1, largest_batch=0), known)
+    _check_what_was_measured_fits(replace(told, limit_bytes=peak, largest_batch=told.batch), known)
+
+
+def test_the_sure_batch_leaves_room_for_the_bar() -> None:
+    fit = fit_report([UNET], Hints(limit_bytes=1024 * MIB)).fit
+    assert fit and fit.largest_batch and fit.sure_batch
+    assert fit.batch <= fit.sure_batch <= fit.largest_batch
+    within = fit_report([UNET], Hints(limit_bytes=round(1024 * MIB / 1.06))).fit
+    assert within and within.largest_batch == fit.sure_batch
+
+
+def test_a_model_that_leaves_a_size_open_has_no_fit_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "open.json"
+    file.write_text(json.dumps(document("open_length")))
+    assert main(["fit", str(file), "--batch", "8", "--limit", "64MiB"]) == 2
+    assert "--sequence N" in capsys.readouterr().err
+    batches = []
+    for length in ("10", "40"):
+        assert (
+            main(["fit", str(file), "--batch", "8", "--limit", "64MiB", "--sequence", length, "--json"]) == 0
+        )
+        batches.append(json.loads(capsys.readouterr().out)["fit"]["largest_batch"])
+    assert 0 < batches[1] < batches[0]
 
 
 @pytest.mark.parametrize(

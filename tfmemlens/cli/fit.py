@@ -6,6 +6,7 @@ import argparse
 
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
+from tfmemlens.model.settings import StepSettings
 from tfmemlens.units import parse_limit
 from tfmemlens.values import replace
 
@@ -15,7 +16,8 @@ EXAMPLES = """examples:
   tfmemlens fit step.xplane.pb --batch 32 --limit 8GiB
   tfmemlens fit oom.txt --batch 64                    # from an OOM report: an upper bound
   tfmemlens fit model.keras --batch 32 --limit 8GiB   # from a prediction; a MetaGraph with --fetch train_op, too
-exit status: 0 shown, 2 unreadable or usage"""
+exit status: 0 shown; 2 unreadable, usage, too much is not known for a prediction, or the inputs contradict
+  each other or the answer"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a model: the optimizer it is trained with (default: the model's own, else adam)",
     )
     parser.add_argument(
+        "--sequence",
+        type=_options.count,
+        metavar="N",
+        help="of a model: length of the sequence, where it leaves that open",
+    )
+    parser.add_argument(
         "--l3",
         metavar="32MiB",
         help=(
@@ -56,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
     l3_bytes = _cache_bytes(args.l3) if args.l3 else None
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    _options.show(fit_report(args.input, hints, args.device, args.fetch, args.optimizer, l3_bytes), args)
+    settings = StepSettings(optimizer=args.optimizer, sequence=args.sequence, l3_bytes=l3_bytes)
+    _options.show(fit_report(args.input, hints, args.device, args.fetch, settings), args)
     return 0
 
 

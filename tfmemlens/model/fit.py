@@ -61,6 +61,10 @@ class Fit:
     limit_bytes: int | None = None
     largest_batch: int | None = None
     """None without a limit, 0 when not even one sample fits."""
+    sure_batch: int | None = None
+    """The largest batch of which the upper end of the error bar fits; None without a limit, and where only a
+    bound is known.
+    """
     certainty: Certainty = Certainty.ESTIMATE
     constraint: str | None = None
     """What holds most at the largest batch."""

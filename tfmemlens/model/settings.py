@@ -33,6 +33,10 @@ class StepSettings:
     """Inter-op threads: how many ops run at the same time."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""
+    l3_bytes: int | None = None
+    """The L3 cache of the processor that is asked about, which Conv3D's buffers follow; None: what the trace
+    tells, else this machine's.
+    """
 
     def __post_init__(self) -> None:
         """Raises UsageError for a step that there cannot be."""

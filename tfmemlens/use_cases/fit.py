@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 
 from tfmemlens import attribution, pipeline
-from tfmemlens.errors import UnreadableInput
+from tfmemlens.errors import Contradiction, UnreadableInput
 from tfmemlens.estimation.graph_step.capture import has_open_batch
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.fit import BatchPrediction, Fit
@@ -17,7 +18,7 @@ from tfmemlens.units import human
 from tfmemlens.use_cases.estimate import estimate, estimate_graph
 from tfmemlens.values import replace
 from tfmemlens.what_if.failure import of_failure
-from tfmemlens.what_if.largest_batch import FitBasis, fit, predict
+from tfmemlens.what_if.largest_batch import FitBasis, error_share, fit, predict
 from tfmemlens.what_if.savings import ranked_savings
 from tfmemlens.what_if.step import of_moment
 
@@ -32,37 +33,86 @@ def fit_report(
     hints: Hints = Hints(),
     device: str | None = None,
     fetches: Sequence[str] = (),
-    optimizer: str | None = None,
-    l3_bytes: int | None = None,
+    settings: StepSettings = StepSettings(),
 ) -> Report:
     """The report on the first source, with its fit; the other sources are steps at other batches that check
     it.
 
-    A model or a graph instead of a measured step is predicted at `hints.batch` first, with the optimizer or
-    the fetches given. `l3_bytes` is the L3 cache of the processor that is asked about, which Conv3D's buffers
-    follow; None: what the trace tells, else this machine's.
+    A model or a graph instead of a measured step is predicted at `hints.batch` first, as `settings` says
+    beside batch and limit, with the fetches given.
 
-    Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known.
+    Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known,
+    Contradiction when the inputs disagree, or the largest batch with a batch that was measured.
     """
-    captures = [_captured(source, hints, device, fetches, optimizer) for source in sources]
+    settings = _settled(settings, hints)
+    captures = [_captured(source, hints, device, fetches, settings) for source in sources]
     known = [
-        known_of(capture, hints if index == 0 else replace(hints, batch=None), l3_bytes)
+        known_of(capture, hints if index == 0 else replace(hints, batch=None), settings.l3_bytes)
         for index, capture in enumerate(captures)
     ]
     best = max(range(len(known)), key=lambda index: (known[index].complete, known[index].step.batch))
-    chosen = _asked_again(known[best], captures[best], sources[best], hints, optimizer, fetches)
+    chosen = _asked_again(known[best], captures[best], sources[best], settings, fetches)
     checks = tuple(_check(chosen, other) for index, other in enumerate(known) if index != best)
+    names = [_name(source) for source in sources]
+    rest = [index for index in range(len(known)) if index != best]
+    for check, index in zip(checks, rest, strict=True):
+        _check_they_agree(check, names[best], names[index], chosen, known[index])
     result = fit(chosen)
+    _check_what_was_measured_fits(result, chosen)
     result = replace(result, savings=_savings(chosen, result), checks=checks)
     report = pipeline.report(captures[best])
     return replace(report, fit=result, verdict=verdict(result, chosen))
 
 
+def _settled(settings: StepSettings, hints: Hints) -> StepSettings:
+    """The settings of a prediction with what the hints say of batch, limit and input."""
+    told = StepSettings.of(hints)
+    return replace(
+        settings, batch=told.batch, limit_bytes=told.limit_bytes, inputs=settings.inputs or told.inputs
+    )
+
+
+def _check_they_agree(
+    check: BatchPrediction, chosen: str, other: str, known: FitBasis, another: FitBasis
+) -> None:
+    """Raises Contradiction where what follows from the chosen step and what another one shows are further
+    apart than both their bars reach.
+    """
+    seen, share = another.step.timeline.peak_bytes, error_share(another.step)
+    too_low = check.high_bytes < (seen * (1 - share) if another.complete else seen)
+    too_high = another.complete and check.low_bytes > seen * (1 + share)
+    if not known.complete or not (too_low or too_high):
+        return
+    leads = human(check.low_bytes)
+    leads += f" to {human(check.high_bytes)}" if check.high_bytes > check.low_bytes else ""
+    raise Contradiction(
+        f"the inputs disagree: {other} needs {human(seen)} at batch {check.batch}, and {chosen} (batch"
+        f" {known.step.batch}) leads to {leads} there",
+        "are both steps of one program on one machine? If so, give the one at the larger batch alone",
+    )
+
+
+def _check_what_was_measured_fits(result: Fit, known: FitBasis) -> None:
+    """Raises Contradiction where a batch whose measured peak is below the limit is said not to fit."""
+    limit, most = result.limit_bytes, result.largest_batch
+    if limit is None or most is None or not known.complete or result.predicted:
+        return
+    if result.peak_bytes <= limit and most < result.batch:
+        raise Contradiction(
+            f"batch {result.batch} was measured at {human(result.peak_bytes)}, which {human(limit)} holds,"
+            f" but its simulation finds room for no more than {most}",
+            "the limit is too near to the peak for an answer: trace a smaller batch, or give the exact limit",
+        )
+
+
+def _name(source: pipeline.Input) -> str:
+    return os.path.basename(str(source)) if isinstance(source, str | os.PathLike) else "an input"
+
+
 def _captured(
-    source: pipeline.Input, hints: Hints, device: str | None, fetches: Sequence[str], optimizer: str | None
+    source: pipeline.Input, hints: Hints, device: str | None, fetches: Sequence[str], settings: StepSettings
 ) -> Capture:
     """A measured step, a failure, or a step predicted from a graph or a model."""
-    settings = StepSettings(hints.batch or 32, optimizer, limit_bytes=hints.limit_bytes)
     try:
         capture = pipeline.timelines(source, replace(hints, types=True), device)
     except UnreadableInput as unreadable:
@@ -79,8 +129,7 @@ def _asked_again(
     known: FitBasis,
     capture: Capture,
     source: pipeline.Input,
-    hints: Hints,
-    optimizer: str | None,
+    settings: StepSettings,
     fetches: Sequence[str],
 ) -> FitBasis:
     """With a way to predict the step anew at any batch, where the source is a model, or a graph that leaves
@@ -94,9 +143,9 @@ def _asked_again(
 
     @cache
     def repredict(batch: int) -> FitBasis:
-        settings = StepSettings(batch, optimizer, limit_bytes=hints.limit_bytes)
-        capture = estimate(source, settings) if is_model else estimate_graph(source, settings, fetches)
-        return known_of(capture, replace(hints, batch=batch))
+        other = replace(settings, batch=batch)
+        capture = estimate(source, other) if is_model else estimate_graph(source, other, fetches)
+        return known_of(capture, Hints(batch=batch, limit_bytes=settings.limit_bytes))
 
     return replace(known, repredict=repredict)
 
@@ -152,4 +201,7 @@ def verdict(result: Fit, known: FitBasis) -> str:
         return f"Not even one sample fits into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
     bound = "At most" if not known.complete else "About"
     samples = "1 sample fits" if result.largest_batch == 1 else f"{result.largest_batch} samples fit"
-    return f"{bound} {samples} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
+    sure = ""
+    if result.sure_batch is not None and result.sure_batch < result.largest_batch:
+        sure = f" ({result.sure_batch or 'none'} for sure)"
+    return f"{bound} {samples}{sure} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"

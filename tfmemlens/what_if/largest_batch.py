@@ -13,7 +13,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit, Scale
 from tfmemlens.model.graph import Graph
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 from tfmemlens.what_if.summed import RowsBasis
 
 _MAX_BATCH = 1 << 24
@@ -67,6 +67,7 @@ def fit(known: FitBasis) -> Fit:
             "give the right one with --batch, or a RunMetadata with graphs",
         )
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
+    sure = _sure_batch(known, largest_fitting)
     told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)
     grown = step.standing_grown(told) + sum(
@@ -88,6 +89,7 @@ def fit(known: FitBasis) -> Fit:
         per_sample_bytes=round(grown / told),
         limit_bytes=known.limit_bytes,
         largest_batch=largest_fitting,
+        sure_batch=sure,
         certainty=Certainty.ESTIMATE if known.complete else Certainty.BOUND,
         constraint=constraint,
         runner_up=runner_up,
@@ -96,6 +98,16 @@ def fit(known: FitBasis) -> Fit:
         predicted=step.timeline.predicted,
         predictions=tuple(predict(step, size, known) for size in _sizes(batch, largest_fitting)),
     )
+
+
+def _sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:
+    """The largest batch that fits a limit which is smaller by the error bar."""
+    if known.limit_bytes is None or not known.complete or largest_fitting is None:
+        return None
+    within = replace(known, limit_bytes=int(known.limit_bytes / (1 + error_share(known.step))))
+    sure = min(largest_batch(known.step, within), largest_fitting)
+    measured = not known.step.timeline.predicted and known.step.batch <= largest_fitting
+    return max(sure, known.step.batch) if measured else sure
 
 
 def _moving(known: FitBasis, alive: Sequence[tuple[int, int]], axis: Axis) -> int:
@@ -131,6 +143,11 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
         peak = min(peak, limit)
     least = step.least_bytes(batch)
     return BatchPrediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
+
+
+def error_share(step: ReplayedStep) -> float:
+    """How far the truth may lie from a peak that is predicted, or carried over to another batch or run."""
+    return (step.timeline.error_share or _MARGIN) if step.timeline.predicted else _MARGIN
 
 
 def _missed(step: ReplayedStep) -> int:

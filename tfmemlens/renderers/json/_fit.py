@@ -15,6 +15,7 @@ def part(fit: Fit) -> dict[str, Any]:
         "batch_source": fit.batch_source,
         "limit_bytes": fit.limit_bytes,
         "largest_batch": fit.largest_batch,
+        "sure_batch": fit.sure_batch,
         "peak_bytes": fit.peak_bytes,
         "told_batch": fit.reported_batch,
         "fixed_bytes": fit.fixed_bytes,
