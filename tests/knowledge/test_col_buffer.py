@@ -13,6 +13,7 @@ from tfmemlens.knowledge.convolution.col_buffer import (
     of_convolution,
     of_shapes,
 )
+from tfmemlens.knowledge.convolution.recognition import col_buffer_of
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
 from tfmemlens.units import KIB, MIB
 
@@ -115,3 +116,8 @@ def test_the_most_filters_of_a_number_of_images_are_told_to_the_element() -> Non
     bounds = filters_of(18, 1, 996)
     assert bounds is not None
     assert bounds[1] == 463
+
+
+@pytest.mark.parametrize(("positions", "is_one"), [(65_536, True), (1 << 31, False), (10**19 - 1, False)])
+def test_a_grid_has_no_more_positions_than_a_kernel_can_count(positions: int, is_one: bool) -> None:
+    assert (col_buffer_of((1, positions, 576)) is not None) == is_one

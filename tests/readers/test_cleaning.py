@@ -7,6 +7,7 @@ import pytest
 from tfmemlens import pipeline
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.cleaning import clean
+from tfmemlens.readers.oom.compiler import parse_hlo_shape
 
 
 def cleaned(text: str) -> list[str]:
@@ -57,3 +58,17 @@ def test_figures_of_hundreds_of_digits_yield_a_page() -> None:
 def test_what_no_machine_can_count_is_no_size() -> None:
     assert tensor_bytes((2**70,), "float32") == 2**72
     assert tensor_bytes((2**79,), "float32") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("f32[512,<=245]{1,0}", (512, 245)),
+        ("f32[]", ()),
+        ("f32[2=6,3]", None),
+        ("f32[<,3]", None),
+        ("(f32[2], s32[3])", None),
+    ],
+)
+def test_a_garbled_shape_of_a_compiler_is_none(text: str, shape: tuple[int, ...] | None) -> None:
+    assert parse_hlo_shape(text)[0] == shape

@@ -22,6 +22,10 @@ class ColBuffer:
     """(kernel_height, kernel_width, channels) with that patch size, likeliest first."""
 
 
+_MAX_POSITIONS = 1 << 31
+"""The kernels count positions in 32 bits."""
+
+
 def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
     """Read a shape such as [1,65536,576] as an im2col buffer: a 3x3 kernel over 64 channels on a 256x256
     grid.
@@ -33,7 +37,7 @@ def col_buffer_of(shape: tuple[int | None, ...] | None) -> ColBuffer | None:
         return None
     images, positions, patch = (size or 0 for size in shape)
     kernels = kernels_of(patch)
-    if not kernels or positions < 2:
+    if not kernels or not 2 <= positions < _MAX_POSITIONS:
         return None
     return ColBuffer(images, positions, patch, _grids(positions), kernels)
 

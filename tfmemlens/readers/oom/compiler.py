@@ -284,11 +284,11 @@ class Executable:
 def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
     """Shape, dtype and layout of `f32[512,245,256]{2,1,0:T(8,128)}`; nothing for a tuple."""
     match = re.match(
-        r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[\d,<=]*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip()
+        r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>(?:(?:<=)?\d+,?)*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip()
     )
     if not match:
         return None, None, ""
-    sizes = tuple(int(size.lstrip("<=")) for size in match["shape"].split(",") if size)
+    sizes = tuple(int(size.removeprefix("<=")) for size in match["shape"].split(",") if size)
     return sizes, numpy_dtype(match["dtype"]), match["layout"] or ""
 
 
