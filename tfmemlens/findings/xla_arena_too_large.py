@@ -22,10 +22,10 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
 BASIS = Basis.FIGURES
-EXPLAINS = "what is missing, else the program's arena"
+EXPLAINS = "all that the program or buffer asks for"
 
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
-_MOST_GAIN = 0.95 / 0.75
+_MAX_GAIN = 0.95 / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
 
 
@@ -39,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=_because(moment, compiler, failed.size),
-            explains=_missing(compiler, failed.size),
+            explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
             remedies=tuple(_remedies(case, moment, compiler)),
@@ -79,15 +79,10 @@ def _detail(moment: Moment, compiler: CompilerMemory) -> str:
     return "The figure covers one executable only: arrays that other code keeps alive come on top."
 
 
-def _missing(compiler: CompilerMemory, size: Size | None) -> int | None:
-    """What the program or buffer needs beyond what there is, else all that it needs."""
-    if compiler.excess:
-        return compiler.excess.bytes
-    if compiler.needed and compiler.capacity:
-        return max(compiler.needed.bytes - compiler.capacity.bytes, 0)
-    if size is None:
-        return None
-    return max(size.bytes - compiler.free.bytes, 0) if compiler.free else size.bytes
+def _needed(compiler: CompilerMemory, size: Size | None) -> int | None:
+    """All that the program or buffer needs: it is the whole problem, however little of it does not fit."""
+    need = compiler.needed or size
+    return need.bytes if need else None
 
 
 def _over(compiler: CompilerMemory) -> str:
@@ -260,4 +255,4 @@ def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) ->
     """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
     pool = compiler.goal or device_limit(case, moment)
     needed = compiler.reduced_to or compiler.needed or (moment.request and moment.request.failed.size)
-    return pool is None or not needed or needed.low <= _MOST_GAIN * pool.high
+    return pool is None or not needed or needed.low <= _MAX_GAIN * pool.high
