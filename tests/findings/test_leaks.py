@@ -86,7 +86,7 @@ def test_a_data_set_held_as_a_constant_is_told(op: str) -> None:
     "log",
     [
         chunks((1, 150 * MIB), request=150, op="net/dense/MatMul"),
-        chunks((1, 150 * MIB), request=149, op="MakeIterator"),
+        chunks((1, 150 * MIB), request=74, op="MakeIterator"),
     ],
     ids=["another op", "nothing of that size is held"],
 )

@@ -132,7 +132,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "data-set-as-constant": (
         dump(150, 4000, 150, op="MakeIterator"),
-        dump(149, 4000, 150, op="MakeIterator"),
+        dump(74, 4000, 150, op="MakeIterator"),
     ),
     "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
     "equal-chunks": (
@@ -197,6 +197,7 @@ CASES: dict[str, tuple[str, str]] = {
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal\n",
     ),
+    "one-chunk-dominates": (dump(64, 8000, 7990), dump(4000, 8000, 7990) + oom("4000,512,512")),
     "one-tensor-dominates": (
         dump(4096, 8000, 6000) + oom("256,256,256,64"),
         dump(64, 8000, 7990) + oom("8,256,256,32"),

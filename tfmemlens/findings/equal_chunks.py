@@ -116,12 +116,32 @@ def _steps(case: Case) -> int:
 def _meaning(case: Case, moment: Moment) -> str:
     if moment.request and moment.request.owner.in_loop:
         return ": the state that a loop keeps of each iteration"
+    if _of_the_pipeline(moment):
+        return f": elements that the input pipeline keeps ({_buffers(case)})"
     if _steps(case) >= 3 or rising(case):
         return ", as if each step left one behind"
     return ""
 
 
+def _of_the_pipeline(moment: Moment) -> bool:
+    return bool(moment.request and moment.request.failed.pipeline)
+
+
+def _buffers(case: Case) -> str:
+    """What keeps elements, as the log says, else what may."""
+    told = [what for what, _ in case.capture.surroundings.pipeline_buffers]
+    return " and ".join(told) or "shuffle buffer, cache() or prefetch"
+
+
 def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
+    if _of_the_pipeline(moment):
+        yield Remedy(
+            f"make the input pipeline keep fewer elements, or smaller ones: {_buffers(case)}; shuffle file"
+            " names or indices before the elements are decoded, and cache to a file",
+            "data = names.shuffle(10_000).map(decode)   # data.cache('/tmp/cache')",
+            slug="smaller-pipeline",
+        )
+        return
     if not kept:
         yield from remedies.offered(case, moment, "smaller-batch")
         yield Remedy(

@@ -83,7 +83,7 @@ def _while_making(case: Case) -> Iterator[Finding]:
             where = "while creating a weight's first value" + (
                 f" at {failed.source}" if failed.source else ""
             )
-        if making and (failed.tensor_bytes or 0) >= MIB:
+        if making and not failed.pipeline and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the run failed {where}: {tensor_text(moment)}",

@@ -25,11 +25,18 @@ BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
 
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
+_WITHOUT_XLA = Remedy(
+    "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
+    " the op",
+    "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
+    slug="without-xla",
+)
 _MAX_GAIN = 0.95 / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
 
 
 def check(case: Case) -> Iterator[Finding]:
+    yield from _asked_of_tensorflow(case)
     for index, moment, request in requests(case):
         failed = request.failed
         compiler = moment.incident.compiler if moment.incident else None
@@ -43,6 +50,32 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
             remedies=tuple(_remedies(case, moment, compiler)),
+            moment=index,
+        )
+
+
+def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
+    """XLA asked TensorFlow's allocator, whose dump tells more than XLA's sentence, but not for what."""
+    for index, moment, request in requests(case):
+        if not request.failed.compiled:
+            continue
+        because = (
+            "XLA asked for all temporaries of a compiled function (jit_compile) in one block, which names no"
+            " layer"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=request.needed_bytes,
+            basis=Basis.NAME,
+            evidence=(Evidence("the request", request.failed.line),),
+            detail="A smaller batch makes the block smaller; without XLA the error names the op.",
+            remedies=(
+                _WITHOUT_XLA,
+                *remedies.offered(case, moment, "smaller-batch"),
+                remedies.name_the_buffers(),
+            ),
             moment=index,
         )
 
@@ -203,12 +236,7 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
         )
     if not len(moment.attribution.table):
         yield remedies.name_the_buffers()
-    yield Remedy(
-        "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
-        " the op",
-        "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
-        slug="without-xla",
-    )
+    yield _WITHOUT_XLA
     arguments = compiler.section("parameter") or compiler.section("arguments")
     temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
     if arguments and temporaries and arguments.bytes > temporaries.bytes:

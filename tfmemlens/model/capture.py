@@ -136,6 +136,9 @@ class Surroundings:
     """Where the run stood, line by line, as progress bars and epochs say; of very many lines the last."""
     retraced: tuple[int, Line] | None = None
     """How often TensorFlow warned that a tf.function is traced again and again, and the first warning."""
+    pipeline_buffers: tuple[tuple[str, Line], ...] = ()
+    """Parts of the input pipeline that keep elements, as TensorFlow's own lines tell: (`cache()`, the first
+    line)."""
     readings: tuple[tuple[int, Line], ...] = ()
     """Bytes in use that the program printed itself, in order."""
     evaluating: Line | None = None

@@ -89,6 +89,8 @@ class FailedRequest:
     training: bool | None = None
     """What the failing Keras layer was told of training."""
     executable: str | None = None
+    compiled: bool = False
+    """Whether XLA asked the allocator, for a compiled program; the allocator's dump tells more of it."""
 
     @property
     def tensor_bytes(self) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
@@ -233,6 +234,22 @@ def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:
 def _as_large(row: Row, need: int) -> bool:
     size = size_of(row.allocation)
     return size.low <= round_up(need) and need <= size.high
+
+
+def tensor_in(chunk: Allocation, moment: Moment) -> tuple[int, int]:
+    """How large the tensor in a chunk is at least and at most: BFC splits a chunk of twice the request or 128
+    MiB more, and all chunks together waste what the books say.
+    """
+    size = chunk.size_bytes
+    low, high = max(size // 2, size - MAX_WASTE_BYTES), size
+    if waste := moment.balance.waste:
+        elsewhere = sum(
+            min(row.size_bytes // 2, MAX_WASTE_BYTES) * row.count
+            for row in moment.attribution.table
+            if row is not chunk and row.size_bytes != size
+        )
+        low, high = max(low, size - waste.high), min(high, size - max(waste.low - elsewhere, 0))
+    return low, high
 
 
 def cut_list(moment: Moment) -> bool:

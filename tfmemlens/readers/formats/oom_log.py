@@ -135,6 +135,8 @@ class _Stream:
             return
         if not cleaned.origin:
             self.run.observe(line)
+        else:
+            self.run.observe_pipeline(line)
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
@@ -249,6 +251,9 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             surroundings.value(soft, ranks),
             session=any(stream.sentences.session for stream in streams),
             progress=tuple(main.run.progress) if main else (),
+            pipeline_buffers=tuple(
+                {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
+            ),
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
             readings=tuple(main.run.readings) if main else (),
             evaluating=main.run.evaluating if main else None,

@@ -23,6 +23,7 @@ def incident(draft: IncidentDraft) -> Incident:
     program = _best_program(draft)
     request = _request(draft, dump, program)
     if request.kind is RequestKind.DUMP:
+        request = replace(request, compiled=program is not None)
         program = None  # its one sentence says less than the dump
     state = dump.state() if dump else _state_of_the_killed(draft)
     if program and program.capacity and state.limit is None:

@@ -30,6 +30,22 @@ EVALUATION = LineRule(
     needs=" evaluation at",
 )
 """Estimators say when they evaluate."""
+BUFFERS = {
+    "cache()": LineRule(
+        r"The calling iterator did not fully read the dataset being cached",
+        "W tensorflow/core/kernels/data/cache_dataset_ops.cc:856] The calling iterator did not fully read the"
+        " dataset being cached.",
+        needs="dataset being cached",
+    ),
+    "shuffle(buffer_size)": LineRule(
+        r"Filling up shuffle buffer|Shuffle buffer filled",
+        "I tensorflow/core/kernels/data/shuffle_dataset_op.cc:392] Filling up shuffle buffer (this may take a"
+        " while): 3141 of 10000",
+        "I tensorflow/core/kernels/data/shuffle_dataset_op.cc:417] Shuffle buffer filled.",
+        needs="huffle buffer",
+    ),
+}
+"""Parts of an input pipeline that keep elements, and that say so."""
 READING = LineRule(
     r"['\"]current['\"]: ?(?P<bytes>\d+)\b(?=.*['\"]peak['\"])|['\"]peak['\"]: ?\d+, ?['\"]current['\"]:"
     r" ?(?P<other>\d+)",
@@ -48,6 +64,7 @@ class RunCollector:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
+        self.buffers: dict[str, Line] = {}
         self.evaluating: Line | None = None
         """The line that began an evaluation which has not ended."""
         self._epoch: tuple[int, int | None] | None = None
@@ -71,3 +88,9 @@ class RunCollector:
             self.readings.append((int(match["bytes"] or match["other"]), line))
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line
+
+    def observe_pipeline(self, line: Line) -> None:
+        """Note what a line of TensorFlow's own tells of the input pipeline."""
+        for what, rule in BUFFERS.items():
+            if rule.search(line.text):
+                self.buffers.setdefault(what, line)

@@ -1,0 +1,142 @@
+"""What a dump's chunks tell without names: one huge chunk, a copied data set, a pipeline's elements, XLA."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, MIB, dump, oom
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding
+from tfmemlens.model.report import Report
+
+NAME = "bfc_cpu_allocator_for_gpu"
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text + "\n")
+
+
+def finding(text: str, rule: str) -> Finding | None:
+    return next((each for each in explained(text).findings if each.rule == rule), None)
+
+
+def chunks(request: int, *sizes: tuple[int, int], op: str = "net/op", kept: int = 0, limit: int = 0) -> str:
+    """A dump of TensorFlow 2.11 for a request of so many bytes, with (count, size in bytes) in use; `kept` is
+    the limit's part that no chunk holds.
+    """
+    used = sum(count * size for count, size in sizes)
+    limit = limit or used + kept
+    lines = [
+        f"Allocator ({NAME}) ran out of memory trying to allocate {request / MIB:.2f}MiB (rounded to"
+        f" {request})requested by op {op}",
+        f"BFCAllocator dump for {NAME}",
+        f"Next region of size {used}",
+        *(f"InUse at 7f0000000000 of size {size} next 1" for count, size in sizes for _ in range(count)),
+        "     Summary of in-use Chunks by size: ",
+        *(f"{count} Chunks of size {size} totalling {count * size / MIB:.2f}MiB" for count, size in sizes),
+        f"Sum Total of in-use chunks: {used / MIB:.2f}MiB",
+        f"total_region_allocated_bytes_: {used} memory_limit_: {limit} available bytes: {limit - used}"
+        f" curr_region_allocation_bytes_: {2 * limit}",
+        "Stats: ",
+        f"Limit:  {limit}",
+        f"InUse:  {used}",
+        f"MaxInUse:  {used}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def failing(shape: str, node: str, kernel: str = "") -> str:
+    return oom(shape, node, on=CPU, by=NAME, kernel=kernel)
+
+
+def test_one_huge_chunk_is_named_and_not_the_small_request() -> None:
+    said = explained(chunks(4 * MIB, (1, 300 * MIB), (4, MIB)) + failing("1024,1024", "net/add")).verdict
+    assert "one chunk of 300.00 MiB holds 99 %" in said
+    assert "most likely" not in said
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ((1, 140 * MIB), (4, 40 * MIB)),  # less than half
+        ((2, 150 * MIB),),  # two of a size
+        ((1, 8 * MIB),),  # small
+    ],
+)
+def test_other_chunks_are_no_huge_one(sizes: tuple[tuple[int, int], ...]) -> None:
+    text = chunks(4 * MIB, *sizes) + failing("1024,1024", "net/add")
+    assert finding(text, "one-chunk-dominates") is None
+
+
+def test_a_request_nearly_as_large_is_itself_what_to_talk_of() -> None:
+    text = chunks(200 * MIB, (1, 256 * MIB)) + failing("200,1024,256", "net/add")
+    assert finding(text, "one-chunk-dominates") is None
+
+
+def test_a_sum_tells_what_it_sums_up_only_where_one_shape_fits() -> None:
+    unit = 6_000_000
+    said = finding(
+        chunks(6_000_128, (1, 64 * unit + 256)) + failing("1500000", "net/Sum"), "one-chunk-dominates"
+    )
+    # no figure of rounding in this dump: a chunk of this size may hold anything from 33 to 64 times the unit
+    assert said is not None and "[1500000" not in said.because
+
+
+def test_a_matrix_product_tells_the_width_of_its_matrix() -> None:
+    width, rows = 150_000, 1024
+    size = width * rows * 4
+    text = chunks(4_800_000, (1, size), (1, 256)) + failing("150000,8", "net/MatMul")
+    said = finding(text, "one-chunk-dominates")
+    assert said is not None
+    # without the books' rounding the chunk's tensor may be 128 MiB smaller: no count of rows is told
+    assert "columns" not in said.because
+
+
+def test_a_data_set_is_copied_beside_its_chunk() -> None:
+    said = explained(chunks(192_000_000, (1, 256 * MIB), op="MakeIterator", kept=MIB)).verdict
+    assert "a data set given as arrays" in said and "one chunk of 256.00 MiB" in said
+    for other in (("net/MatMul", 256 * MIB), ("MakeIterator", 100 * MIB)):
+        text = chunks(192_000_000, (1, other[1]), op=other[0], kept=MIB)
+        assert finding(text, "data-set-as-constant") is None
+
+
+WAITING = "\t [[{{node random_uniform/RandomUniform}}]]\n\t [[IteratorGetNext]]\n"
+ELEMENTS = chunks(2 * MIB, (149, 2 * MIB), op="random_uniform/RandomUniform")
+
+
+def test_elements_of_the_pipeline_are_no_weights() -> None:
+    text = ELEMENTS + failing("64,64,64,2", "random_uniform/RandomUniform") + WAITING
+    report = explained(text)
+    assert "elements that the input pipeline keeps (shuffle buffer, cache() or prefetch)" in report.verdict
+    assert "weights" not in report.verdict
+    assert report.actions[0].remedy.slug == "smaller-pipeline"
+    weights = ELEMENTS + failing("64,64,64,2", "random_uniform/RandomUniform")
+    assert "pipeline" not in explained(weights).verdict
+
+
+def test_the_log_names_the_buffer_of_the_pipeline() -> None:
+    told = (
+        "2024-01-01 10:00:00.000000: I tensorflow/core/kernels/data/shuffle_dataset_op.cc:392] Filling up"
+        " shuffle buffer (this may take a while): 148 of 200\n"
+    )
+    text = told + ELEMENTS + failing("64,64,64,2", "random_uniform/RandomUniform") + WAITING
+    assert "keeps (shuffle(buffer_size))" in explained(text).verdict
+
+
+def test_xla_asked_tensorflows_allocator() -> None:
+    need = 289_416_448
+    ours = chunks(need, (2, 16 * MIB), op="", limit=260 * MIB)
+    sentence = (
+        "ResourceExhaustedError: Graph execution error:\n\nOut of memory while trying to allocate"
+        f" {need} bytes.\n\t [[{{{{node StatefulPartitionedCall}}}}]] [Op:__inference_train_function_903]\n"
+    )
+    report = explained(ours + sentence)
+    assert "XLA asked for all temporaries of a compiled function (jit_compile)" in report.verdict
+    assert report.actions[0].remedy.slug == "without-xla"
+    assert "XLA" not in explained(ours).verdict
+
+
+def test_one_chunk_of_the_helper_is_one_chunk() -> None:
+    said = finding(dump(1, 300, 299, op="net/Add"), "one-chunk-dominates")
+    assert said is not None and said.explains == 299 * MIB

@@ -1,0 +1,114 @@
+"""One chunk holds most of what is in use, while something small failed.
+
+What it means: a dump has no names, but one chunk that holds most of the memory is one tensor: a one-hot, an
+outer difference of all pairs, a data set. The op that failed is the next one after it. What is lost to
+rounding bounds how large the tensor in the chunk is; where that is a whole multiple of what failed, the
+failing op most likely reduces it.
+When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
+most half of it or, where another copy of it failed, as large.
+What to do: find the tensor of that size. Its rows, its classes or its pairs are what to make fewer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import attributed, held, requests, tensor_in
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the chunk"
+
+_SHARE = 0.5
+_LEAST = 16 * MIB
+_MOST_FACTOR = 65536
+_REDUCTION = regex(r"reduction_ops|(?:\A|[/ ])(?:Sum|Mean|Max|Min|Prod|ArgMax|ArgMin)(?:_\d+)?(?:\Z| )")
+_ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpand_dims\(")
+"""Code that adds a dimension to be broadcast along."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in requests(case):
+        chunk, need = _largest(moment), request.needed_bytes
+        if chunk is None or not need or request.failed.kind not in (RequestKind.TENSOR, RequestKind.DUMP):
+            continue
+        low, high = tensor_in(chunk, moment)
+        again = low <= need <= high and request.failed.shape is None
+        if need > chunk.size_bytes // 2 and not again:
+            continue
+        size = human(chunk.size_bytes)
+        of_all = percent(chunk.size_bytes, _whole(moment))
+        range_ = f"about {human((low + high) // 2)}" if high - low < MIB else f"{human(low)} to {human(high)}"
+        tensor = f"one tensor of {range_}"
+        meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"one chunk of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
+            because=f"one chunk of {size} holds {of_all} of what is in use, {tensor}{meaning}",
+            explains=chunk.size_bytes,
+            evidence=(Evidence(f"1 x {size}", chunk.line), Evidence("requested", request.failed.line)),
+            detail=(
+                "A dump has no names. The allocator may give a tensor a larger chunk than it needs, by less"
+                " than the tensor's own size and less than 128 MiB."
+            ),
+            remedies=(
+                Remedy(
+                    f"find the tensor of about {human(high)}, and make it smaller: a one-hot, a difference"
+                    " of all pairs, a whole data set, weights; a part of its rows at a time",
+                    slug="in-blocks",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _largest(moment: Moment) -> Allocation | None:
+    """The one chunk that holds most of what is in use."""
+    if attributed(moment) or not len(moment.attribution.table):
+        return None
+    chunk = max(moment.attribution.table, key=lambda row: row.size_bytes)
+    large = chunk.count == 1 and chunk.size_bytes >= max(_SHARE * _whole(moment), _LEAST)
+    return chunk if large else None
+
+
+def _guess(request: Request, low: int, high: int) -> str:
+    """What the tensor most likely is, by the shape that failed and its op, as far as these tell."""
+    shape = [size or 0 for size in request.failed.shape or ()]
+    op = f"{request.owner.op or ''} {request.failed.op or ''} {request.failed.node or ''}"
+    if _REDUCTION.search(f"{request.failed.kernel or ''} {op}"):
+        reduced = _reduced(request, low, high)
+        if reduced is None:
+            return ""
+        text = request.failed.source_text or ""
+        pairs = ": every pair of rows" if _ALL_PAIRS.search(text) else ""
+        return f", most likely the {format_shape(reduced)} that this op sums up{pairs}"
+    if len(shape) == 2 and "MatMul" in op and max(shape) >= 1000 and request.failed.tensor_bytes:
+        wide = max(shape)
+        row = request.failed.tensor_bytes // min(shape)
+        first, last = low // row, -(-high // row)
+        if first >= 2 and last - first <= 0.05 * last:
+            return f", most likely a matrix of {wide:,} columns and {first:,} to {last:,} rows"
+    return ""
+
+
+def _reduced(request: Request, low: int, high: int) -> tuple[int, ...] | None:
+    """The request's shape with the one further dimension at its end that fits the tensor's size."""
+    failed = request.failed
+    shape = [size or 0 for size in failed.shape or ()]
+    unit = failed.tensor_bytes
+    if not unit or not all(shape) or math.prod(shape) < 1000:
+        return None
+    first, last = -(-low // unit), high // unit
+    return (*shape, last) if first == last and 2 <= last <= _MOST_FACTOR else None
+
+
+def _whole(moment: Moment) -> int:
+    in_use = moment.balance.in_use
+    return max(held(moment), in_use.bytes if in_use else 0)
