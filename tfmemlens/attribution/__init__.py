@@ -10,6 +10,7 @@ from tfmemlens.attribution.moments.omissions import omissions
 from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
 from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
+from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
@@ -31,7 +32,11 @@ def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
     from tfmemlens.attribution.moments.updates import owners_of_updates
 
     rows = timeline.table.to_frame()
-    owners = owners_of(timeline.owned(owners_of_updates(graph or graph_of(timeline))))
+    told = {
+        **scopes_of_rows(timeline.table).of_rows(timeline.table),
+        **owners_of_updates(graph or graph_of(timeline)),
+    }
+    owners = owners_of(timeline.owned(told))
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
     return rows
@@ -41,7 +46,8 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     """The case: one moment for each failure, in the order of the capture, then the peak of each timeline, the
     largest first.
     """
-    moments = [_failure(capture, incident) for incident in capture.incidents]
+    scopes = scopes_of(capture)
+    moments = [_failure(capture, incident, scopes) for incident in capture.incidents]
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
@@ -52,13 +58,19 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         owners = owners_of_updates(capture.graph)
-        capture = replace(capture, timelines=tuple(timeline.owned(owners) for timeline in capture.timelines))
+        capture = replace(
+            capture,
+            timelines=tuple(
+                timeline.owned({**scopes.of_rows(timeline.table), **owners}) for timeline in capture.timelines
+            ),
+        )
         standing = [standing_of(timeline, capture.graph) for timeline in capture.timelines]
         peaks = [
             moment_at(capture, timeline, index_of(timeline, at) if at else None, known)
             for timeline, known in zip(capture.timelines, standing, strict=True)
         ]
         layers = capture.layers or summaries(capture.timelines, standing, capture.graph)
+        peaks = [replace(peak, attribution=scopes.attribution(peak.attribution)) for peak in peaks]
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 
@@ -89,10 +101,10 @@ def without_copies(capture: Capture) -> LayoutStudy:
     return LayoutStudy((), peak=peak_alone(capture.graph, types), malformed=tuple(malformed.items()))
 
 
-def _failure(capture: Capture, incident: Incident) -> Moment:
+def _failure(capture: Capture, incident: Incident, scopes: Scopes) -> Moment:
     table = holders(incident)
-    attribution = attribute_table(table)
-    owner = attribute_request(incident.request)
+    attribution = scopes.attribution(attribute_table(table))
+    owner = scopes.owner(attribute_request(incident.request))
     first = first_dimension(incident.request, owner)
     request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)

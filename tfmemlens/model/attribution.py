@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tfmemlens.errors import BooksDoNotBalance
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field, replace
 
 
 class Kind(str, Enum):
@@ -76,6 +76,8 @@ class Group:
     kinds: tuple[tuple[Kind, int], ...]
     rows: int
     count: int
+    calls: int = 1
+    """How often the input shows the layer called."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Attribution:
 
     table: AllocationTable
     owners: Sequence[Owner]
+    calls: Mapping[str, int] = field(default_factory=dict)
+    """How often the input shows a layer called, where that is more than once."""
 
     def __post_init__(self) -> None:
         if len(self.owners) != len(self.table):
@@ -111,9 +115,12 @@ class Attribution:
         """The bytes grouped by `layer`, `kind`, `phase`, `scope` (first part of the layer), `op`, `device` or
         `node`, largest first.
         """
-        return group_rows(
+        groups = group_rows(
             zip(self._keys(key), self.table.size_bytes, self.table.count, self.owners, strict=True)
         )
+        if key != "layer" or not self.calls:
+            return groups
+        return tuple(replace(group, calls=self.calls.get(group.name or "", 1)) for group in groups)
 
     def _keys(self, key: str) -> Iterable[str | None]:
         if key == "kind":

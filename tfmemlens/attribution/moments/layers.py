@@ -98,7 +98,8 @@ def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]]
             shape, dtype = table.shape[row], table.dtype[row]
             if shape is None:
                 continue
-            owner = owner_of(table.node[row] or "", table.op[row])
+            node = table.node[row] or ""
+            owner = timeline.owners.get(node) or owner_of(node, table.op[row])
             if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
                 order.setdefault(owner.layer)
                 sizes[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0

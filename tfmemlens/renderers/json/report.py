@@ -174,6 +174,7 @@ def _group(group: Any, key: str) -> dict[str, Any]:
         key: group.name,
         "total_bytes": group.total_bytes,
         "kinds": {kind.value: size for kind, size in group.kinds},
+        **({"calls": group.calls} if group.calls > 1 else {}),
     }
 
 

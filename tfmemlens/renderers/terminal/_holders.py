@@ -52,10 +52,11 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
     name_width = view.width - 46
     for group in groups[: view.top]:
         times = f" ×{group.count}" if group.count > group.rows else ""
+        times += f", {group.calls} calls" if group.calls > 1 else ""
         kinds = ", ".join(kind.value for kind, _ in group.kinds[:3])
         rows.append(
             (
-                shorten(f"{group.name or '(no layer in the name)'}{times}", name_width),
+                shorten(group.name or "(no layer in the name)", name_width - len(times)) + times,
                 human(group.total_bytes),
                 percent(group.total_bytes, whole),
                 bar(group.total_bytes / whole, 10) if whole else "",

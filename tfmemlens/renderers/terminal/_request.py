@@ -37,7 +37,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
     told = [
         ("tensor" if failed.shape is not None else "size", tensor(failed)),
         ("rounded", f"{human(rounded)} after allocator rounding" if rounded else ""),
-        ("layer", request.owner.layer or ""),
+        ("layer", _layer(moment)),
         ("op", _op(moment)),
         ("phase", "" if request.owner.phase.value == "none" else request.owner.phase.value),
         (
@@ -69,6 +69,12 @@ def tensor(failed: FailedRequest) -> str:
     need = failed.tensor_bytes
     size = f" = {human(need)}" if need is not None else ""
     return f"{TensorType(failed.shape, failed.dtype)}{size}{' (temporary)' if failed.temporary else ''}"
+
+
+def _layer(moment: Moment) -> str:
+    layer = (moment.request.owner.layer if moment.request else None) or ""
+    calls = moment.attribution.calls.get(layer, 1)
+    return f"{layer}, called at least {calls} times" if calls > 1 else layer
 
 
 def _op(moment: Moment) -> str:
