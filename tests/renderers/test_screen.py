@@ -12,6 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
+from tfmemlens.renderers import savings
 from tfmemlens.renderers.terminal import _screen
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.terminal._blocks import display_width
@@ -63,12 +64,22 @@ def test_full_is_asked_for_by_any_option_that_only_the_full_page_obeys(
     assert all("FINDINGS" in page for page in full)
 
 
-def test_advice_ends_after_a_whole_clause() -> None:
-    text = "halve the batch (32 -> 16); accumulate gradients over two steps if you need the same batch"
+def test_a_note_ends_after_a_whole_clause() -> None:
+    text = "12 rows have odd names: they were not read; the books still balance"
     assert _screen._clauses(text, 200) == text
-    assert _screen._clauses(text, 60) == "halve the batch (32 -> 16)"
-    assert _screen._clauses(text, 20) == "halve the batch"
+    assert _screen._clauses(text, 50) == "12 rows have odd names: they were not read"
+    assert _screen._clauses(text, 30) == "12 rows have odd names"
     assert _screen._clauses("no end in sight at all", 12) == "no end in…"
+
+
+@pytest.mark.parametrize("sample", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_advice_stands_whole_or_not_at_all(sample: Path) -> None:
+    report = pipeline.explain(sample, Hints())
+    page = " ".join(terminal.render(report).split())
+    remedies = savings.first_remedies(report)
+    shown = [" ".join(remedy.text.split()) in page for remedy in remedies]
+    assert shown == sorted(shown, reverse=True)
+    assert not remedies or shown[0]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from tfmemlens.model.finding import Action, Finding, Remedy
 
 def merged(findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
-    them. What saves most is first, then what has no figure in the order of the findings; what needs more
-    memory is last.
+    them, where the first of them stands. The order is that of the findings, which are ranked by what they
+    explain, and within a finding that of its rule: what ends the cause comes before what saves more by the
+    way. What buys nothing or needs more memory is last.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     advised: dict[str, tuple[Remedy, list[str]]] = {}
@@ -20,11 +21,9 @@ def merged(findings: Sequence[Finding]) -> tuple[Action, ...]:
             if finding.rule not in rules:
                 rules.append(finding.rule)
     actions = [Action(remedy, tuple(rules)) for remedy, rules in advised.values()]
-    return tuple(sorted(actions, key=_rank))
+    return tuple(sorted(actions, key=_buys_nothing))
 
 
-def _rank(action: Action) -> tuple[int, int]:
+def _buys_nothing(action: Action) -> bool:
     saves = action.remedy.saves_bytes
-    if saves is None:
-        return 1, 0
-    return (0, -saves) if saves > 0 else (2, -saves)
+    return saves is not None and saves <= 0

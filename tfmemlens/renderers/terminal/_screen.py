@@ -30,33 +30,43 @@ ROWS = 24
 """Lines of a terminal that nobody made larger."""
 _MAX_LAYERS = 5
 _MAX_ACTIONS = 3
-_BREVITIES = 4
-_CLAUSE = regex(r"(?<=[;:,)])\s|\s(?=\()")
-"""Where an advice may end early."""
+_LEAST_ROWS = 4
+"""Of a table, its heading among them."""
+_AIRY, _TIGHT = ("",), ()
+_SHORTER: tuple[tuple[tuple[str, ...], int, int], ...] = (
+    (_AIRY, _MAX_ACTIONS, _MAX_ACTIONS),
+    (_AIRY, _MAX_ACTIONS, 1),
+    *((_TIGHT, count, codes) for count in range(_MAX_ACTIONS, 0, -1) for codes in (1, 0)),
+)
+"""What stands between sections, how many advices there are, how many of them have their code: shorter and
+shorter.
+"""
+_CLAUSE = regex(r"(?<=[;:.])\s")
+"""Where a note may end early."""
 _LOGGER = regex(r"^(?:.{0,200}?\.(?:cc|cpp|h|py):\d+\] )?(?:OP_REQUIRES failed at \S+ : )?")
 """Time and source file before a message."""
 
 
 def page(report: Report, view: View) -> list[str]:
-    """At most `ROWS` lines: where advice and table want more, the advice loses its code and its second
-    clauses first, then the table its last rows.
+    """At most `ROWS` lines. An advice stands whole or not at all: where there is no room the empty lines go,
+    the table loses its last rows, then the later advice its code, then the last advice goes.
     """
     said = [*_title(report, view), *_verdict(report, view)]
     parts, last = _parts(report, view), paragraph(_more(report), view.width)
-    wanted = sum(len(part) + 1 for part in parts)
-    for brevity in range(_BREVITIES):
-        todo = _actions(report, brevity, view)
-        room = ROWS - len(said) - len(last) - (len(todo) + 1 if todo else 0)
-        if room >= wanted:
+    for gap, count, codes in _SHORTER:
+        todo = _actions(report, count, codes, view)
+        room = ROWS - len(said) - len(last) - (len(todo) + len(gap) if todo else 0)
+        if room >= sum(min(len(part), _LEAST_ROWS) + len(gap) for part in parts):
             break
     middle: list[str] = []
     for part in parts:
-        rows = part[: room - 1]
+        rows = part[: max(room - len(gap), 0)]
         if len(rows) < min(len(part), 2):
             break
-        middle += ["", *rows]
-        room -= len(rows) + 1
-    return [*said, *middle, *(["", *todo] if todo else []), *([""] if room > 0 else []), *last]
+        middle += [*gap, *rows]
+        room -= len(rows) + len(gap)
+    end = [""] if room > 0 and gap else []
+    return [*said, *middle, *([*gap, *todo] if todo else []), *end, *last]
 
 
 def _title(report: Report, view: View) -> list[str]:
@@ -135,14 +145,17 @@ def _failed(moment: Moment, view: View) -> list[str]:
     told = dict(_request.facts(moment))
     if not told:
         return []
-    facts = [told[name] for name in ("your code", "layer", "program", "device") if name in told]
+    facts = [told[name] for name in ("layer", "program", "device") if name in told]
     if "tensor" in told:
         facts.insert(0, told["tensor"])
     where = told.get("log", "")
     failed = moment.request.failed if moment.request else None
     name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
     lines, line = _heading(name, view, facts), failed.line if failed else None
-    return lines + ([_proof(line, where, view)] if line else [])
+    code = (
+        [shorten_end(visible(f"  your code: {told['your code']}"), view.width)] if "your code" in told else []
+    )
+    return [*lines, *code, *([_proof(line, where, view)] if line else [])]
 
 
 def _run_facts(report: Report, view: View) -> list[str]:
@@ -227,30 +240,22 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
     return _heading(title, view) + lines
 
 
-def _actions(report: Report, brevity: int, view: View) -> list[str]:
-    """What to do first: whole at brevity 0; then only the first with code; then the others on one line; then
-    all.
-    """
+def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
+    """What to do first: so many advices, so many of them with their code."""
     if report.fit is not None:
-        advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings]
+        advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings[:count]]
     else:
-        remedies = savings.first_remedies(report, _MAX_ACTIONS)
+        remedies = savings.first_remedies(report, count)
         advised = [(each.text, savings.of_remedy(each), each.code or "") for each in remedies]
     lines = []
-    for number, (text, saving, code) in enumerate(advised[:_MAX_ACTIONS], start=1):
-        first = number == 1
-        rows = 1 if brevity > 2 or (brevity == 2 and not first) else 2
-        lines += _advice(f"{number}. ", text, saving, rows, view)
-        if code and "\n" not in code and len(code) <= view.width - 5 and (first or not brevity):
+    for number, (text, saving, code) in enumerate(advised, start=1):
+        words = f"{text} ({saving})" if saving else text
+        lines += [
+            styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")
+        ]
+        if code and "\n" not in code and len(code) <= view.width - 5 and number <= codes:
             lines.append(f"   | {code}")
     return _heading("do this first", view) + lines if lines else []
-
-
-def _advice(start: str, text: str, saving: str, rows: int, view: View) -> list[str]:
-    """As many whole clauses as fit into so many rows, and what it saves."""
-    saves = f" ({saving})" if saving else ""
-    words = _clauses(text, rows * (view.width - 5) - len(saves)) + saves
-    return [styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", start)]
 
 
 def _clauses(text: str, room: int) -> str:
