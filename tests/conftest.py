@@ -11,6 +11,7 @@ import pytest
 
 from tests import goldens, groups, tiers
 from tfmemlens.cli.main import DEBUG_VARIABLE
+from tfmemlens.estimation import conditions
 
 # No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random`
 # does not.
@@ -23,6 +24,12 @@ os.environ.setdefault(DEBUG_VARIABLE, "1")  # a defect fails a test with its tra
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"
 GOLDEN = goldens.GOLDEN
+
+
+@pytest.fixture(autouse=True)
+def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predictions are for the machine that they run on, and tests for one and the same."""
+    monkeypatch.setattr(conditions, "this_machine", lambda: conditions.Machine(4, 32 << 20))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

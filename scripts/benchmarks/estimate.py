@@ -81,7 +81,13 @@ def compare(path: Path) -> None:
         network = network_of(json.loads(told["models"][name]), name)
         training = mode != "inference"
         settings = StepSettings(
-            int(batch), optimizer, training=training, workers=1 if mode.endswith("-1") else 4
+            int(batch),
+            optimizer,
+            training=training,
+            threads=4,
+            workers=1 if mode.endswith("-1") else 4,
+            l3_bytes=384 << 20,
+            onednn=False,  # as on the machine of the runs
         )
         found = predict(network, settings)
         predicted = found.timeline.peak_bytes

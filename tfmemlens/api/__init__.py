@@ -60,6 +60,10 @@ def estimate(
     input_shape: str | tuple[int, ...] | None = None,
     sequence: int | None = None,
     limit_bytes: int | None = None,
+    threads: int | None = None,
+    l3_bytes: int | None = None,
+    onednn: bool | None = None,
+    jit: bool | None = None,
 ) -> Explanation:
     """Predict a step of a model: a path (.keras, architecture JSON, H5, SavedModel) or a Keras model object,
     built or not.
@@ -67,8 +71,11 @@ def estimate(
     `optimizer` and `dtype` (a policy such as "mixed_float16") are the model's own unless given, `mode` is
     "training" or "inference", `device` "cpu" or "gpu". `input_shape` leaves the batch out: (224, 224, 3) or
     "224x224x3"; `sequence` is the length of sequences whose length the model leaves open; `limit_bytes` the
-    device's memory. Raises UnreadableInput or UsageError (both TfmemlensError), ValueError for a malformed
-    shape.
+    device's memory. `threads`, `l3_bytes`, `onednn` and `jit` (XLA) say where it runs; None: as the model was
+    compiled, else this machine.
+
+    `fits` and `error_bar` of the report are the answer for programs. Raises UnreadableInput, UsageError or
+    Unpredictable (all TfmemlensError), ValueError for a malformed shape.
     """
     if mode not in MODES:
         raise UsageError(f"the mode {mode} is not known", f"one of {', '.join(MODES)}")
@@ -81,7 +88,11 @@ def estimate(
         device,
         limit_bytes,
         {"": shape} if shape else {},
+        workers=threads,
         sequence=sequence,
+        l3_bytes=l3_bytes,
+        onednn=onednn,
+        jit=jit,
     )
     from tfmemlens.use_cases.estimate import estimate as predict
 

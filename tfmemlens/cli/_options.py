@@ -47,6 +47,43 @@ def add_fetch(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_conditions(parser: argparse.ArgumentParser) -> None:
+    """Under which conditions a step runs that is predicted."""
+    group = parser.add_argument_group("where it runs")
+    group.add_argument(
+        "--threads", type=count, metavar="N", help="threads of TensorFlow (default: as this machine has)"
+    )
+    group.add_argument(
+        "--l3",
+        metavar="32MiB",
+        help=(
+            "L3 cache of the machine that is asked about, which the buffers of Conv3D follow (`getconf"
+            " LEVEL3_CACHE_SIZE`; default: what a trace tells, else this machine's)"
+        ),
+    )
+    group.add_argument(
+        "--onednn",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether oneDNN computes on the CPU (default: TF_ENABLE_ONEDNN_OPTS, else both are in the bar)",
+    )
+    group.add_argument(
+        "--jit",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether XLA compiles the step (default: as the model was compiled)",
+    )
+
+
+def conditions(args: argparse.Namespace) -> dict[str, Any]:
+    """These conditions as fields of StepSettings. Raises UsageError."""
+    try:
+        l3_bytes = parse_limit(args.l3) if args.l3 else None
+    except ValueError as problem:
+        raise UsageError(f"--l3: {problem}", "sizes look like 32MiB") from None
+    return {"workers": args.threads, "l3_bytes": l3_bytes, "onednn": args.onednn, "jit": args.jit}
+
+
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which step, which device, and the graph of the model."""
     group = parser.add_argument_group("which step")

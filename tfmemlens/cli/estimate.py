@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let TensorFlow make the training graph of a Keras model, and predict from its ops",
     )
+    _options.add_conditions(parser)
     _options.add_fetch(parser)
     _options.add_view(parser, "report", "layers")
 
@@ -109,6 +110,7 @@ def _settings(args: argparse.Namespace) -> StepSettings:
         limit,
         inputs,
         sequence=args.sequence,
+        **_options.conditions(args),
     )
 
 

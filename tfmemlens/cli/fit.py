@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens.cli import _options
-from tfmemlens.errors import UsageError
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.units import parse_limit
 from tfmemlens.values import replace
 
 EXAMPLES = """examples:
@@ -46,14 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of a model: length of the sequence, where it leaves that open",
     )
-    parser.add_argument(
-        "--l3",
-        metavar="32MiB",
-        help=(
-            "L3 cache of the machine that is asked about, which the buffers of Conv3D follow (`getconf"
-            " LEVEL3_CACHE_SIZE`)"
-        ),
-    )
+    _options.add_conditions(parser)
     _options.add_hints(parser)
     _options.add_full(parser)
     _options.add_form(parser, "report")
@@ -62,15 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.fit import fit_report
 
-    l3_bytes = _cache_bytes(args.l3) if args.l3 else None
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    settings = StepSettings(optimizer=args.optimizer, sequence=args.sequence, l3_bytes=l3_bytes)
+    settings = StepSettings(optimizer=args.optimizer, sequence=args.sequence, **_options.conditions(args))
     _options.show(fit_report(args.input, hints, args.device, args.fetch, settings), args)
     return 0
-
-
-def _cache_bytes(text: str) -> int:
-    try:
-        return parse_limit(text)
-    except ValueError as problem:
-        raise UsageError(f"--l3: {problem}", "sizes look like 32MiB") from None

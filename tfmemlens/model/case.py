@@ -180,7 +180,8 @@ class Moment:
         if share is None:
             return None
         middle = self.attribution.table.total_bytes
-        return round(middle * (1 - share)), round(middle * (1 + share))
+        below = (self.timeline and self.timeline.lower_error_share) or share
+        return round(middle * (1 - below)), round(middle * (1 + share))
 
     @property
     def fits(self) -> Fits | None:

@@ -139,6 +139,8 @@ class Network:
     """The loss it was compiled with, where the file states it, in lower case without underscores:
     `sparsecategoricalcrossentropy`.
     """
+    jit_compile: bool | None = None
+    """Whether it was compiled for XLA, where the file states it; `auto` is no statement."""
     path: str = ""
     """Where it was read."""
 

@@ -27,21 +27,30 @@ class StepSettings:
     device: str = "cpu"
     limit_bytes: int | None = None
     inputs: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
-    threads: int = 4
-    """Intra-op threads: they decide how many images a convolution's gradient unrolls at once."""
-    workers: int = 4
-    """Inter-op threads: how many ops run at the same time."""
+    threads: int | None = None
+    """Intra-op threads: they decide how many images a convolution's gradient unrolls at once; None: as many
+    as inter-op ones.
+    """
+    workers: int | None = None
+    """Inter-op threads: how many ops run at the same time; None: as many as this machine has."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""
     l3_bytes: int | None = None
     """The L3 cache of the processor that is asked about, which Conv3D's buffers follow; None: what the trace
     tells, else this machine's.
     """
+    onednn: bool | None = None
+    """Whether oneDNN computes on the CPU; None: not known."""
+    jit: bool | None = None
+    """Whether XLA compiles the step; None: as the model was compiled."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a step that there cannot be."""
         if self.batch < 1:
             raise UsageError(f"a batch of {self.batch} is no batch", "give a batch of 1 or more")
+        for count in (self.threads, self.workers):
+            if count is not None and count < 1:
+                raise UsageError(f"{count} threads run nothing", "give 1 or more")
         if self.sequence is not None and self.sequence < 1:
             raise UsageError(f"a sequence of {self.sequence} is none", "give a sequence of 1 or more")
         if self.dtype is not None and self.dtype not in DTYPES:

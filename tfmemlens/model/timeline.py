@@ -94,7 +94,9 @@ class Timeline:
     prediction.
     """
     error_share: float | None = None
-    """Half the width of a prediction's error bar, as a share of the peak."""
+    """How far a prediction's error bar reaches above the peak, and below, as a share of it."""
+    lower_error_share: float | None = None
+    """How far the bar reaches below the peak, where that is further."""
     original: Timeline | None = field(default=None, compare=False, repr=False)
     """The timeline that this one is a copy of with another baseline or other owners: what follows from the
     same table alone is asked of it.

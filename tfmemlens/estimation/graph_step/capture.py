@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.errors import Unpredictable, UsageError
+from tfmemlens.estimation.conditions import ONEDNN_ERROR, check_no_xla, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
@@ -42,6 +43,9 @@ def capture(
     `recorded`: the graph was made by our recorder, so Grappler has seen it and the batch lives on the
     allocator. Raises UsageError, and Unpredictable where too much passes through ops that are not known.
     """
+    conditions = settled(settings, version=graph.producer)
+    settings = conditions.settings
+    check_no_xla(settings, source.path)
     graph, chosen = _plain(graph, fetches, recorded)
     held = recorded or is_function(graph)
     graph = with_variables(graph)
@@ -51,26 +55,35 @@ def capture(
     remarks: list[str] = []
     unknown: dict[str, int] = {}
 
-    def walked(variant: int) -> Timeline:
+    def walked(variant: int, onednn: bool = bool(settings.onednn)) -> Timeline:
         return of_graph(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device,
             limit_bytes=settings.limit_bytes,
-            threads=settings.threads, optimized=recorded, held_inputs=held, variant=variant, notes=remarks,
-            unknown=unknown,
+            threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
+            notes=remarks, unknown=unknown, onednn=onednn,
         )  # fmt: skip
 
     timeline = walked(0)
     share = _error_share(timeline, walked)
+    lower = None
+    if settings.device == "cpu" and settings.onednn is not False and _convolves(graph, chosen):
+        share = min(share + ONEDNN_ERROR, 1.0)
+        least = timeline.peak_bytes if settings.onednn else walked(0, onednn=True).peak_bytes
+        lower = max(share, 1 - (1 - share) * least / max(timeline.peak_bytes, 1))
     _check_what_is_known(graph, unknown, round(share * timeline.peak_bytes))
-    told = [*_notes(graph, chosen, settings, bool(fetches)), *remarks[:_MAX_REMARKS]]
+    told = [*_notes(graph, chosen, settings, bool(fetches)), conditions.line, *remarks[:_MAX_REMARKS]]
     notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,
-        timelines=(replace(timeline, error_share=share),),
+        timelines=(replace(timeline, error_share=share, lower_error_share=lower),),
         graph=graph,
         notes=notes,
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
     )
+
+
+def _convolves(graph: Graph, fetches: Sequence[str]) -> bool:
+    return any("Conv" in graph.nodes[name].op for name in reached(graph, fetches))
 
 
 def _check_what_is_known(graph: Graph, unknown: Mapping[str, int], bar_bytes: int) -> None:
@@ -180,7 +193,7 @@ def _notes(graph: Graph, fetches: Sequence[str], settings: StepSettings, named: 
     why = "" if named else ", chosen because it updates most variables; --fetch names another"
     yield (
         f"predicted from the graph, not measured: a step that computes {shown}{why}; one op at a time on a"
-        f" {settings.device.upper()} without oneDNN or XLA"
+        f" {settings.device.upper()} without XLA"
     )
     fixed = sorted(
         {

@@ -48,6 +48,7 @@ def of_graph(
     steps: int = _STEPS,
     notes: list[str] | None = None,
     unknown: dict[str, int] | None = None,
+    onednn: bool = False,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -61,7 +62,7 @@ def of_graph(
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     graph = unchained(graph) if optimized else graph
-    memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)))
+    memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)), onednn=onednn)
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)

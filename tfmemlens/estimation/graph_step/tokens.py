@@ -76,6 +76,8 @@ class Memory:
     starts: list[int] = field(default_factory=list)
     ends: list[int | None] = field(default_factory=list)
     clock: int = 0
+    onednn: bool = False
+    """Whether oneDNN computes convolutions, which book no patches then."""
 
     def allocate(
         self, node: str, op: str, size_bytes: int, shape: Sequence[int], dtype: str, purpose: str = OUTPUT

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
+from tfmemlens.estimation.conditions import ONEDNN_ERROR, check_no_xla, settled
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -26,6 +27,7 @@ _MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
 (scripts/benchmarks/estimate.py).
 """
+_MOST_BELOW = 0.95
 _GPU_ERROR = 0.30
 """No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""
 
@@ -35,19 +37,27 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
     it is not known.
     """
     _check_it_has_calls(network)
+    conditions = settled(settings, network.jit_compile)
+    check_no_xla(conditions.settings, network.path or network.name)
     chosen = (
-        settings
+        conditions.settings
         if settings.optimizer or not settings.training
-        else replace(settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
+        else replace(conditions.settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     )
     predicted, chosen = _predicted(network, settings, chosen)
     share = error_share(predicted, chosen)
     _check_what_is_known(network, predicted, share)
-    timeline = replace(predicted.timeline, error_share=share)
+    timeline = replace(
+        predicted.timeline,
+        error_share=share,
+        lower_error_share=_lower_share(network, predicted, chosen, share),
+    )
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
-        notes=tuple(ReadNote(text) for text in _notes(network, predicted, settings, chosen)),
+        notes=tuple(
+            ReadNote(text) for text in (*_notes(network, predicted, settings, chosen), conditions.line)
+        ),
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
         layers=summaries(predicted, settings.batch),
     )
@@ -67,6 +77,28 @@ def _predicted(
             f"{network.path or network.name} nests its models too deeply",
             "load it with Keras once and write it again: open(path, 'w').write(model.to_json())",
         ) from None
+
+
+def _lower_share(
+    network: Network, predicted: PredictedStep, chosen: StepSettings, share: float | None
+) -> float | None:
+    """How far below the prediction the truth may lie: what oneDNN's convolutions do without, where nobody
+    says whether it computes.
+    """
+    if share is None or chosen.onednn is not None or not _unrolls(predicted):
+        return None
+    other = predict(network, replace(chosen, onednn=True)).timeline.peak_bytes
+    peak = max(predicted.timeline.peak_bytes, 1)
+    return min(max(1 - (1 - share) * other / peak, share), _MOST_BELOW)
+
+
+def _convolves(predicted: PredictedStep) -> bool:
+    return any(op.op.startswith("Conv") for op in predicted.step.tape.ops)
+
+
+def _unrolls(predicted: PredictedStep) -> bool:
+    """Whether a convolution takes buffers that oneDNN's kernels do without."""
+    return any("Backprop" in op.op and op.temporary_bytes for op in predicted.step.tape.ops)
 
 
 def _check_it_has_calls(network: Network) -> None:
@@ -130,6 +162,8 @@ def error_share(predicted: PredictedStep, settings: StepSettings) -> float | Non
     if len(blind) > len(layers) / 4:
         return None
     share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + predicted.spread / 2
+    if settings.device == "cpu" and settings.onednn is not False and _convolves(predicted):
+        share += ONEDNN_ERROR
     return min(
         share
         + 0.5
@@ -154,14 +188,11 @@ def _notes(
         f"predicted from the model's description, not measured: {mode}, batch {settings.batch}{rule}, on a"
         f" {settings.device.upper()}"
     )
-    if (
-        settings.device == "cpu"
-        and settings.training
-        and any("Backprop" in op.op for op in predicted.step.tape.ops)
-    ):
+    if settings.onednn is None and settings.device == "cpu" and _unrolls(predicted):
         yield (
             "temporary buffers of convolutions are those of TensorFlow's own CPU kernels"
-            " (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's kernels take other amounts"
+            " (TF_ENABLE_ONEDNN_OPTS=0); oneDNN's take less, down to the lower end of the bar: say --onednn"
+            " or --no-onednn"
         )
     if settings.device == "gpu":
         yield (

@@ -22,6 +22,8 @@ from tfmemlens.values import dataclass
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
 _MAX_UNTRIMMED_RUNS = 4
+USUAL_THREADS = 4
+"""Where nobody says how many threads there are."""
 OPEN_SIZE_HINT = (
     "`tfmemlens estimate` and `fit` take --sequence N for a length that is open, --input-shape for all sizes"
 )
@@ -48,15 +50,18 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     """
     done = model_types.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
     _check_no_size_is_open(done)
+    workers = settings.workers or USUAL_THREADS
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
     step = training_step.build(
         done,
         optimizer,
         settings.training,
         settings.device,
-        settings.threads,
+        settings.threads or workers,
         settings.dtype,
-        settings.workers,
+        workers,
+        l3_bytes=settings.l3_bytes,
+        onednn=bool(settings.onednn),
     )
     pool = Pool()
     standing = allocate_persistent(pool, step)
@@ -76,6 +81,7 @@ def _settled(
     settings: StepSettings,
 ) -> list[tuple[Mapping[int, int], ScheduledRun]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
+    workers = settings.workers or USUAL_THREADS
     steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
     chance, order = Random(0), Random(1)
     for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
@@ -86,8 +92,8 @@ def _settled(
             pool,
             standing,
             kept,
-            settings.workers,
-            chance if settings.workers > 1 else None,
+            workers,
+            chance if workers > 1 else None,
             order,
         )
         steps.append((sizes, result))

@@ -49,11 +49,14 @@ def build(
     threads: int,
     dtype: str | None,
     workers: int = 4,
+    *,
+    l3_bytes: int | None = None,
+    onednn: bool = False,
 ) -> TrainingStep:
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
     step = TrainingStep(Tape(training, keras_3))
-    _Builder(step, device, threads, keras_3, dtype, workers).network(network, {}, "")
+    _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn).network(network, {}, "")
     outputs = step.outputs
     step.scalars = [
         step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT)
@@ -111,6 +114,8 @@ class _Builder:
     keras_3: bool
     dtype: str | None
     workers: int
+    l3_bytes: int | None = None
+    onednn: bool = False
     weights: dict[str, dict[str, TapeValue]] = field(default_factory=dict)
     holder: str | None = None
     """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
@@ -177,6 +182,8 @@ class _Builder:
             self.device,
             self.threads,
             self.workers,
+            l3_bytes=self.l3_bytes,
+            onednn=self.onednn,
         )
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)

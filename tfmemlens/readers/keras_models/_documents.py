@@ -42,7 +42,12 @@ def network_of_text(
     if training_config and not network.optimizer:
         with suppress(ValueError):
             compiled = {"compile_config": json.loads(training_config)}
-            return replace(network, optimizer=_optimizer(compiled), loss=network.loss or _loss(compiled))
+            return replace(
+                network,
+                optimizer=_optimizer(compiled),
+                loss=network.loss or _loss(compiled),
+                jit_compile=_jit(compiled) if network.jit_compile is None else network.jit_compile,
+            )
     return network
 
 
@@ -67,7 +72,14 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
         raise UnreadableInput(
             f"{path} holds a {document['class_name']}, which does not list its layers", _SUBCLASSED
         )
-    return replace(network, version=version, optimizer=_optimizer(document), loss=_loss(document), path=path)
+    return replace(
+        network,
+        version=version,
+        optimizer=_optimizer(document),
+        loss=_loss(document),
+        jit_compile=_jit(document),
+        path=path,
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -117,6 +129,12 @@ def _optimizer(document: Mapping[str, Any]) -> str | None:
     if name == "SGD" and settings.get("momentum"):
         return "momentum"
     return "amsgrad" if name == "Adam" and settings.get("amsgrad") else name or None
+
+
+def _jit(document: Mapping[str, Any]) -> bool | None:
+    compiled = document.get("compile_config") or document.get("training_config")
+    told = compiled.get("jit_compile") if isinstance(compiled, Mapping) else None
+    return told if isinstance(told, bool) else None
 
 
 def _loss(document: Mapping[str, Any]) -> str | None:

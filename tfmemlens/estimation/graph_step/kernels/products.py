@@ -25,7 +25,8 @@ def _input_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
     cost = _unrolled(call, call.input(1).shape)
     images = cost.images_of_input_gradient(result.shape[0] if result.shape else 1, call.threads)
-    call.temporary((images, cost.positions, cost.patch), size_bytes=images * cost.image_bytes)
+    if not call.memory.onednn:
+        call.temporary((images, cost.positions, cost.patch), size_bytes=images * cost.image_bytes)
     return [result]
 
 
@@ -34,7 +35,8 @@ def _filter_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
     cost = _unrolled(call, result.shape)
     shape = (cost.images_of_filter_gradient(), cost.positions, cost.patch)
-    call.temporary(shape, size_bytes=cost.filter_gradient_bytes())
+    if not call.memory.onednn:
+        call.temporary(shape, size_bytes=cost.filter_gradient_bytes())
     return [result]
 
 

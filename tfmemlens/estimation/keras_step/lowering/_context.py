@@ -9,7 +9,8 @@ from typing import Any
 from tfmemlens.errors import NotUnderstood
 from tfmemlens.estimation.keras_step import op_costs
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
-from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
+from tfmemlens.knowledge.convolution.col_buffer import USUAL_L3_BYTES, UnrolledConvolution
+from tfmemlens.knowledge.convolution.cpu_backward import MAX_OVERHEAD
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 from tfmemlens.values import dataclass, field
@@ -40,6 +41,10 @@ class LoweringContext:
     device: str = "cpu"
     threads: int = 4
     workers: int = 4
+    l3_bytes: int | None = None
+    """What Conv3D's gradients fill."""
+    onednn: bool = False
+    """Whether oneDNN computes convolutions: its gradients book no patches."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     not_understood: str | None = None
     """Why the ops of this layer could not be told, though its kind is known."""
@@ -304,6 +309,17 @@ def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample
     return made
 
 
+def _volume_bytes(
+    unrolled: UnrolledConvolution, l3_bytes: int, x: TapeValue, kernel: TapeValue, shape: Sizes
+) -> int:
+    """The buffer of a Conv3D's gradient: as many volumes as fill the cache, and none where that is more than
+    so many times its tensors.
+    """
+    size = unrolled.images_filling(l3_bytes) * unrolled.image_bytes
+    tensors = math.prod(x.shape) + math.prod(kernel.shape) + math.prod(shape)
+    return size if size // unrolled.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
+
+
 def convolve(
     job: LoweringContext,
     x: TapeValue,
@@ -323,15 +339,19 @@ def convolve(
     flops = 2.0 * batch * positions * patch * channels * op_costs.PRODUCT
     made = tape.op(op, [x, kernel], shape, work=flops)
     first, last = (LAST, 0) if len(x.shape) == 3 else (FIRST, LAST)
-    unrolls = job.device == "cpu" and op == "Conv2D"
-    buffers = (
-        UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item) if unrolls else None
+    unrolled = UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item)
+    own_kernels = job.device == "cpu" and not job.onednn
+    buffers = unrolled if own_kernels and op == "Conv2D" else None
+    volumes = (
+        _volume_bytes(unrolled, job.l3_bytes or USUAL_L3_BYTES, x, kernel, shape)
+        if own_kernels and op == "Conv3D"
+        else 0
     )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
         if tape.needs(kernel):
-            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            scratch = buffers.filter_gradient_bytes() if buffers else volumes
             longer = (
                 op_costs.FILTER
                 if buffers is None or batch > buffers.images_of_filter_gradient()
@@ -346,7 +366,9 @@ def convolve(
                 rank=first,
             )
         if tape.needs(x):
-            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
+            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else volumes
+            if volumes and batch == 1:
+                scratch = unrolled.image_bytes
             again = (
                 op_costs.REPACKED * batch * kernel.bytes
                 if buffers and scratch <= buffers.image_bytes

@@ -52,7 +52,7 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
     )
     buffers = (
         UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4))
-        if job.device == "cpu"
+        if job.device == "cpu" and not job.onednn
         else None
     )
     flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
