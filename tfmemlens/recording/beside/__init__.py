@@ -1,0 +1,1 @@
+"""Beside the user's process: its output, its signals, its end. POSIX only."""
