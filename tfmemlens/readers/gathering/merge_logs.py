@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tfmemlens.model.capture import Capture, Source, Surroundings
+from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
 from tfmemlens.values import fields, replace
@@ -93,7 +93,10 @@ def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:
     logs = [
         capture
         for capture in captures
-        if not capture.timelines and capture.graph is None and not capture.layers
+        if not capture.timelines
+        and capture.graph is None
+        and not capture.layers
+        and capture.source.holds > Holds.SURROUNDINGS
     ]
     told = [Path(capture.source.path).name for capture in logs if capture.incidents]
     if not told or len(told) == len(logs):
