@@ -6,7 +6,7 @@ import argparse
 import os
 import shutil
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 from tfmemlens import progress, renderers
 from tfmemlens.errors import UsageError
@@ -203,7 +203,18 @@ def view(args: argparse.Namespace) -> View:
         "FORCE_COLOR", ""
     ) not in ("", "0")
     width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 160) if tty else 80
-    return replace(_asked(args), width=width, color=color, unicode=_can_draw())
+    return replace(_asked(args), width=width, color=color, unicode=_can_draw(sys.stdout))
+
+
+def short_page(report: Any, stream: TextIO) -> str:
+    """One screen on a report, for a stream that belongs to somebody's program."""
+    tty = stream.isatty()
+    chosen = View(
+        width=min(max(shutil.get_terminal_size((80, 24)).columns, 60), 160) if tty else 80,
+        color=tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        unicode=_can_draw(stream),
+    )
+    return renderers.render(report, "report", renderers.DEFAULT, chosen).rstrip("\n")
 
 
 def _asked(args: argparse.Namespace) -> View:
@@ -217,9 +228,9 @@ def _asked(args: argparse.Namespace) -> View:
     return View(**chosen, full=full)
 
 
-def _can_draw() -> bool:
+def _can_draw(stream: TextIO) -> bool:
     try:
-        "█▓…".encode(sys.stdout.encoding or "ascii")
+        "█▓…".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
