@@ -66,6 +66,8 @@ def running(tmp_path: Path, code: str, **options: object) -> Iterator[tuple[subp
         with suppress(ProcessLookupError):
             process.kill()
         process.wait()
+        if process.stdout:
+            process.stdout.close()
 
 
 def test_bytes_streams_and_status_pass_through(tmp_path: Path) -> None:
