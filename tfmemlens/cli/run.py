@@ -65,16 +65,10 @@ def _not_started(command: list[str], error: OSError) -> int:
     """A shell's exit status, and what may be meant."""
     name = command[0]
     print(f"tfmemlens: {name} cannot be run: {error.strerror or error}", file=sys.stderr)
-    if not isinstance(error, FileNotFoundError):
-        script = os.path.isfile(name) and name.endswith(".py")
-        print(
-            f"  hint: {f'tfmemlens run -- python {name}' if script else 'is it a program, and executable?'}",
-            file=sys.stderr,
-        )
-        return 126
-    if name.endswith(".py") and os.path.exists(name):
-        hint = f"tfmemlens run -- python {shlex.join(command)}"
+    script = f"tfmemlens run -- python {shlex.join(command)}" if name.endswith(".py") else ""
+    if isinstance(error, FileNotFoundError):
+        usual = "check the name and PATH; name the interpreter of your training environment"
     else:
-        hint = "check the name and PATH; name the interpreter of your training environment"
-    print(f"  hint: {hint}", file=sys.stderr)
-    return 127
+        usual = "is it a program, and executable?"
+    print(f"  hint: {script if script and os.path.exists(name) else usual}", file=sys.stderr)
+    return 127 if isinstance(error, FileNotFoundError) else 126
