@@ -64,6 +64,7 @@ RETRACING = (
 )
 FAILED_AGAIN = "\nskipped a batch\n"
 
+CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
 CASES: dict[str, tuple[str, str]] = {
     "activations-dominate": (
         report(*FOUR_ROWS),
@@ -130,10 +131,15 @@ CASES: dict[str, tuple[str, str]] = {
         oom("8,64,64,32") + report(*FOUR_ROWS),
         oom("8,64,64,32") + report(*FOUR_ROWS[:3], "10.00MiB from gradients/net/d/Relu_grad/ReluGrad"),
     ),
+    "clipped-by-global-norm": (
+        CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul_1"),
+        CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul"),
+    ),
     "data-set-as-constant": (
         dump(150, 4000, 150, op="MakeIterator"),
         dump(74, 4000, 150, op="MakeIterator"),
     ),
+    "double-precision": (oom("512,512", dtype="double"), oom("512,512")),
     "dropout-masks": (oom("2048,4096", DROPOUT), oom("2048,4096", "net/drop/Relu")),
     "equal-chunks": (
         FOUR_EQUAL + oom("64,256,256,2"),

@@ -24,14 +24,20 @@ from tfmemlens.units import MIB, human
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing gradient, and held tensors of the same size"
 
-_NAMES = regex(r"embed|lookup|UnsortedSegmentSum|IndexedSlices|ScatterNd|word2vec|Gather", re.IGNORECASE)
+_NAMES = regex(
+    r"embed|lookup|UnsortedSegmentSum|segment_reduction|IndexedSlices|ScatterNd|word2vec|Gather",
+    re.IGNORECASE,
+)
+
+
+_EMBEDDING = regex(r"embed|lookup|word2vec", re.IGNORECASE)
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, owner = request.failed, request.owner
         shape = failed.shape
-        name = f"{failed.node or ''} {failed.op or ''} {failed.forward_node or ''}"
+        name = f"{failed.node or ''} {failed.op or ''} {failed.forward_node or ''} {failed.kernel or ''}"
         if (
             not shape
             or len(shape) != 2
@@ -49,15 +55,15 @@ def check(case: Case) -> Iterator[Finding]:
         ):
             continue
         need = failed.tensor_bytes or 0
+        table = "the embedding" if _EMBEDDING.search(name) else "a gathered table, such as an embedding,"
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"the gradient of the embedding {place(moment)} is dense: {rows:,} x {width} = {human(need)}"
-                " each step"
+                f"the gradient of {table}, at {place(moment)}, is dense: {rows:,} x {width} ="
+                f" {human(need)} each step"
             ),
             because=(
-                f"the gradient of the embedding is dense, {rows:,} x {width}, although a batch touches few"
-                " rows"
+                f"the gradient of {table} is dense, {rows:,} x {width}, although a batch touches few rows"
             ),
             explains=alike(moment),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),

@@ -21,11 +21,13 @@ from tfmemlens.findings.support.rows import attributed, held, requests, tensor_t
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent, round_up
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the chunks of one size, or those of a loop"
 
+_STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
 _MIN_REQUEST_BYTES = 16 << 10
 _MANY, _VERY_MANY = 16, 100
 """Chunks of one size that something must have left behind, with and without a sign of it."""
@@ -76,7 +78,7 @@ def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
 def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
-    if request.owner.in_loop:
+    if _in_loop(request):
         kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     least = _MANY if _meaning(case, moment) else _VERY_MANY
@@ -114,13 +116,18 @@ def _steps(case: Case) -> int:
 
 
 def _meaning(case: Case, moment: Moment) -> str:
-    if moment.request and moment.request.owner.in_loop:
+    if moment.request and _in_loop(moment.request):
         return ": the state that a loop keeps of each iteration"
     if _of_the_pipeline(moment):
         return f": elements that the input pipeline keeps ({_buffers(case)})"
     if _steps(case) >= 3 or rising(case):
         return ", as if each step left one behind"
     return ""
+
+
+def _in_loop(request: Request) -> bool:
+    """Whether it failed in a loop, or where the tensors of a loop's turns are stacked or dealt out."""
+    return request.owner.in_loop or bool(_STACKS.search(request.failed.node or ""))
 
 
 def _of_the_pipeline(moment: Moment) -> bool:
@@ -150,7 +157,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             slug="look-for-lists",
         )
         return
-    if moment.request and moment.request.owner.in_loop:
+    if moment.request and _in_loop(moment.request):
         yield Remedy(
             "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"
             " iterations",

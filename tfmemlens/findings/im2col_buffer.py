@@ -24,6 +24,7 @@ from tfmemlens.knowledge.convolution import (
     ColBuffer,
     col_buffer_of,
     filters_of,
+    is_likely,
     is_one_image,
     most_bytes,
     volume_kernels_of,
@@ -54,6 +55,8 @@ class _Reading(NamedTuple):
     forward: bool
     """Whether this is the forward pass of a transposed convolution."""
     of_input: bool
+    one_axis: bool
+    """Whether it is a convolution along one axis, whose kernel is no square."""
 
     @property
     def volume(self) -> bool:
@@ -73,6 +76,13 @@ class _Reading(NamedTuple):
             else f"{self.buffer.positions:,}"
         )
         where = "input" if self.forward else "output"
+        if self.one_axis:
+            return (
+                f"{self.buffer.positions:,} {where} positions x {self.buffer.patch:,} values each (the"
+                " kernel's length x its channels)"
+            )
+        if not self.exact and not self.volume and not is_likely(self.kernel, self.channels):
+            return f"{self.buffer.positions:,} {where} positions x {self.buffer.patch:,} values each"
         return (
             f"{places} {where} positions x ({' x '.join(map(str, self.kernel))} kernel x {self.channels}"
             f" {'output ' if self.forward else ''}channels)"
@@ -143,6 +153,7 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
         exact,
         forward,
         of_input,
+        not exact and "1d" in f"{failed.op or ''}{failed.node or ''}{failed.forward_node or ''}".lower(),
     )
 
 
@@ -170,6 +181,8 @@ def _certainty(reading: _Reading) -> Iterator[Evidence]:
             f"{reading.exact.source} has the weights of this layer: {format_shape(reading.exact.weights)}, so"
             " the kernel is certain"
         )
+        return
+    if reading.one_axis:
         return
     if reading.others:
         axes = (
@@ -264,11 +277,18 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     yield from _thinner(
         reading,
         "smaller-layer-input",
-        "halve height and width of this layer's input (stride or pooling before it): a quarter of the"
-        " positions",
-        reading.buffer.positions // 4,
+        (
+            "halve the length of this layer's input (stride or pooling before it)"
+            if reading.one_axis
+            else "halve height and width of this layer's input (stride or pooling before it): a quarter of"
+            " the positions"
+        ),
+        reading.buffer.positions // (2 if reading.one_axis else 4),
         patch,
     )
+    if reading.one_axis:
+        yield onednn(size)
+        return
     side = reading.kernel[0]
     if set(reading.kernel) == {side} and side > 3 and not reading.forward:
         text = f"replace the {side} x {side} kernel by {(side - 1) // 2} layers of 3 x 3, which see as far"

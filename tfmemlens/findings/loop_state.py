@@ -4,7 +4,8 @@ What it means: the backward pass of a while loop (dynamic_rnn, Keras RNN layers,
 every iteration, so each is kept on a stack. The bytes grow with the number of steps: a sequence ten times as
 long needs ten times as much.
 When it fires: nodes inside a loop are listed several times (one line per live iteration), or stacks and
-tensor arrays hold at least 10 %.
+tensor arrays hold at least 10 %; or nodes of any name that are listed sixteen times and more are half of the
+list.
 What to do: shorter sequences, buckets, truncated back-propagation; on GPU in TF 1 `swap_memory=True`.
 """
 
@@ -14,20 +15,26 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import Row, held, of_kind, quote, total
-from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, total
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what the loop keeps of its iterations"
 
 
+_MANY = 16
+"""Executions of one node in one step: only a loop runs an op so often."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         stacks = of_kind(moment, Kind.LOOP_STACK)
         if not stacks or total(stacks) < 0.1 * held(moment):
+            yield from _run_again_and_again(case, index, moment)
             continue
         node, times, per_step = _most_alive(stacks)
         share = total(stacks) / max(held(moment), 1)
@@ -62,6 +69,48 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _run_again_and_again(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
+    """A list whose nodes stand there many times: the outputs of a loop's turns, whatever the loop's name."""
+    if moment.request is None or moment.request.failed.kind is not RequestKind.TENSOR:
+        return
+    executions: Counter[str] = Counter()
+    for row in rows(moment, lambda row: row.owner.phase is not Phase.OPTIMIZER):
+        executions[row.allocation.node or ""] += row.allocation.count
+    again = {node for node, times in executions.items() if node and times >= _MANY}
+    repeated = rows(moment, lambda row: row.allocation.node in again)
+    books = moment.balance
+    listed = moment.attribution.table.total_bytes - books.unlisted.bytes
+    if not repeated or total(repeated) < 0.5 * listed:
+        return
+    node, times, per_step = _most_alive(repeated)
+    unlisted = books.unlisted.bytes if books.unlisted_nodes >= _MANY else 0
+    more = f", and {books.unlisted_nodes:,} more executions hold {human(unlisted)}" if unlisted else ""
+    size = total(repeated) + unlisted
+    if size < 0.1 * held(moment):
+        return
+    yield Finding(
+        severity=Severity.CAUSE if size >= 0.3 * held(moment) else Severity.FACTOR,
+        headline=f"a loop keeps every turn: {node} is alive {times} times, {human(per_step)} each{more}",
+        because=(
+            f"a loop keeps every turn for the backward pass: {node} is alive {times} times with"
+            f" {human(per_step)} each{more}"
+        ),
+        explains=size,
+        evidence=tuple(quote(row) for row in repeated[:3]),
+        detail="The list has one line for each execution of a node, and only a loop runs a node again.",
+        remedies=(
+            Remedy(
+                "go through fewer turns at a time: memory grows with their number (truncated"
+                " backpropagation, larger steps)",
+                slug="truncate",
+            ),
+            *remedies.offered(case, moment, "smaller-batch"),
+            _swap(size),
+        ),
+        moment=index,
+    )
 
 
 def _most_alive(stacks: list[Row]) -> tuple[str, int, int]:

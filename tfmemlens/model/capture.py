@@ -139,6 +139,8 @@ class Surroundings:
     pipeline_buffers: tuple[tuple[str, Line], ...] = ()
     """Parts of the input pipeline that keep elements, as TensorFlow's own lines tell: (`cache()`, the first
     line)."""
+    clipping: Line | None = None
+    """A line that shows that gradients are clipped by their global norm."""
     readings: tuple[tuple[int, Line], ...] = ()
     """Bytes in use that the program printed itself, in order."""
     evaluating: Line | None = None

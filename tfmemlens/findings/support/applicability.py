@@ -220,6 +220,7 @@ TABLE: dict[str, Applicability] = {
     "larger-vmem": Applicability(devices=frozenset({TPU})),
     "aligned-shapes": Applicability(devices=frozenset({TPU})),
     "clip-per-variable": _IN_TRAINING,
+    "single-precision": _TENSORFLOW_CODE,
     "keep-slices": Applicability(_TENSORFLOW, training=True),
     "sparse-updates": Applicability(_TENSORFLOW, training=True),
     "table-on-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS),

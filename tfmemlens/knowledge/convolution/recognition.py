@@ -74,7 +74,10 @@ def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
     usual = _usual(channels)
     ranks = (
         usual and height == 3,
-        usual and height in (5, 7, 11),
+        usual and height in (5, 7),
+        usual and 1 < height <= 7,
+        usual and height == 11,
+        1 < height <= 7,
         usual and height > 1,
         height > 1,
         True,
@@ -83,7 +86,12 @@ def _oddity(height: int, _: int, channels: int) -> tuple[int, int]:
 
 
 def _usual(channels: int) -> bool:
-    return channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 16 == 0
+    return channels in (1, 3) or (channels >= 8 and channels & (channels - 1) == 0) or channels % 8 == 0
+
+
+def is_likely(kernel: tuple[int, ...], channels: int) -> bool:
+    """Whether many models have such a kernel: a square of 3, 5 or 7 over a usual number of channels."""
+    return len(set(kernel)) == 1 and kernel[0] in (3, 5, 7) and _usual(channels)
 
 
 LARGEST_USUAL_KERNEL = 11

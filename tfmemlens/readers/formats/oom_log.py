@@ -135,8 +135,7 @@ class _Stream:
             return
         if not cleaned.origin:
             self.run.observe(line)
-        else:
-            self.run.observe_pipeline(line)
+        self.run.observe_any(line)
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
@@ -255,6 +254,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
                 {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
             ),
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
+            clipping=main.run.clipping if main else None,
             readings=tuple(main.run.readings) if main else (),
             evaluating=main.run.evaluating if main else None,
         ),

@@ -46,6 +46,18 @@ BUFFERS = {
     ),
 }
 """Parts of an input pipeline that keep elements, and that say so."""
+CLIPPING = LineRule(
+    r"\bclip_by_global_norm\b|\bglobal_clipnorm=|clip_ops\.py:(?:2[5-9]\d|3\d\d): where",
+    '  File "site-packages/keras/src/optimizers/base_optimizer.py", line 1191, in clip_by_global_norm',
+    '  File "site-packages/keras/src/optimizers/base_optimizer.py", line 1183, in global_norm',
+    "WARNING:tensorflow:From site-packages/tensorflow_core/python/ops/clip_ops.py:301: where (from"
+    " tensorflow.python.ops.array_ops) is deprecated and will be removed in a future version.",
+    "    opt = tf.keras.optimizers.Adam(global_clipnorm=1.0)",
+    needs="clip",
+)
+"""Gradients are clipped by their global norm: a frame, a line of code, or a line of clip_ops.py at which
+TensorFlow 1.14 and 1.15 warn of that function's use of `where`.
+"""
 READING = LineRule(
     r"['\"]current['\"]: ?(?P<bytes>\d+)\b(?=.*['\"]peak['\"])|['\"]peak['\"]: ?\d+, ?['\"]current['\"]:"
     r" ?(?P<other>\d+)",
@@ -64,6 +76,7 @@ class RunCollector:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
+        self.clipping: Line | None = None
         self.buffers: dict[str, Line] = {}
         self.evaluating: Line | None = None
         """The line that began an evaluation which has not ended."""
@@ -89,8 +102,10 @@ class RunCollector:
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line
 
-    def observe_pipeline(self, line: Line) -> None:
-        """Note what a line of TensorFlow's own tells of the input pipeline."""
+    def observe_any(self, line: Line) -> None:
+        """Note what lines of TensorFlow's own tell, too: of the input pipeline, and of clipping."""
+        if self.clipping is None and "clip" in line.text and CLIPPING.search(line.text):
+            self.clipping = line
         for what, rule in BUFFERS.items():
             if rule.search(line.text):
                 self.buffers.setdefault(what, line)
