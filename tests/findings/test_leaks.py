@@ -6,7 +6,7 @@ import pytest
 
 from tests.findings.logs import MIB, dump, oom
 from tfmemlens import pipeline
-from tfmemlens.model.finding import Basis, Finding
+from tfmemlens.model.finding import Basis, Finding, Severity
 
 KIB = 1 << 10
 LOOP = "rnn/while/cell/MatMul"
@@ -92,3 +92,53 @@ def test_a_data_set_held_as_a_constant_is_told(op: str) -> None:
 )
 def test_a_copy_of_something_else_is_not(log: str) -> None:
     assert found(log, "data-set-as-constant") is None
+
+
+WARNED = "".join(
+    f"WARNING:tensorflow:{times} out of the last {times} calls to <function reinforce.<locals>.learn at"
+    " 0x7f6f0d4ce290> triggered tf.function retracing. Tracing is expensive.\n"
+    for times in (5, 6)
+)
+"""As TF 2.11 warns: at the fifth tracing, once more at the sixth, and then never again of this function."""
+WARNED_ONCE = WARNED.splitlines(keepends=True)[0]
+
+
+def test_chunks_of_all_tracings_but_one_are_what_retracing_explains() -> None:
+    finding = found(WARNED + chunks((9, 20 * MIB), (7, MIB)), "retraced-functions")
+    assert finding
+    assert (finding.severity, finding.explains) == (Severity.CAUSE, (8 * 20 + 6) * MIB)
+    assert "`learn` is traced again and again (2 warnings, at least 6 tracings)" in finding.headline
+    assert "9 chunks of 20.00 MiB are in use" in finding.headline
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        WARNED_ONCE + chunks((9, 20 * MIB)),
+        WARNED + chunks((5, 40 * MIB)),  # fewer chunks than tracings
+        WARNED + chunks((6, 23 * MIB)),  # 115 of 400 MiB beyond the first
+        WARNED + chunks((15_000, 15 * KIB)),  # too small to be told from anything else
+        WARNED + oom("8,8"),
+    ],
+)
+def test_retracing_without_its_chunks_stays_a_factor(log: str) -> None:
+    finding = found(log, "retraced-functions")
+    assert finding
+    assert (finding.severity, finding.explains) == (Severity.FACTOR, None)
+
+
+def test_what_rose_from_failure_to_failure_counts_where_functions_are_traced_again() -> None:
+    log = WARNED + "".join(
+        dump(20, 400, used, op=f"net/step_{used}/MatMul") + "\nskipped a batch\n" for used in (300, 330, 370)
+    )
+    finding = found(log, "retraced-functions")
+    assert finding
+    assert (finding.severity, finding.explains) == (Severity.CAUSE, 70 * MIB)
+
+
+def test_a_model_compiled_anew_is_said_of_kerass_function() -> None:
+    log = WARNED.replace("reinforce.<locals>.learn", "Model.make_train_function.<locals>.train_function")
+    finding = found(log + chunks((9, 20 * MIB)), "retraced-functions")
+    assert finding
+    assert finding.headline.startswith("Keras's function for a step is traced again and again")
+    assert [each.slug for each in finding.remedies] == ["clear-session"]

@@ -2,24 +2,35 @@
 
 What it means: a tf.function is traced anew for every new shape, dtype or Python value among its arguments,
 and each time it is created. Every trace keeps a graph, its constants and what it captured, so memory grows
-with the number of traces; the warning comes after the fifth.
-When it fires: the log has the warning before the failure.
+with the number of traces; the warning comes after the fifth, and at most twice for a function.
+When it fires: the log has the warning before the failure. It is a cause where the warning came again and the
+dump has at least as many chunks of one size as there were tracings, which hold three tenths of what is in
+use beyond the one that each step needs, or where what is in use rose from failure to failure.
 What to do: give the function one signature, pass tensors instead of Python numbers, create it outside the
-loop.
+loop; pass large arrays as arguments, as each trace keeps a copy of what it uses from outside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import requests
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.growth import rising
+from tfmemlens.findings.support.rows import attributed, held, requests
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes: what the traces hold is unknown"
+EXPLAINS = "the chunks of one size beyond one step's, where each trace may have left one; else no bytes"
 
+_MIN_CHUNK_BYTES = 16 << 10
+_MIN_SHARE = 0.3
+"""Of what is in use, for chunks that traces left behind to be a cause."""
+_LIKELY = "A dump has no names; that each trace left one of these chunks is likely, not proved."
+_TIMES = regex(r"(?P<times>\d+) out of the last \d+ calls")
 _NAME = regex(r"<function (?P<name>[\w.<>]+) at ")
 _SIGNATURE = Remedy(
     "give the function one signature, and pass tensors instead of Python numbers",
@@ -33,26 +44,87 @@ _MODELS = Remedy(
 )
 
 
+_ARGUMENTS = Remedy(
+    "pass large arrays to the function as arguments: each trace keeps a copy of what it uses from outside",
+    "step(states, reward)   # not a closure over states",
+    slug="pass-arrays",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings.retraced
     if told is None:
         return
     times, line = told
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         failed = request.failed.line
         if failed and failed.source == line.source and failed.number < line.number:
             continue
-        warnings = f"{times} warnings" if times > 1 else "a warning"
-        named = _NAME.search(line.text)
-        of_keras = named is not None and "make_" in named["name"]
-        function = f"the tf.function `{named['name']}`" if named and not of_keras else "a tf.function"
-        if of_keras:
-            function = "Keras's function for a step"
+        function, of_keras = _function(line)
+        tracings = _tracings(times, line)
+        left = _left_behind(moment, tracings) if times > 1 else []
+        explained = sum((row.count - 1) * row.size_bytes for row in left) or (
+            _growth(case) if times > 1 else 0
+        )
+        warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
+        kept = "each trace keeps its graph"
+        if left:
+            each = "each trace, or each new model," if of_keras else "each trace"
+            kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
         yield Finding(
-            severity=Severity.FACTOR,
-            headline=f"{function} is traced again and again ({warnings}): each trace keeps its graph",
-            because=f"{function} is traced again and again, and each trace keeps its graph",
-            evidence=(Evidence("the first warning", line),),
-            remedies=(_MODELS if of_keras else _SIGNATURE,),
+            severity=Severity.CAUSE if explained else Severity.FACTOR,
+            headline=f"{function} is traced again and again ({warnings}): {kept}",
+            because=f"{function} is traced again and again, and {kept}",
+            explains=explained or None,
+            basis=Basis.MEASURED if explained else None,
+            evidence=(Evidence("the first warning", line), *_lines(left)),
+            detail=_LIKELY if left else "",
+            remedies=(_MODELS,) if of_keras else (_SIGNATURE, *([_ARGUMENTS] if left else [])),
             moment=index,
         )
+
+
+def _function(line: Line) -> tuple[str, bool]:
+    """What the warning calls the function, and whether it is Keras's own."""
+    match = _NAME.search(line.text)
+    if match and "make_" in match["name"]:
+        return "Keras's function for a step", True
+    name = match["name"].rpartition("<locals>.")[2] if match else ""
+    return (f"the tf.function `{name}`" if name else "a tf.function"), False
+
+
+def _tracings(times: int, line: Line) -> int:
+    """How many tracings the warnings count: the first says five of the last calls, each further one more."""
+    match = _TIMES.search(line.text)
+    return (int(match["times"]) if match else 1) + times - 1
+
+
+def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:
+    """The sizes with a chunk for each tracing, largest first, where they hold enough of all."""
+    if attributed(moment):
+        return []
+    rows = [
+        row
+        for row in moment.attribution.table
+        if row.count >= tracings and row.size_bytes >= _MIN_CHUNK_BYTES
+    ]
+    in_use = moment.balance.in_use
+    whole = max(held(moment), in_use.bytes if in_use else 0)
+    beyond = sum((row.count - 1) * row.size_bytes for row in rows)
+    return sorted(rows, key=lambda row: -row.total_bytes) if beyond >= _MIN_SHARE * whole > 0 else []
+
+
+def _growth(case: Case) -> int:
+    """By how much use rose from failure to failure, in bytes."""
+    rose = rising(case)
+    return rose[-1] - rose[0] if rose else 0
+
+
+def _counted(rows: list[Allocation]) -> str:
+    """The chunks of the size that holds most: `15 chunks of 15.26 MiB are`."""
+    return f"{rows[0].count} chunks of {human(rows[0].size_bytes)} are"
+
+
+def _lines(rows: list[Allocation]) -> Iterator[Evidence]:
+    for row in rows[:2]:
+        yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)

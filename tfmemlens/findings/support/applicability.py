@@ -185,6 +185,7 @@ TABLE: dict[str, Applicability] = {
     "look-between-steps": _ANYWHERE,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "pass-arrays": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,
     "own-process": _ANYWHERE,
     "drop-references": Applicability(code=_OF_JAX),
