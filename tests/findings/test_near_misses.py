@@ -89,6 +89,10 @@ CASES: dict[str, tuple[str, str]] = {
         "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity)\n"
         + oom("8,8"),
     ),
+    "memory-without-figures": (
+        "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n",
+        "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n" + oom("8,8"),
+    ),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (
         oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"),

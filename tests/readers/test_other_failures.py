@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens import pipeline
-from tfmemlens.findings import another_framework
+from tfmemlens.findings import another_framework, memory_without_figures
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.readers.formats import oom_log
 from tfmemlens.readers.oom import disguises
-from tfmemlens.readers.oom.other_failures import CUDNN_VERSION, ELSEWHERE, FOREIGN, STARTUP
+from tfmemlens.readers.oom.other_failures import CUDNN_VERSION, ELSEWHERE, FOREIGN, STARTUP, WITHOUT_FIGURES
 from tfmemlens.readers.oom.surroundings import HARMLESS
 from tfmemlens.units import GIB, MIB
 
@@ -53,6 +53,71 @@ def test_what_is_no_memory_is_said_so(what: str, line: str) -> None:
     assert what in pipeline.explain(line + "\n").verdict
 
 
+@pytest.mark.parametrize(("what", "line"), examples(WITHOUT_FIGURES))
+def test_memory_that_ran_out_without_figures_is_named_with_a_remedy(what: str, line: str) -> None:
+    capture = read(line)
+    assert not capture.incidents
+    assert [known for known, _ in capture.surroundings.without_figures] == [what]
+    report = pipeline.explain(line + "\n")
+    assert what[1:] in report.verdict
+    assert report.actions
+    said = " ".join(action.remedy.text + (action.remedy.code or "") for action in report.actions)
+    assert "nvidia-smi" not in said
+
+
+def test_the_arena_s_figures_are_said() -> None:
+    report = pipeline.explain("Failed to resize buffer. Requested: 40960, available 30720, missing: 10240\n")
+    assert "40,960 B were requested, 30,720 B were free, 10,240 B are missing" in report.verdict
+    assert "10240" in (report.actions[0].remedy.code or "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Failed to resize the window. Requested: 40960, available 30720",
+        "High memory usage in CPU: 812.00 MB",
+        "WebGL: INVALID_OPERATION: texImage2D",
+        "Metal device set to: Apple M2",
+        "DirectML device enumeration: found 1 compatible adapters.",
+        "HRESULT failed with 0x80004005: d3d12 device",
+    ],
+)
+def test_what_looks_like_memory_without_figures_is_none(line: str) -> None:
+    assert not read(line).surroundings.without_figures
+
+
+@pytest.mark.parametrize(
+    ("line", "library"),
+    [
+        ("INTERNAL: jaxlib/gpu/x.cc:21: operation gpusolverDnCreate(&handle) failed: internal", "cuSOLVER"),
+        ("operation gpublasCreate(&handle) failed: cuBLAS internal error", "cuBLAS"),
+        ("failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED", "cuFFT"),
+        ("cusparseCreate(&handle) failed: CUSPARSE_STATUS_ALLOC_FAILED", "cuSPARSE"),
+        ("could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED", "cuDNN"),
+    ],
+)
+def test_the_library_of_a_failed_call_is_named(line: str, library: str) -> None:
+    report = pipeline.explain(line + "\n")
+    assert f"A call of {library} failed" in report.verdict
+    handle = "handle" in line
+    assert ("smaller-batch" in {action.remedy.slug for action in report.actions}) is not handle
+
+
+def test_a_program_s_constant_is_named_with_its_size() -> None:
+    line = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate 402653184 bytes for"
+    report = pipeline.explain(line + " new constant\n")
+    assert "384.00 MiB" in report.verdict
+    assert "a value that the compiled program holds as a constant" in report.verdict
+    assert report.actions[0].remedy.slug == "pass-as-argument"
+
+
+@pytest.mark.parametrize(
+    "line", ["gpusolverDnSsyevd(handle) ran", "info = cusolverDnCreate(&handle)", "CUSOLVER_STATUS_SUCCESS"]
+)
+def test_a_library_s_call_that_did_not_fail_is_none(line: str) -> None:
+    assert not read(line).incidents
+
+
 @pytest.mark.parametrize(("what", "line"), examples(STARTUP))
 def test_a_message_of_the_start_ends_no_run(what: str, line: str) -> None:
     assert pipeline.explain(line + "\n").verdict == f"No failure: {what}."
@@ -68,6 +133,8 @@ def test_what_only_alarms_is_named_beside_a_failure(what: str, line: str) -> Non
 def test_every_help_is_for_something_that_is_read() -> None:
     for words in another_framework._HELP:
         assert any(words in what for what in ELSEWHERE)
+    for words in memory_without_figures._HELP:
+        assert any(words in what for what in WITHOUT_FIGURES)
 
 
 @pytest.mark.parametrize("name", ["Numba", "TensorRT"])

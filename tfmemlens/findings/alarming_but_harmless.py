@@ -54,4 +54,11 @@ def check(case: Case) -> Iterator[Finding]:
 def _something_else(case: Case) -> bool:
     """Whether the log has more to tell than how the program started."""
     told = case.capture.surroundings
-    return bool(told.foreign or told.elsewhere or told.crash or told.kernel_died or told.soft_warnings)
+    return bool(
+        told.foreign
+        or told.elsewhere
+        or told.without_figures
+        or told.crash
+        or told.kernel_died
+        or told.soft_warnings
+    )

@@ -32,6 +32,12 @@ _HELP = {
         "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
         slug="smaller-gpu-blocks",
     ),
+    "that a graph may hold": Remedy(
+        "keep the data out of the graph: read it in batches with tf.data from files or a generator, or feed"
+        " one batch at a time",
+        "tf.data.Dataset.from_generator(batches, output_signature=...)",
+        slug="data-out-of-the-graph",
+    ),
     "cuDNN's version": Remedy(
         "install the cuDNN that this version was built with, and let no other come first on the library path",
         slug="matching-driver",

@@ -1,4 +1,4 @@
-"""cuDNN or cuBLAS could not get its own memory.
+"""cuDNN, cuBLAS or another of CUDA's libraries could not get its own memory.
 
 What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred
 MiB) outside TensorFlow's pool. `No algorithm worked` and `Failed to get convolution algorithm` nearly always
@@ -10,24 +10,20 @@ What to do: leave memory outside the pool (growth or a lower limit), a smaller b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "no bytes: the message states no size"
-
-_BLAS = regex(r"cublas|cusolver|\bBlas ", re.IGNORECASE)
-_DNN = regex(r"cudnn|onvolution|No algorithm", re.IGNORECASE)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -37,9 +33,9 @@ def check(case: Case) -> Iterator[Finding]:
         if failed.kind is not RequestKind.WORKSPACE:
             continue
         said = " ".join(line.text for line in moment.incident.tellings)
-        library = "cuBLAS" if _BLAS.search(said) and not _DNN.search(said) else "cuDNN"
+        library = library_of(moment) or "cuDNN"
         likely = "" if "ALLOC_FAILED" in said else "most likely "
-        handle = library == "cuBLAS" or "handle" in said
+        handle = library == "cuBLAS" or "handle" in said or "Create(" in said
         what = "handle" if handle else "workspace"
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
@@ -67,8 +63,8 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         "nvidia-smi",
         slug="see-device-users",
     )
-    yield from remedies.offered(case, moment, "smaller-batch")
     if not handle:
+        yield from remedies.offered(case, moment, "smaller-batch")
         yield Remedy(
             "cap the workspace that cuDNN may ask for",
             f"export {LIMIT_VARIABLE}=256",

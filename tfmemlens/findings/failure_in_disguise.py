@@ -60,6 +60,8 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         return "a kernel of DirectML got no memory for a buffer of its own"
     if _of_nccl(failed):
         return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
+    if _of_constant(failed):
+        return "a value that the compiled program holds as a constant found no room on the device"
     if failed.kind is RequestKind.TENSOR:
         return (
             "an elementwise kernel got no memory for its output"
@@ -71,6 +73,10 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
 
 def _of_directml(failed: FailedRequest) -> bool:
     return failed.line is not None and "OOM when allocating a buffer" in failed.line.text
+
+
+def _of_constant(failed: FailedRequest) -> bool:
+    return failed.line is not None and "for new constant" in failed.line.text
 
 
 def _of_nccl(failed: FailedRequest) -> bool:
@@ -90,6 +96,13 @@ def _of_pool(moment: Moment) -> str:
 
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     assert moment.request
+    if _of_constant(moment.request.failed):
+        yield Remedy(
+            "pass large arrays to the compiled function as arguments: one that it merely uses from outside"
+            " becomes a constant of the program",
+            slug="pass-as-argument",
+        )
+        return
     of_directml = _of_directml(moment.request.failed)
     yield Remedy(
         "first see whether another process holds the device",

@@ -164,6 +164,8 @@ class Surroundings:
     """What ran out that is no memory, though TensorFlow calls it `Resource exhausted`, too: (`the disk was
     full`, line).
     """
+    without_figures: tuple[tuple[str, Line], ...] = ()
+    """Memory that ran out where nothing states who held it: (`the tensor arena ... is too small`, line)."""
     large_host_requests: tuple[tuple[Size, Line], ...] = ()
     """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system
     memory`).

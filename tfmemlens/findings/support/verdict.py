@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
+from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.rows import is_buffer, of_a_program, place, tensor_text, words_of_a_client
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
@@ -153,7 +154,7 @@ def _what(case: Case, moment: Moment) -> str:
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"
     if failed.kind is RequestKind.WORKSPACE:
-        return f"A call of cuDNN or cuBLAS failed{at}"
+        return f"A call of {library_of(moment) or 'cuDNN or cuBLAS'} failed{at}"
     if failed.kind is RequestKind.DRIVER:
         return f"The GPU driver could not allocate memory{at}"
     if failed.shape is None and failed.size is None:

@@ -80,6 +80,9 @@ LIBRARY = LineRule(
     r" algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
     r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas"
     r" (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
+    r"|(?i:gpu|cu)(?i:solver\w*|blas|sparse|fft)Create\w*\(.*failed|CU(?:SOLVER|SPARSE)_STATUS_ALLOC_FAILED"
+    r"|Failure to initialize cublas may be due to OOM|CUFFT_ALLOC_FAILED"
+    r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed"
     r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error:"
     r" .*Memory not available",
     "NotFoundError: No algorithm worked!",
@@ -87,6 +90,10 @@ LIBRARY = LineRule(
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
     "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
     "No DNN in stream executor. [Op:Conv2D] name:",
+    "INTERNAL: jaxlib/gpu/handle_pool.cc:21: operation gpublasCreate(&handle) failed: cuBLAS internal error",
+    "cusolverDnCreate(&handle) failed: CUSOLVER_STATUS_INTERNAL_ERROR",
+    "cuSolver call failed: CUSOLVER_STATUS_ALLOC_FAILED",
+    "failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
 )
 PROFILING = LineRule(
@@ -119,6 +126,12 @@ BUFFER = LineRule(
     "ResourceExhaustedError: OOM when allocating a buffer of 805306368 bytes",
     needs="OOM when allocating a buffer of",
 )
+CONSTANT = LineRule(
+    r"Failed to allocate (?P<bytes>\d+) bytes for new constant",
+    "RESOURCE_EXHAUSTED: Failed to allocate 402653184 bytes for new constant",
+    needs="for new constant",
+)
+"""A value that a compiled program holds itself, copied to the device when the program is loaded."""
 BARE = LineRule(
     r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED:"
     r" |\bResource exhausted: ",
@@ -274,6 +287,10 @@ class IndirectFailureCollector:
         if match := BUFFER.search(text):  # DirectML's kernels
             return IndirectFailure(
                 line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(match["bytes"]))
+            )
+        if match := CONSTANT.search(text):
+            return IndirectFailure(
+                line, kind=RequestKind.TENSOR, what="constant", size=Size.exactly(int(match["bytes"]))
             )
         if match := COPY.search(text):
             return IndirectFailure(

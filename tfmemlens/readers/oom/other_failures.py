@@ -106,6 +106,40 @@ FOREIGN = {
 }
 """Programs and libraries with allocators of their own, by their messages."""
 
+WITHOUT_FIGURES = {
+    "the tensor arena of TensorFlow Lite Micro is too small": LineRule(
+        r"Failed to (?:resize buffer|allocate (?:tail|persistent|temp) (?:memory|buffer))\. Requested:? (\d+)"
+        r"(?: bytes)?, available:? (\d+)(?: bytes)?, missing:? (\d+)|Arena size is too small for all buffers"
+        r"|Failed to allocate (?:tail|temp) memory\. Requested:? \d+",
+        "Failed to resize buffer. Requested: 40960, available 30720, missing: 10240",
+        "Failed to allocate tail memory. Requested: 512, available 96, missing: 416",
+        "Arena size is too small for all buffers. Needed 99840 but only 81920 was available.",
+    ),
+    "Metal had no memory left for a command buffer of Apple's GPU, which shares the CPU's RAM": LineRule(
+        r"kIOGPUCommandBufferCallbackErrorOutOfMemory"
+        r"|MTLCommandBufferErrorDomain.*(?:Insufficient Memory|Code=8\b)",
+        "\tInsufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
+        "Error Domain=MTLCommandBufferErrorDomain Code=8 Insufficient Memory",
+    ),
+    "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
+        r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.*context lost"
+        r"|Requested texture size \[\d+x\d+\] greater than WebGL maximum|Unable to create WebGLTexture",
+        "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
+        "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
+        "Error: Unable to create WebGLTexture.",
+    ),
+    "the GPU's memory ran out under DirectML (E_OUTOFMEMORY)": LineRule(
+        r"HRESULT failed with 0x8007000E|\bE_OUTOFMEMORY\b",
+        "F tensorflow/core/common_runtime/dml/dml_heap_allocator.cc:120] HRESULT failed with 0x8007000E:"
+        " device->CreateCommittedResource(&heap)",
+    ),
+    "DirectML lost the GPU (device removed): often memory ran out, else one call took too long": LineRule(
+        r"(?i:0x887A000[567]|DXGI_ERROR_DEVICE_(?:REMOVED|HUNG|RESET))",
+        "F tensorflow/c/logging.cc:43] HRESULT failed with 0x887A0005: dml_device->GetDeviceRemovedReason()",
+    ),
+}
+"""Memory that ran out where no report of TensorFlow, JAX or XLA says more: what ran out, by its message."""
+
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
     "a cloud service's quota of requests or machines was used up": LineRule(
@@ -159,6 +193,13 @@ ELSEWHERE = {
             "ptxas error   : Entry function 'fusion_1' uses too much shared data (0x1c000 bytes, 0xc000 max)",
             needs="hared ",
         )
+    ),
+    "a constant or data set is larger than the 2 GiB that a graph may hold": LineRule(
+        r"[Cc]annot create a tensor proto whose content is larger than 2GB|GraphDef cannot be larger than 2GB"
+        r"|(?:exceeded maximum protobuf size of|Exceeds? maximum protobuf size of) 2GB",
+        "ValueError: Cannot create a tensor proto whose content is larger than 2GB.",
+        "ValueError: GraphDef cannot be larger than 2GB.",
+        needs="2GB",
     ),
     CUDNN_VERSION: LineRule(
         r"Loaded runtime CuDNN library: .* but source was compiled with",

@@ -7,7 +7,15 @@ from __future__ import annotations
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.other_failures import CPP_FRAME, CRASH, ELSEWHERE, FOREIGN, KERNEL_DIED, STARTUP
+from tfmemlens.readers.oom.other_failures import (
+    CPP_FRAME,
+    CRASH,
+    ELSEWHERE,
+    FOREIGN,
+    KERNEL_DIED,
+    STARTUP,
+    WITHOUT_FIGURES,
+)
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
 from tfmemlens.units import MIB, Size, parse_size
 
@@ -98,6 +106,7 @@ class SurroundingsCollector:
         self.crash: Line | None = None
         self.kernel_died: Line | None = None
         self.elsewhere: dict[str, Line] = {}
+        self.without_figures: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
         self._total: Size | None = None
@@ -137,7 +146,12 @@ class SurroundingsCollector:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,
         or that another program had none left.
         """
-        for rules, told in ((ELSEWHERE, self.elsewhere), (FOREIGN, self.foreign)):
+        families = (
+            (ELSEWHERE, self.elsewhere),
+            (WITHOUT_FIGURES, self.without_figures),
+            (FOREIGN, self.foreign),
+        )
+        for rules, told in families:
             if what := next((name for name, rule in rules.items() if rule.search(line.text)), None):
                 told.setdefault(what, line)
                 return True
@@ -207,5 +221,6 @@ class SurroundingsCollector:
             kernel_died=self.kernel_died,
             startup=tuple(self.startup.items()),
             elsewhere=tuple(self.elsewhere.items()),
+            without_figures=tuple(self.without_figures.items()),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )

@@ -1,0 +1,97 @@
+"""Memory ran out where nothing states who held it: a microcontroller, a browser, Apple's GPU, DirectML.
+
+What it means: TensorFlow Lite Micro, TensorFlow.js and the plug-ins for Metal and DirectML allocate without
+TensorFlow's BFC allocator. Their messages say that memory ran out, and at most how much was requested.
+When it fires: the log has such a line, and no failure that says more.
+What to do: what helps on that device; tools for NVIDIA's GPUs see nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
+
+_MISSING = regex(r"Requested:? (\d+)(?: bytes)?, available:? (\d+)(?: bytes)?, missing:? (\d+)")
+_TEXTURES = regex(r"High memory usage in GPU: ([\d.]+) MB")
+_HELP = {
+    "TensorFlow Lite Micro": (
+        Remedy(
+            "or use a smaller model: 8-bit weights and activations, fewer channels, a smaller input",
+            slug="smaller-model",
+        ),
+    ),
+    "Metal": (
+        Remedy(
+            "train with a smaller batch, or feed smaller images: this memory is the machine's RAM",
+            slug="smaller-batch",
+        ),
+        Remedy(
+            "close other programs that use much RAM (Activity Monitor, Memory)", slug="close-other-programs"
+        ),
+    ),
+    "WebGL": (
+        Remedy(
+            "let each frame's tensors go, and dispose of those you keep",
+            "const out = tf.tidy(() => model.predict(frame)); out.dispose();",
+            slug="tidy-textures",
+        ),
+        Remedy(
+            "count tensors after each call: a number that grows is a leak",
+            "console.log(tf.memory().numTensors, tf.memory().numBytesInGPU)",
+            slug="count-tensors",
+        ),
+    ),
+    "DirectML": (
+        Remedy("use a smaller batch or smaller inputs", slug="smaller-batch"),
+        Remedy(
+            "see who holds the GPU (Task Manager, Performance, GPU memory), and end what you do not need",
+            slug="see-device-users",
+        ),
+    ),
+}
+"""What helps, by a word of what ran out."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if case.moments:
+        return
+    for what, line in case.capture.surroundings.without_figures:
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{what}{_figures(line)}",
+            evidence=(Evidence("the message", line),),
+            remedies=(
+                *_larger_arena(line),
+                *(remedy for word, helps in _HELP.items() if word in what for remedy in helps),
+            ),
+        )
+
+
+def _figures(line: Line) -> str:
+    """What the message states."""
+    if match := _MISSING.search(line.text):
+        asked, free, missing = (f"{int(figure):,}" for figure in match.groups())
+        return f": {asked} B were requested, {free} B were free, {missing} B are missing"
+    if match := _TEXTURES.search(line.text):
+        return f": {match[1]} MB are in use there, which TensorFlow.js calls a likely leak"
+    return ""
+
+
+def _larger_arena(line: Line) -> Iterator[Remedy]:
+    """The arena's size is a constant of the program; an arena that is larger meets the next request."""
+    match = _MISSING.search(line.text)
+    if match:
+        yield Remedy(
+            f"make the arena at least {int(match[3]):,} B larger: later requests may want more",
+            f"constexpr int kTensorArenaSize = ... + {match[3]};",
+            slug="larger-arena",
+        )
+    elif "Arena size" in line.text:
+        yield Remedy("make the arena as large as the message says that it needs", slug="larger-arena")

@@ -1,0 +1,22 @@
+"""Which of CUDA's libraries a failed call belongs to, by its messages."""
+
+from __future__ import annotations
+
+import re
+
+from tfmemlens.model.case import Moment
+from tfmemlens.patterns import regex
+
+_LIBRARIES = {
+    "cuDNN": regex(r"cudnn|onvolution|No algorithm|\bDNN\b|MIOpen", re.IGNORECASE),
+    "cuSOLVER": regex(r"cusolver|gpusolver", re.IGNORECASE),
+    "cuSPARSE": regex(r"cusparse|gpusparse", re.IGNORECASE),
+    "cuFFT": regex(r"cufft", re.IGNORECASE),
+    "cuBLAS": regex(r"cublas|gpublas|\bBlas ", re.IGNORECASE),
+}
+
+
+def library_of(moment: Moment) -> str | None:
+    """The library that the failure's messages name; None where they name none."""
+    said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""
+    return next((library for library, rule in _LIBRARIES.items() if rule.search(said)), None)
