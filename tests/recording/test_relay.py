@@ -176,3 +176,65 @@ def test_what_the_program_leaves_running_does_not_hold_us(tmp_path: Path) -> Non
     out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     os.kill(int(out.split()[1]), signal.SIGKILL)
+
+
+@contextmanager
+def on_a_terminal(tmp_path: Path, code: str) -> Iterator[tuple[int, int, int]]:
+    """In a session of its own: what stands beside the program, the program, our end of the terminal."""
+    number = tmp_path / "pid"
+    start = f"import os, signal, sys, time\nopen({str(number)!r} + '~', 'w').write(str(os.getpid()))\n"
+    ready = f"os.rename({str(number)!r} + '~', {str(number)!r})\n"
+    words = [*BESIDE, str(tmp_path / "kept"), *python(start + code.replace("READY", ready))]
+    beside_it, ours = pty.fork()
+    if beside_it == 0:
+        os.execv(words[0], words)
+    try:
+        until(number.exists, "the program did not start")
+        yield beside_it, int(number.read_text()), ours
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(beside_it, signal.SIGKILL)
+        with suppress(OSError):
+            os.close(ours)
+
+
+def until_ended(beside_it: int) -> int:
+    """Its exit status."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        pid, status = os.waitpid(beside_it, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    raise AssertionError("it does not end")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc and si_code")
+def test_ctrl_c_reaches_the_program_once(tmp_path: Path) -> None:
+    code = (
+        "got = []\nsignal.signal(2, lambda *_: got.append(1))\nREADY\n"
+        "signal.pause()\ntime.sleep(0.3)\nsys.exit(40 + len(got))"
+    )
+    with on_a_terminal(tmp_path, code) as (beside_it, _, ours):
+        os.write(ours, b"\x03")
+        assert until_ended(beside_it) == 41
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells who is alive")
+def test_a_silent_program_is_told_that_its_terminal_was_closed(tmp_path: Path) -> None:
+    with on_a_terminal(tmp_path, "READY\nsignal.pause()") as (beside_it, program, ours):
+        os.close(ours)
+        assert until_ended(beside_it) == 128 + signal.SIGHUP
+        assert not alive(program)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells who is alive")
+def test_a_closed_terminal_ends_both(tmp_path: Path) -> None:
+    code = "READY\nwhile True:\n    print('step', flush=True)\n    time.sleep(0.01)"
+    with on_a_terminal(tmp_path, code) as (beside_it, program, ours):
+        os.read(ours, 100)
+        os.close(ours)
+        failed_to_print = 1
+        assert until_ended(beside_it) in (failed_to_print, 128 + signal.SIGHUP)
+        assert not alive(program)
+    assert b"step" in (tmp_path / "kept").read_bytes()

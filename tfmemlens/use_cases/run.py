@@ -11,15 +11,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfmemlens import pipeline
 from tfmemlens.errors import TfmemlensError, UsageError
-from tfmemlens.model.report import Report
-from tfmemlens.readers.formats import run_record
 from tfmemlens.recording.beside import cgroups, relay
 from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:  # nothing is read before the program has ended: it starts at once
+    from tfmemlens.model.report import Report
 
 LOG, RECORD, PAGE = "log.txt", "run.json", "report.html"
 DUMP_VARIABLE, _DUMPS = "TF_BFC_MEMORY_DUMP", "bfc"
@@ -57,6 +57,8 @@ def run(command: Sequence[str], out: str | None = None) -> Outcome:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     dropped = log.close()
+    from tfmemlens.readers.formats import run_record
+
     after = cgroups.read()
     record = {
         run_record.KEY: 1,
@@ -105,6 +107,8 @@ def _gathered(
 
 def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) -> Report | None:
     """The report of a program that failed for memory, None of any other."""
+    from tfmemlens import pipeline
+
     sources = list(_files(folder))
     if log.problem:
         sources = [each for each in sources if os.path.basename(each) != LOG]
@@ -210,6 +214,8 @@ def _ending(
 
     The kernel counts whom it kills for memory; where it does not say, a SIGKILL may have been that.
     """
+    from tfmemlens.readers.formats import run_record
+
     name, kills = _signal_name(ending.returncode), _kills(before, after)
     how = f"killed by {name}" if name else f"exit status {ending.exit_status}"
     if not kills or not ending.exit_status:

@@ -38,8 +38,10 @@ FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-_KEYBOARD = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP}
-"""What a terminal sends to its whole process group."""
+_KEYBOARD = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
+"""What a terminal sends to its whole process group. That it was closed is told to the session's leader only,
+which may be we.
+"""
 _FROM_KERNEL = 0x80
 """`si_code` SI_KERNEL of Linux: the terminal sent it, nobody's `kill`."""
 _STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
