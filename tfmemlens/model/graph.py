@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from tfmemlens.model.lazy_nodes import LazyNodes, NodeColumns
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass, field
 
@@ -57,36 +58,53 @@ class Graph:
     @cached_property
     def ops(self) -> frozenset[str]:
         """The op types of its nodes: a few hundred, however large the graph."""
-        return frozenset({node.op for node in self.nodes.values()})
+        return frozenset(self._columns.ops)
+
+    def op_of(self, name: str) -> str | None:
+        """The op type of a node, None where there is no such node."""
+        place = self._columns.places.get(name)
+        return None if place is None else self._columns.ops[place]
+
+    def inputs_of(self, name: str) -> tuple[str, ...]:
+        """The inputs of a node, none where there is no such node."""
+        place = self._columns.places.get(name)
+        return () if place is None else self._columns.inputs[place]
+
+    def of_ops(self, ops: Collection[str]) -> Iterator[Node]:
+        """The nodes of these op types, in the order of the graph; no other node is looked at."""
+        return (self.nodes[name] for name in self.names_of_ops(ops))
+
+    def names_of_ops(self, ops: Collection[str]) -> Sequence[str]:
+        """The same without looking at any node."""
+        if self.ops.isdisjoint(ops):
+            return ()
+        columns = self._columns
+        return [name for name, op in zip(columns.places, columns.ops, strict=True) if op in ops]
 
     @cached_property
-    def consumers(self) -> Mapping[str, tuple[tuple[str, int, int], ...]]:
+    def consumers(self) -> Mapping[str, tuple[Reading, ...]]:
         """For each node the (consumer, its input index, our output port) that read it; control edges left
         out.
         """
-        reads: dict[str, Any] = defaultdict(list)
-        for node in self.nodes.values():
-            name = node.name
-            for index, reference in enumerate(node.inputs):
-                if ":" in reference or reference.startswith("^"):
-                    if not reference.startswith("^"):
-                        producer, port = split_reference(reference)
-                        reads[producer].append((name, index, port))
-                else:  # most inputs name a first output
-                    reads[reference].append((name, index, 0))
-        for name, readers in reads.items():
-            reads[name] = tuple(readers)  # in place: a graph of 100,000 nodes has no room for two
-        return dict(reads)
+        return Consumers(self._columns)
 
     @cached_property
     def waiters(self) -> Mapping[str, tuple[str, ...]]:
         """For each node those that only wait for it."""
         waiting: dict[str, list[str]] = {}
-        for node in self.nodes.values():
-            for reference in node.inputs:
+        for name, references in zip(self._columns.places, self._columns.inputs, strict=True):
+            for reference in references:
                 if reference.startswith("^"):
-                    waiting.setdefault(reference[1:], []).append(node.name)
+                    waiting.setdefault(reference[1:], []).append(name)
         return {name: tuple(readers) for name, readers in waiting.items()}
+
+    @cached_property
+    def _columns(self) -> NodeColumns:
+        if isinstance(self.nodes, LazyNodes):
+            return self.nodes.columns
+        nodes = self.nodes.values()
+        places = {name: place for place, name in enumerate(self.nodes)}
+        return NodeColumns(places, [node.op for node in nodes], [node.inputs for node in nodes])
 
 
 def variables_on(graph: Graph, devices: str) -> Iterator[Node]:
@@ -94,11 +112,59 @@ def variables_on(graph: Graph, devices: str) -> Iterator[Node]:
     output, but the graph has their shapes.
     """
     places = devices.split(", ")
-    return (
-        node
-        for node in graph
-        if node.op == "VarHandleOp" and (node.device in places or node.device.count(":") < 4)
-    )
+    variables = graph.of_ops(("VarHandleOp",))
+    return (node for node in variables if node.device in places or node.device.count(":") < 4)
+
+
+Reading = tuple[str, int, int]
+"""A consumer, which of its inputs it is, and which output it reads."""
+
+
+class Consumers(Mapping[str, tuple[Reading, ...]]):
+    """For each node those that read it, in the order of the graph: worked out for the nodes that are asked
+    for, since few of a big graph are.
+    """
+
+    def __init__(self, nodes: NodeColumns) -> None:
+        self._places = nodes.places
+        self._readings: dict[str, list[Any]] = {}
+        """By reference, as it stands in the graph: a consumer, which of its inputs it is, the next."""
+        readings = self._readings
+        for name, references in zip(nodes.places, nodes.inputs, strict=True):
+            for index, reference in enumerate(references):
+                if reference in readings:
+                    readings[reference] += name, index
+                else:
+                    readings[reference] = [name, index]
+        self._numbered: dict[str, list[str]] = defaultdict(list)
+        """The references that name an output by its number, by their node."""
+        for reference in readings:
+            if ":" in reference and not reference.startswith("^"):
+                self._numbered[split_reference(reference)[0]].append(reference)
+
+    def __getitem__(self, name: str) -> tuple[Reading, ...]:
+        first = [name] if name in self._readings and _is_name(name) else []
+        references = [*first, *self._numbered.get(name, ())]
+        if not references:
+            raise KeyError(name)
+        readings = [
+            (reader, index, split_reference(reference)[1])
+            for reference in references
+            for reader, index in zip(*[iter(self._readings[reference])] * 2, strict=True)
+        ]
+        if len(references) > 1:
+            readings.sort(key=lambda reading: (self._places[reading[0]], reading[1]))
+        return tuple(readings)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*filter(_is_name, self._readings), *self._numbered]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _is_name(reference: str) -> bool:
+    return ":" not in reference and not reference.startswith("^")
 
 
 def split_reference(reference: str) -> tuple[str, int]:

@@ -62,7 +62,7 @@ def _last_reader(row: Allocation, graph: Graph, ran: Executions, runs: Mapping[s
                     distance = abs(freed - end) if start <= freed else float("inf")
                 if distance < best[0]:
                     best = distance, reader
-            node = graph.nodes.get(reader)
-            if node and may_hand_on(node.op) and reader not in holders and len(holders) < 32:
+            op = graph.op_of(reader)
+            if op and may_hand_on(op) and reader not in holders and len(holders) < 32:
                 holders.append(reader)
     return best[1]

@@ -194,7 +194,7 @@ def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) ->
     if row.node in owners:
         return row, owners[row.node or ""]
     source = source_of(row.node or "", graph)
-    op = graph.nodes[source].op if graph and source in graph.nodes else row.op
+    op = (graph.op_of(source) if graph else None) or row.op
     owner = owners.get(source) or owner_of(source, op)
     if op in roles.CONSTANTS:
         owner = replace(owner, kind=Kind.CONSTANT)

@@ -24,11 +24,11 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
     if graph is None:
         return {}
     applying = set(filter(_APPLY.match, graph.ops))
-    updates = [node for node in graph if node.op in applying]
+    updates = [*graph.of_ops(applying)]
     owners = dict(_under_variables(graph))
     owners.update((name, owner) for node in updates for name, owner in _slots(node, graph))
-    for node in graph:
-        if node.op in roles.ASSIGNS and (target := _variable(node, 0, graph)):
+    for node in graph.of_ops(roles.ASSIGNS):
+        if target := _variable(node, 0, graph):
             owners[node.name] = replace(
                 owners.get(target.name) or owner_of(target.name, target.op), phase=Phase.OPTIMIZER
             )
@@ -40,7 +40,7 @@ def _under_variables(graph: Graph) -> Iterator[tuple[str, Owner]]:
     """tf.train's optimizers name a slot after its variable, whatever they are called themselves:
     `w/AdamWeightDecay_1` serves `w`.
     """
-    names = {node.name for node in graph if node.op in roles.VARIABLES}
+    names = {*graph.names_of_ops(roles.VARIABLES)}
     for name in names:
         if (variable := name.rpartition("/")[0]) in names and owner_of(
             name, "VarHandleOp"
@@ -85,6 +85,6 @@ def _variable(node: Node, at: int, graph: Graph) -> Node | None:
 
 def _constants(scopes: set[str], graph: Graph) -> Iterator[tuple[str, Owner]]:
     """What stands in the scope of an optimizer, whatever its name: `AdamWeightDecay/beta1`."""
-    for node in graph:
-        if node.op in roles.ALL_CONSTANTS and "/" in node.name and node.name.rpartition("/")[0] in scopes:
-            yield node.name, Owner(None, Kind.CONSTANT, Phase.OPTIMIZER, node.op)
+    for name in graph.names_of_ops(roles.ALL_CONSTANTS):
+        if "/" in name and name.rpartition("/")[0] in scopes:
+            yield name, Owner(None, Kind.CONSTANT, Phase.OPTIMIZER, graph.op_of(name))

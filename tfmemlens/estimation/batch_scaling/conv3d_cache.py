@@ -148,8 +148,9 @@ def cache_of(timeline: Timeline, graph: Graph, likely_bytes: int | None = None) 
 
 
 def _gradients(timeline: Timeline, graph: Graph) -> dict[str, Gradient]:
-    names = {node for node in timeline.table.node if node}
-    nodes = [node for node in graph if node.op in GRADIENTS and node.name in names]
+    gradients = [*graph.of_ops(GRADIENTS)]
+    names = {node for node in timeline.table.node if node} if gradients else ()
+    nodes = [node for node in gradients if node.name in names]
     return {node.name: gradient for node in nodes if (gradient := gradient_of(node, graph))}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.estimation.batch_scaling import conv3d_cache
 from tfmemlens.estimation.batch_scaling.axes import (
@@ -40,6 +40,8 @@ _PER_WEIGHT_NAMES = (
 
 _NOTICEABLE = 0.001
 """A tensor below this share of the peak is small."""
+_MAX_COUNTED = 2_000
+"""Tensors, of the large and of the small ones, beyond which every n-th is asked for its leading dimension."""
 _UPDATE = regex(
     r"(?:\A|/)(?:adam\w*|nadam|sgd|rmsprop|adagrad|adadelta|ftrl|lamb|lion|momentum)(?:_\d+)?/", re.IGNORECASE
 )
@@ -64,14 +66,9 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
     """The batch of a step and how it is known: the leading dimension of the inputs that most activations
     share; without inputs the commonest one.
     """
-    leading: Counter[int] = Counter()
-    for shape, size, purpose in zip(
-        timeline.table.shape, timeline.table.size_bytes, timeline.table.purpose, strict=True
-    ):
-        if shape and len(shape) >= 2 and shape[0] and purpose != TEMPORARY:
-            leading[shape[0]] += size
     candidates = _input_sizes(graph) if graph else {}
     if candidates:
+        leading = _leading(timeline) if len(candidates) > 1 else {}
         return (
             max(
                 candidates,
@@ -90,20 +87,34 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
     )
 
 
+def _leading(timeline: Timeline) -> Counter[int]:
+    """How many bytes have each leading dimension."""
+    table = timeline.table
+    leading: Counter[int] = Counter()
+    for shape, size, purpose in zip(table.shape, table.size_bytes, table.purpose, strict=True):
+        if shape and len(shape) >= 2 and shape[0] and purpose != TEMPORARY:
+            leading[shape[0]] += size
+    return leading
+
+
 def _leading_of_many(timeline: Timeline) -> Counter[int]:
     """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by
     their names. Small tensors count only where there are no others: an optimizer makes many of the shape of a
     bias.
     """
-    table = timeline.table
-    updated = {
-        shape for node, shape in zip(table.node, table.shape, strict=True) if _UPDATE.search(node or "")
-    }
+    table, noticeable = timeline.table, _NOTICEABLE * timeline.peak_bytes
+    large: list[int] = []
+    small: list[int] = []
+    for row, size in enumerate(table.size_bytes):
+        (large if size >= noticeable else small).append(row)
+    rows = [
+        (table.node[row], table.shape[row], table.purpose[row], table.size_bytes[row])
+        for row in (*_some(large), *_some(small))
+    ]
+    updated = {shape for node, shape, _, _ in rows if _UPDATE.search(node or "")}
     weights = set(timeline.standing.shape) | updated
-    noticeable = _NOTICEABLE * timeline.peak_bytes
     counts: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
     seen = set()
-    rows = zip(table.node, table.shape, table.purpose, table.size_bytes, strict=True)
     for node, shape, purpose, size in rows:
         if not shape or len(shape) < 2 or not shape[0] or shape in weights or purpose == TEMPORARY:
             continue
@@ -113,18 +124,27 @@ def _leading_of_many(timeline: Timeline) -> Counter[int]:
     return counts[True] or counts[False]
 
 
+def _some(rows: Sequence[int]) -> Sequence[int]:
+    return rows[:: len(rows) // _MAX_COUNTED + 1]
+
+
 def _input_sizes(graph: Graph) -> dict[int, float]:
     """Sizes that may be the batch: the first dimension of an input counts more than its second (time-major
     sequences).
     """
     weight_of: dict[int, float] = {}
-    for node in graph:
-        if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
-            for port in range(len(node.outputs)):
-                shape = shape_of(node, port) or ()
-                for weight, size in zip((2.0, 1.0), shape[: 1 if len(shape) != 3 else 2], strict=False):
-                    weight_of[size] = max(weight_of.get(size, 0.0), weight)
+    for node in _inputs(graph):
+        for port in range(len(node.outputs)):
+            shape = shape_of(node, port) or ()
+            for weight, size in zip((2.0, 1.0), shape[: 1 if len(shape) != 3 else 2], strict=False):
+                weight_of[size] = max(weight_of.get(size, 0.0), weight)
     return weight_of
+
+
+def _inputs(graph: Graph) -> Iterator[Node]:
+    """What brings the batch in."""
+    yield from graph.of_ops({each for each in graph.ops if op(each).batch is Batch.SEEDED})
+    yield from (graph.nodes[name] for name in graph.nodes if name.startswith("_arg_"))
 
 
 def _agreement(size: int, leading: Mapping[int, int]) -> float:
@@ -231,8 +251,8 @@ def _weight_shapes(timeline: Timeline, graph: Graph | None) -> set[tuple[int | N
         for node, op_type, shape in zip(table.node, table.op, table.shape, strict=True)
         if shape and "ReadVariableOp" in (op_type or (node or "").rpartition("/")[2])
     }
-    for node in graph or ():
-        shape = node.attributes.get("shape") if node.op in ("VarHandleOp", "VariableV2") else None
+    for node in graph.of_ops(("VarHandleOp", "VariableV2")) if graph else ():
+        shape = node.attributes.get("shape")
         if isinstance(shape, tuple):
             shapes.add(shape)
     return shapes
@@ -436,14 +456,12 @@ def input_rank(graph: Graph | None) -> int | None:
     """The rank of the largest input, None where there is none: 4 is an image, 3 a sequence of vectors, 2
     tokens or features.
     """
-    inputs = []
-    for node in graph or ():
-        if op(node.op).batch is Batch.SEEDED or node.name.startswith("_arg_"):
-            inputs += [
-                (math.prod(shape), len(shape))
-                for port in range(len(node.outputs))
-                if (shape := shape_of(node, port))
-            ]
+    inputs = [
+        (math.prod(shape), len(shape))
+        for node in (_inputs(graph) if graph else ())
+        for port in range(len(node.outputs))
+        if (shape := shape_of(node, port))
+    ]
     return max(inputs)[1] if inputs else None
 
 

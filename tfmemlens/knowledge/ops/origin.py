@@ -18,10 +18,10 @@ def source_of(name: str, graph: Graph | None) -> str:
     from tfmemlens.knowledge.ops.table import passes_on
 
     for _ in range(_MAX_STEPS):
-        node = graph.nodes.get(name)
-        if node is None or node.op in _SOURCES or not node.inputs:
+        op, inputs = graph.op_of(name), graph.inputs_of(name)
+        if op is None or op in _SOURCES or not inputs:
             return name
-        if not passes_on(node.op) and node.op not in _CONVERTING:
+        if not passes_on(op) and op not in _CONVERTING:
             return name
-        name = split_reference(node.inputs[0])[0]
+        name = split_reference(inputs[0])[0]
     return name

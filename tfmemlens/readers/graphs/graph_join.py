@@ -49,10 +49,8 @@ def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
     seen = {
         source_of(name, graph) for name, dtype in shown if name is not None and dtype != "resource"
     }  # a handle is not its variable
-    updating = set(filter(_UPDATES.match, graph.ops))
-    updated = {
-        split_reference(reference)[0] for node in graph if node.op in updating for reference in node.inputs
-    } - seen
+    updating = graph.of_ops(set(filter(_UPDATES.match, graph.ops)))
+    updated = {split_reference(reference)[0] for node in updating for reference in node.inputs} - seen
     added = [
         row
         for node in variables_on(graph, timeline.device)

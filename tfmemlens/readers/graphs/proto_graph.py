@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import attrgetter
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfmemlens.model.graph import Graph, Node, Signature
+from tfmemlens.model.lazy_nodes import LazyNodes, NodeColumns
 from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
 from tfmemlens.patterns import regex
 
@@ -17,6 +21,7 @@ SOURCE = "_tfmemlens_source"
 _PACKAGED = regex(
     r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy"
 )
+_TOGETHER = 512
 _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
@@ -123,25 +128,61 @@ def of_graph_defs(graphs: Iterable[Any], debug: Any = None, producer: str | None
     """One Graph of several GraphDefs (partitions of one step); a name that stands in two keeps its first
     node. `debug` is a GraphDebugInfo.
     """
-    nodes: dict[str, Node] = {}
+    parts: list[_Part] = []
     functions: dict[str, Graph] = {}
+    first = 0
     for graph in graphs:
         own = graph.debug_info if _has(graph, "debug_info") else None
         lines = _source_lines(debug if debug is not None else own)
-        for index, raw in enumerate(graph.node):
-            name = raw.name
-            if name not in nodes:
-                source = lines.get(f"{name}@") or lines.get(name) if lines else None
-                nodes[name] = _node(raw, name, source, nodes, Attributes(graph.node, index))
+        parts.append(_Part(first, graph.node, lines))
+        first += len(graph.node)
         for function in graph.library.function:
             name = function.signature.name
-            listed = function.node_def
-            body = {
-                raw.name: _node(raw, raw.name, lines.get(f"{raw.name}@{name}"), {}, Attributes(listed, index))
-                for index, raw in enumerate(listed)
-            }
+            body = _nodes([_Part(0, function.node_def, lines, name)])
             functions.setdefault(name, Graph(body, signature=_signature(function)))
-    return Graph(nodes, functions, producer)
+    return Graph(_nodes(parts), functions, producer)
+
+
+class _Part(NamedTuple):
+    """The NodeDefs of a graph or a function, the number of the first among all, and the lines of their
+    code.
+    """
+
+    first: int
+    nodes: Sequence[Any]
+    lines: Mapping[str, str]
+    function: str = ""
+
+
+def _nodes(parts: Sequence[_Part]) -> LazyNodes[Node]:
+    """The nodes of these parts by name."""
+    names: list[str] = []
+    ops: list[str] = []
+    inputs: list[tuple[str, ...]] = []
+    for part in parts:
+        nodes = iter(part.nodes)
+        while some := [*islice(nodes, _TOGETHER)]:  # so many stay parsed until all columns have theirs
+            names += [node.name for node in some]
+            ops += [intern(node.op) for node in some]  # hundreds of ops stand for all nodes
+            inputs += [tuple(node.input) for node in some]
+    numbers: Sequence[int] = range(len(names))
+    places = dict(zip(names, numbers, strict=True))
+    if len(places) < len(names):
+        first: dict[str, int] = {}
+        for number, name in enumerate(names):
+            first.setdefault(name, number)
+        numbers = [*first.values()]
+        places = {name: place for place, name in enumerate(first)}
+        ops, inputs = [ops[number] for number in numbers], [inputs[number] for number in numbers]
+    columns = NodeColumns(places, ops, inputs)
+
+    def made(name: str) -> Node:
+        place = places[name]
+        number = numbers[place]
+        part = parts[bisect_right(parts, number, key=attrgetter("first")) - 1]
+        return _node(name, ops[place], inputs[place], part, number - part.first)
+
+    return LazyNodes(columns, made)
 
 
 def _signature(function: Any) -> Signature:
@@ -162,19 +203,18 @@ def _has(message: Any, field: str) -> bool:
     return field in message.DESCRIPTOR.fields_by_name and bool(message.HasField(field))
 
 
-def _node(
-    raw: Any, name: str, source: str | None, before: Mapping[str, Node], attributes: Attributes
-) -> Node:
-    """The node; an input that names one of those `before` shares its name, which saves a text for each."""
+def _node(name: str, op: str, inputs: tuple[str, ...], part: _Part, at: int) -> Node:
+    raw, lines = part.nodes[at], part.lines
     stated = raw.attr
+    source = lines.get(f"{name}@{part.function}") or (None if part.function else lines.get(name))
     if SOURCE in stated:
         source = stated[SOURCE].s.decode("utf-8", "replace") or source
     return Node(
         name,
-        intern(raw.op),  # hundreds of ops and a few devices stand for all nodes of a graph
-        tuple([known.name if (known := before.get(each)) else each for each in raw.input]),
-        intern(raw.device),
-        attributes,
+        op,
+        inputs,
+        intern(raw.device),  # a few devices stand for all nodes
+        Attributes(part.nodes, at),
         _outputs(stated),
         source,
     )
