@@ -49,7 +49,12 @@ else:
 
     def replace(value, /, **changes):
         """The value with other content in these fields."""
-        return type(value)(**{each.name: getattr(value, each.name) for each in fields(value)} | changes)
+        kept = {name: getattr(value, name) for name in _names(type(value))}
+        return type(value)(**kept | changes)
+
+    @cache
+    def _names(cls):
+        return tuple(each.name for each in fields(cls))
 
     def _made(cls, frozen, slots, kw_only):
         cls.__doc__ = cls.__doc__ or cls.__name__

@@ -61,9 +61,10 @@ def check(case: Case) -> Iterator[Finding]:
 def _late_reader(row: Row, moment: Moment, graph: Graph) -> str | None:
     """The gradient op that reads the tensor last, if it had not run at the peak."""
     assert moment.timeline
-    ran = moment.ended
+    runs, ended = moment.timeline.runs, moment.timeline.executions.end_micros
     readers = [name for name, _, _ in graph.consumers.get(row.allocation.node or "", ())]
-    late = [(ran[name], name) for name in readers if ran.get(name, 0) > (moment.peak_micros or 0)]
+    ends = [(ended[runs[name]], name) for name in readers if name in runs]
+    late = [(end, name) for end, name in ends if end > (moment.peak_micros or 0)]
     latest = max(late, default=None)
     return latest[1] if latest and row.owner.phase is Phase.FORWARD and ("grad" in latest[1]) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 from tfmemlens.model.attribution import Attribution, Owner
@@ -144,8 +144,6 @@ class Moment:
     peak_micros: float | None = None
     phases: tuple[PhaseSpan, ...] = ()
     """Forward, backward and update on the time axis of a traced step."""
-    ended: Mapping[str, float] = field(default_factory=dict)
-    """When each node of a traced step ended last (microseconds)."""
     last_reader: Sequence[str | None] = ()
     """For each row of a traced step the op that read it last before it was freed; None where nothing
     tells.

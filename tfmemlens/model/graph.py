@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import accumulate, chain
 
 from tfmemlens.model.lazy_nodes import LazyNodes, NodeColumns
 from tfmemlens.model.tensor import TensorType
@@ -126,38 +128,48 @@ class Consumers(Mapping[str, tuple[Reading, ...]]):
     """
 
     def __init__(self, nodes: NodeColumns) -> None:
-        self._places = nodes.places
-        self._readings: dict[str, list[Any]] = {}
-        """By reference, as it stands in the graph: a consumer, which of its inputs it is, the next."""
-        readings = self._readings
-        for name, references in zip(nodes.places, nodes.inputs, strict=True):
-            for index, reference in enumerate(references):
-                if reference in readings:
-                    readings[reference] += name, index
-                else:
-                    readings[reference] = [name, index]
+        self._names = [*nodes.places]
+        self._ends = array("L", accumulate(map(len, nodes.inputs)))
+        """How many references the nodes up to each have."""
+        self._last: dict[str, int] = {}
+        """The number of the last of all references that read so."""
+        self._before = array("l")
+        """For each reference the number of the one before it that reads the same, -1 for the first."""
+        last, before = self._last, self._before
+        for number, reference in enumerate(chain.from_iterable(nodes.inputs)):
+            before.append(last.get(reference, -1))
+            last[reference] = number
         self._numbered: dict[str, list[str]] = defaultdict(list)
         """The references that name an output by its number, by their node."""
-        for reference in readings:
+        for reference in last:
             if ":" in reference and not reference.startswith("^"):
                 self._numbered[split_reference(reference)[0]].append(reference)
 
     def __getitem__(self, name: str) -> tuple[Reading, ...]:
-        first = [name] if name in self._readings and _is_name(name) else []
+        first = [name] if name in self._last and _is_name(name) else []
         references = [*first, *self._numbered.get(name, ())]
         if not references:
             raise KeyError(name)
-        readings = [
-            (reader, index, split_reference(reference)[1])
+        numbers = sorted(
+            (number, split_reference(reference)[1])
             for reference in references
-            for reader, index in zip(*[iter(self._readings[reference])] * 2, strict=True)
-        ]
-        if len(references) > 1:
-            readings.sort(key=lambda reading: (self._places[reading[0]], reading[1]))
-        return tuple(readings)
+            for number in self._all(reference)
+        )
+        return tuple([(*self._reader(number), port) for number, port in numbers])
+
+    def _all(self, reference: str) -> Iterator[int]:
+        number = self._last[reference]
+        while number >= 0:
+            yield number
+            number = self._before[number]
+
+    def _reader(self, number: int) -> tuple[str, int]:
+        """Whose reference it is, and which of its inputs."""
+        place = bisect_right(self._ends, number)
+        return self._names[place], number - (self._ends[place - 1] if place else 0)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*filter(_is_name, self._readings), *self._numbered]))
+        return iter(dict.fromkeys([*filter(_is_name, self._last), *self._numbered]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -166,6 +166,11 @@ class Timeline:
             if start is not None and start == first and table.purpose[row] == BEFORE
         ]
 
+    @cached_property
+    def runs(self) -> Mapping[str, int]:
+        """The number of each node's last execution, by its name."""
+        return dict(zip(self.executions.node, range(len(self.executions.node)), strict=True))
+
     @property
     def peak_bytes(self) -> int:
         """The most that was in use at once, baseline included."""

@@ -58,18 +58,22 @@ def of_timeline(
 
 def batch_of_step(capture: Capture, timeline: Timeline) -> int:
     """The batch that `of_timeline` finds. Raises UsageError when it cannot be told."""
-    named, graph, _ = _named(capture, timeline)
-    return batch_and_source(named, graph, capture.hints)[0]
+    return batch_and_source(timeline, _with_types(capture), capture.hints)[0]
 
 
 def _named(
     capture: Capture, timeline: Timeline
 ) -> tuple[Timeline, Graph | None, list[tuple[Allocation, Owner]]]:
     """The timeline with what stood before it by name, the graph with types, and who owns what stood."""
-    graph = capture.with_types(capture.graph) if capture.with_types else capture.graph
+    graph = _with_types(capture)
     standing = standing_of(timeline, graph)
     table = AllocationTable.of([row for row, _ in standing])
-    return conv3d_cache.with_places(replace(timeline, standing=table), graph), graph, standing
+    named = replace(timeline, standing=table, original=timeline)
+    return conv3d_cache.with_places(named, graph), graph, standing
+
+
+def _with_types(capture: Capture) -> Graph | None:
+    return capture.with_types(capture.graph) if capture.with_types else capture.graph
 
 
 def batch_and_source(timeline: Timeline, graph: Graph | None, hints: Hints) -> tuple[int, str]:

@@ -33,11 +33,9 @@ def graph_of(timeline: Timeline) -> Graph | None:
 
 def last_reader(rows: Iterable[Allocation], graph: Graph | None, timeline: Timeline) -> Iterator[str | None]:
     """For each row the op that read it last before it was freed; None where nothing tells."""
-    ran = timeline.executions
-    runs = {name: index for index, name in enumerate(ran.node)} if graph is not None else {}
     for row in rows:
         yield (
-            _last_reader(row, graph, ran, runs)
+            _last_reader(row, graph, timeline.executions, timeline.runs)
             if graph is not None and row.node and row.start_micros is not None
             else None
         )

@@ -5,7 +5,7 @@ that was in use.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.attribution.moments.consumers import last_reader
 from tfmemlens.attribution.moments.curves import of_curve
@@ -60,14 +60,12 @@ def moment_at(
         ),
     )
     micros = timeline.events[0][index] if index >= 0 else None
-    ended = _ended(timeline) if capture.graph else {}
     return Moment(
         Attribution(table, [owner for _, owner in rows]),
         books,
         timeline=timeline,
         peak_micros=micros,
         phases=phases(timeline),
-        ended=ended,
         last_reader=tuple(last_reader(table, capture.graph, timeline)),
         omissions=tuple(_omissions(timeline)),
     )
@@ -112,7 +110,7 @@ def owners_of(timeline: Timeline) -> list[Owner]:
     """The owner of each row of the timeline's table."""
     table = timeline.table
     return [
-        _owner_of(timeline, node, op, purpose, owner_like)
+        _owner_of(timeline, node, op, purpose)
         for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)
     ]
 
@@ -121,16 +119,10 @@ def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
     return (timeline.table[row] for row in timeline.alive_after(index))
 
 
-def _owner_of(
-    timeline: Timeline,
-    node: str | None,
-    op: str | None,
-    purpose: str | None,
-    read: Callable[[str, str | None], Owner] = owner_of,
-) -> Owner:
+def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str | None) -> Owner:
     if node is None:
         return NOBODY
-    owner = timeline.owners.get(node) or read(node, op)
+    owner = timeline.owners.get(node) or owner_like(node, op)
     if purpose == TEMPORARY and owner.kind is not Kind.LAYOUT_TRANSPOSE:
         return replace(owner, kind=Kind.WORKSPACE)
     return _of_variable(owner) if purpose == BEFORE else owner
@@ -195,7 +187,7 @@ def _named(row: Allocation, graph: Graph | None, owners: Mapping[str, Owner]) ->
         return row, owners[row.node or ""]
     source = source_of(row.node or "", graph)
     op = (graph.op_of(source) if graph else None) or row.op
-    owner = owners.get(source) or owner_of(source, op)
+    owner = owners.get(source) or owner_like(source, op)
     if op in roles.CONSTANTS:
         owner = replace(owner, kind=Kind.CONSTANT)
     elif owner.kind is Kind.ACTIVATION and _ELEMENT.search(f"{op or ''} {source}"):
@@ -219,11 +211,6 @@ def handle_of(name: str, timeline: Timeline, graph: Graph) -> tuple[Allocation, 
         purpose=PERSISTENT,
     )  # fmt: skip
     return row, owner
-
-
-def _ended(timeline: Timeline) -> dict[str, float]:
-    ran = timeline.executions
-    return dict(zip(ran.node, ran.end_micros, strict=True))
 
 
 def _agreeing(share: float | None) -> str:

@@ -40,7 +40,7 @@ _PER_WEIGHT_NAMES = (
 
 _NOTICEABLE = 0.001
 """A tensor below this share of the peak is small."""
-_MAX_COUNTED = 2_000
+_MAX_COUNTED = 1_000
 """Tensors, of the large and of the small ones, beyond which every n-th is asked for its leading dimension."""
 _UPDATE = regex(
     r"(?:\A|/)(?:adam\w*|nadam|sgd|rmsprop|adagrad|adadelta|ftrl|lamb|lion|momentum)(?:_\d+)?/", re.IGNORECASE
@@ -76,7 +76,7 @@ def batch_of(timeline: Timeline, graph: Graph | None) -> tuple[int, str] | None:
             ),
             "the graph's inputs",
         )
-    counted = _leading_of_many(timeline)
+    counted = _leading_of_many(timeline, graph)
     return (
         (
             max(counted, key=lambda size: (_agreement(size, counted), counted[size])),
@@ -97,7 +97,7 @@ def _leading(timeline: Timeline) -> Counter[int]:
     return leading
 
 
-def _leading_of_many(timeline: Timeline) -> Counter[int]:
+def _leading_of_many(timeline: Timeline, graph: Graph | None) -> Counter[int]:
     """How many tensors have each leading dimension: weights' gradients are large, but few and told apart by
     their names. Small tensors count only where there are no others: an optimizer makes many of the shape of a
     bias.
@@ -112,7 +112,7 @@ def _leading_of_many(timeline: Timeline) -> Counter[int]:
         for row in (*_some(large), *_some(small))
     ]
     updated = {shape for node, shape, _, _ in rows if _UPDATE.search(node or "")}
-    weights = set(timeline.standing.shape) | updated
+    weights = set(timeline.standing.shape) | _variable_shapes(graph) | updated
     counts: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
     seen = set()
     for node, shape, purpose, size in rows:
@@ -251,11 +251,12 @@ def _weight_shapes(timeline: Timeline, graph: Graph | None) -> set[tuple[int | N
         for node, op_type, shape in zip(table.node, table.op, table.shape, strict=True)
         if shape and "ReadVariableOp" in (op_type or (node or "").rpartition("/")[2])
     }
-    for node in graph.of_ops(("VarHandleOp", "VariableV2")) if graph else ():
-        shape = node.attributes.get("shape")
-        if isinstance(shape, tuple):
-            shapes.add(shape)
-    return shapes
+    return shapes | _variable_shapes(graph)
+
+
+def _variable_shapes(graph: Graph | None) -> set[tuple[int | None, ...]]:
+    variables = graph.of_ops(("VarHandleOp", "VariableV2")) if graph else ()
+    return {shape for node in variables if isinstance(shape := node.attributes.get("shape"), tuple)}
 
 
 def _law(

@@ -28,7 +28,7 @@ WHOLE = 1 << 30
 """Up to this size protobuf takes an XSpace in one go: it holds about as much again in memory."""
 WHOLE_STEP = 16 << 20
 """The same of a RunMetadata, which is walked faster than it is parsed in one go."""
-WINDOW = 8 << 20
+WINDOW = 1 << 20
 _LARGEST = (1 << 31) - 1
 _TOGETHER = 512
 """Entries of a repeated field that are parsed at once."""
@@ -182,10 +182,21 @@ class Entries(Sequence[Any]):
 
 @dataclass
 class _Device:
-    """DeviceStepStats: messages of one device that follow each other are one."""
+    """DeviceStepStats: messages of one device that follow each other are one. A lane is walked when somebody
+    asks for its nodes.
+    """
 
+    pieces: Pieces
     device: str
-    node_stats: Entries
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+
+    @cached_property
+    def node_stats(self) -> Entries:
+        """Its node executions."""
+        nodes = Entries(self.pieces, "DeviceStepStats", "node_stats", 2)
+        for start, end in self.ranges:
+            nodes.add(start, end)
+        return nodes
 
 
 @dataclass
@@ -247,8 +258,7 @@ def _device(pieces: Pieces, start: int, end: int, devices: dict[str, _Device]) -
     for number, first, last in pieces.fields(start, end):
         if number == 1:
             name = pieces.read(first, last - first).decode("utf-8", "replace")
-            nodes = Entries(pieces, "DeviceStepStats", "node_stats", 2)
-            devices.setdefault(name, _Device(name, nodes)).node_stats.add(last, end)
+            devices.setdefault(name, _Device(pieces, name)).ranges.append((last, end))
             return
 
 

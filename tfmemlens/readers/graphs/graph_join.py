@@ -45,16 +45,18 @@ def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
     """
     if timeline.baseline_source is not BaselineSource.STANDING:
         return timeline
+    updating = graph.of_ops(set(filter(_UPDATES.match, graph.ops)))
+    updated = {split_reference(reference)[0] for node in updating for reference in node.inputs}
+    if not updated:
+        return timeline
     shown = zip(timeline.standing.node, timeline.standing.dtype, strict=True)
     seen = {
         source_of(name, graph) for name, dtype in shown if name is not None and dtype != "resource"
     }  # a handle is not its variable
-    updating = graph.of_ops(set(filter(_UPDATES.match, graph.ops)))
-    updated = {split_reference(reference)[0] for node in updating for reference in node.inputs} - seen
     added = [
         row
         for node in variables_on(graph, timeline.device)
-        if node.name in updated and (row := _row(node, timeline)).size_bytes
+        if node.name in updated - seen and (row := _row(node, timeline)).size_bytes
     ]
     if not added:
         return timeline

@@ -6,7 +6,6 @@ import math
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
@@ -15,13 +14,13 @@ from tfmemlens.model.graph import Graph, Node, Signature
 from tfmemlens.model.lazy_nodes import LazyNodes, NodeColumns
 from tfmemlens.model.tensor import Constant, TensorType, numpy_dtype_of_enum
 from tfmemlens.patterns import regex
+from tfmemlens.readers.bytes.batches import batches
 
 SOURCE = "_tfmemlens_source"
 """The attribute in which our exporter writes the user's line of code."""
 _PACKAGED = regex(
     r"(?:site|dist)-packages[/\\]|[/\\]tensorflow[/\\]python[/\\]|[/\\]keras[/\\]src[/\\]|\A<|importlib|runpy"
 )
-_TOGETHER = 512
 _WHOLE = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
 
 
@@ -160,11 +159,10 @@ def _nodes(parts: Sequence[_Part]) -> LazyNodes[Node]:
     ops: list[str] = []
     inputs: list[tuple[str, ...]] = []
     for part in parts:
-        nodes = iter(part.nodes)
-        while some := [*islice(nodes, _TOGETHER)]:  # so many stay parsed until all columns have theirs
-            names += [node.name for node in some]
-            ops += [intern(node.op) for node in some]  # hundreds of ops stand for all nodes
-            inputs += [tuple(node.input) for node in some]
+        for batch in batches(part.nodes):
+            names += [node.name for node in batch]
+            ops += [intern(node.op) for node in batch]  # hundreds of ops stand for all nodes
+            inputs += [tuple(node.input) for node in batch]
     numbers: Sequence[int] = range(len(names))
     places = dict(zip(names, numbers, strict=True))
     if len(places) < len(names):

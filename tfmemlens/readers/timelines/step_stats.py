@@ -24,6 +24,7 @@ from tfmemlens.model.lazy_column import ComputedColumn, LazyColumn
 from tfmemlens.model.tensor import numpy_dtype_of_enum
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
 from tfmemlens.patterns import regex
+from tfmemlens.readers.bytes.batches import batches
 from tfmemlens.readers.timelines import baseline, graph_liveness
 from tfmemlens.values import dataclass, field, fields
 
@@ -68,24 +69,27 @@ def process_of(device: str) -> str:
 
 def _record(device: str, nodes: Sequence[Any], process: str, lanes: dict[tuple[str, str], _Lane]) -> None:
     ran = _Executed(device, nodes)
-    names, starts, ends, sources = ran.names, ran.start_micros, ran.end_micros, ran.sources
-    for index, node in enumerate(nodes):
-        names.append(node.node_name)
-        start = node.all_start_micros
-        starts.append(start)
-        ends.append(start + node.all_end_rel_micros)
-        memories = node.memory
-        if memories:  # most nodes allocate nothing, and an iterator for each would cost more than the rest
-            for memory in memories:
-                key = process, memory.allocator_name
-                lane = lanes.get(key)
-                if lane is None:
-                    lane = lanes[key] = _Lane(memory.allocator_name)
-                if not lane.places or lane.places[-1].ran is not ran:
-                    lane.begin(ran)
-                lane.record(index, node, memory)
-        elif _may_stand(node.timeline_label):
-            sources.append(index)
+    for batch in batches(nodes):
+        first = len(ran.names)
+        ran.names.extend([node.node_name for node in batch])
+        starts = [node.all_start_micros for node in batch]
+        ran.start_micros.extend(starts)
+        ran.end_micros.extend(
+            [start + node.all_end_rel_micros for start, node in zip(starts, batch, strict=True)]
+        )
+        for index, node in enumerate(batch, first):
+            memories = node.memory
+            if memories:  # most nodes allocate nothing, and an iterator for each would cost more
+                for memory in memories:
+                    key = process, memory.allocator_name
+                    lane = lanes.get(key)
+                    if lane is None:
+                        lane = lanes[key] = _Lane(memory.allocator_name)
+                    if not lane.places or lane.places[-1].ran is not ran:
+                        lane.begin(ran)
+                    lane.record(index, node, memory)
+            elif _may_stand(node.timeline_label):
+                ran.sources.append(index)
 
 
 @dataclass(frozen=True)
