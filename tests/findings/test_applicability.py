@@ -20,12 +20,12 @@ from tfmemlens.model.case import Api, FrontEnd
 from tfmemlens.model.finding import Remedy
 
 RUNS = {
-    "TF 1 session": Situation(TENSORFLOW, (1, 10), (1, 15), session=True),
-    "TF 2 Keras": Situation(TENSORFLOW, (2, 4), (2, 99)),
-    "TF 2 function": Situation(TENSORFLOW, (2, 0), (2, 3)),
-    "JAX": Situation(JAX),
-    "torch_xla": Situation(TORCH_XLA),
-    "unknown": Situation(None),
+    "TF 1 session": Situation(TENSORFLOW, (1, 10), (1, 15), session=True, training=True),
+    "TF 2 Keras": Situation(TENSORFLOW, (2, 4), (2, 99), training=True),
+    "TF 2 function": Situation(TENSORFLOW, (2, 0), (2, 3), training=True),
+    "JAX": Situation(JAX, training=True),
+    "torch_xla": Situation(TORCH_XLA, training=True),
+    "unknown": Situation(None, training=True),
 }
 DEVICES = {"G": GPU, "C": CPU, "T": TPU, "?": None}
 SOURCES = sorted((ROOT / "tfmemlens" / "findings").rglob("*.py"))
@@ -41,8 +41,8 @@ def cell(where: Applicability, run: Situation) -> str:
 
 def test_the_table_reads_well(golden: Callable[[str, str], None]) -> None:
     lines = [
-        "Where a remedy is offered: on G a GPU, C a CPU, T a TPU, ? an unknown device; in brackets without"
-        " code.",
+        "Where a remedy is offered: on G a GPU, C a CPU, T a TPU, ? an unknown device, of a run"
+        " that trains; in brackets without code.",
         "Behind it what says that it is done already.",
         "",
         "".join(f"{title:<24}" if not title else f"{title:<15}" for title in ("", *RUNS)) + "done",
@@ -141,8 +141,12 @@ def test_the_drivers_pool_is_offered_where_it_exists(run: Situation, offered: bo
 
 def test_what_is_known_of_the_run_rules_out() -> None:
     run = Situation(TENSORFLOW, device=GPU)
-    assert TABLE["recompute"].holds(run) and not TABLE["recompute"].holds(replace(run, training=False))
-    assert TABLE["mixed-precision"].holds(run) and not TABLE["mixed-precision"].holds(replace(run, half=True))
+    shown = [TABLE["recompute"].holds(replace(run, training=each)) for each in (True, None, False)]
+    assert shown == [True, False, False]
+    assert TABLE["truncate"].holds(run) and not TABLE["truncate"].holds(replace(run, training=False))
+    trained = replace(run, training=True)
+    assert TABLE["mixed-precision"].holds(trained) and not TABLE["mixed-precision"].holds(run)
+    assert not TABLE["mixed-precision"].holds(replace(trained, half=True))
     lighter = TABLE["lighter-optimizer"]
     assert lighter.holds(run) and not lighter.holds(replace(run, optimizer=False))
     assert TABLE["swap-to-host"].holds(replace(run, oldest=(1, 15)))

@@ -31,7 +31,10 @@ def test_a_program_that_runs_a_model_gets_what_it_can_use(around: str, own: str 
     assert {"tidy", "close-tensors", "smaller-requests"} & told.keys() == ({own} if own else set())
 
 
-@pytest.mark.parametrize("around", ["", "import tensorflow.compat.v1 as tf\n", "sess.run(train_op)\n"])
+@pytest.mark.parametrize(
+    "around",
+    ["model.fit(x, y)\n", "import tensorflow.compat.v1 as tf\nopt.minimize(loss)\n", "sess.run(train_op)\n"],
+)
 def test_a_python_program_gets_python(around: str) -> None:
     told = remedies(FAILED + around)
     assert {"mixed-precision", "read-the-log"} <= told.keys()
@@ -41,5 +44,5 @@ def test_a_python_program_gets_python(around: str) -> None:
 
 
 def test_r_trains_and_runs_no_python_code() -> None:
-    told = remedies(FAILED + "Run `reticulate::py_last_error()` for details.\n")
+    told = remedies(FAILED + "history = model.fit(x, y)\nRun `reticulate::py_last_error()` for details.\n")
     assert "accumulate" in told["smaller-batch"].text

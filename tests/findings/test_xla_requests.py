@@ -98,7 +98,8 @@ def test_an_array_that_a_tpu_could_not_place_is_no_program() -> None:
     assert set(remedies(text)) == {"drop-references", "shard-arguments"}
     loading = f"{TPU}{place.replace('allocate', 'reserve')}"
     assert "a buffer" not in explained(loading).verdict
-    assert "recompute" in remedies(loading)
+    assert "in-pieces" in remedies(loading)
+    assert "recompute" in remedies(f"{loading}state = train_step(state, batch)\n")
 
 
 def test_users_of_pytorch_xla_end_their_steps() -> None:

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tfmemlens.readers.oom import compiler, disguises, dump, report, sentence, surroundings
+from tfmemlens.readers.oom import compiler, disguises, dump, purpose, report, sentence, surroundings
 from tfmemlens.readers.oom.rules import LineRule
 
 FAMILIES = (dump, report, sentence, compiler, disguises, surroundings)
@@ -60,3 +60,8 @@ def test_no_other_pattern_takes_the_line(name: str, example: str) -> None:
 
 def test_every_pattern_carries_a_real_line() -> None:
     assert not [name for name, rule in RULES.items() if not rule.examples]
+
+
+@pytest.mark.parametrize("rule", purpose.PURPOSES.values(), ids=list(purpose.PURPOSES))
+def test_a_programs_purpose_fits_its_own_lines(rule: LineRule) -> None:
+    assert rule.examples and all(rule.search(example) for example in rule.examples)

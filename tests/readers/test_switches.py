@@ -116,8 +116,9 @@ def test_the_drivers_pool_is_advised_once() -> None:
     ],
 )
 def test_what_jax_does_already_is_not_advised(done: str, slug: str) -> None:
-    assert slug in offered(JAX)
-    assert slug not in offered(f"{done}\n{JAX}")
+    trained = f"{JAX}state = train_step(state)\n"
+    assert slug in offered(trained)
+    assert slug not in offered(f"{done}\n{trained}")
 
 
 COPY = "tensorflow.python.framework.errors_impl.InternalError: Dst tensor is not initialized.\n"

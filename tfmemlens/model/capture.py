@@ -149,6 +149,8 @@ class Surroundings:
     """`Total params` of a Keras summary."""
     settings: tuple[tuple[str, str, Line], ...] = ()
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
+    purposes: tuple[tuple[str, Line], ...] = ()
+    """What the text shows the program to do: (`training`, the first line)."""
     ranks: tuple[str, ...] = ()
     session: bool = False
     """Whether a stack trace goes through `Session.run`."""
@@ -181,6 +183,10 @@ class Surroundings:
             if each.line.source == line.source and each.line.number < line.number
         ]
         return before[-1] if before else None
+
+    def shows(self, purpose: str) -> Line | None:
+        """The first line that shows the program to do this; None where none does."""
+        return dict(self.purposes).get(purpose)
 
     def setting(self, name: str) -> tuple[str, Line] | None:
         """The last value that the input shows of a setting, with its line."""

@@ -39,7 +39,7 @@ _KERNELS = regex(
 """C++ sources of such ops, where the message names nothing else."""
 _NOT_BATCHED = regex(
     r"CropAndResize|NonMaxSuppression|TensorArray|TensorList|CudnnRNN|Boxes|SpaceToBatch|BatchToSpace"
-    r"|(?:\A|/)map/|patches",
+    r"|(?:\A|/)(?:map|pfor|loop_body)/|patches",
     re.IGNORECASE,
 )
 """Boxes, iterations, time steps and pieces come first in these."""

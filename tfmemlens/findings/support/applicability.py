@@ -46,6 +46,8 @@ class Applicability:
     """Whether it is for graphs run by sessions, or for programs without any; None is for both."""
     training: bool = False
     """Whether it helps training alone."""
+    shown: bool = False
+    """Whether something must show training."""
     wide: bool = False
     """Whether activations must be in 32 bits."""
     optimizer: bool = False
@@ -71,6 +73,7 @@ class Applicability:
             and self.is_on(run)
             and (self.session is None or run.framework != TENSORFLOW or self.session == run.session)
             and not (self.training and run.training is False)
+            and not (self.shown and run.training is not True)
             and not (self.wide and run.half)
             and not (self.optimizer and run.optimizer is False)
             and not self.is_done(run.settings)
@@ -120,12 +123,13 @@ TABLE: dict[str, Applicability] = {
     # What several rules offer, and the what-if engine knows.
     "smaller-batch": _ANYWHERE,
     "mixed-precision": Applicability(
-        since=(1, 14), since_off_gpu=(2, 4), wide=True, python=True, done=_HALVED, code=_NAMED
+        since=(1, 14), since_off_gpu=(2, 4), shown=True, wide=True, python=True, done=_HALVED,
+        code=_NAMED,
     ),
-    "recompute": Applicability(since=(1, 4), training=True, done="recompute=(?!False\\Z).*"),
+    "recompute": Applicability(since=(1, 4), training=True, shown=True, done="recompute=(?!False\\Z).*"),
     "lighter-optimizer": Applicability(training=True, optimizer=True),
     "gradient-accumulation": Applicability(
-        training=True, done=r"gradient_accumulation=(?!0\Z|1\Z).*|batch_size=1"
+        training=True, shown=True, done=r"gradient_accumulation=(?!0\Z|1\Z).*|batch_size=1"
     ),
     "smaller-input": _ANYWHERE,
     "no-layout-copies": _IN_THE_LAYOUT_PASS,
@@ -201,6 +205,7 @@ TABLE: dict[str, Applicability] = {
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(_OF_JAX, done="donate_argnums=.*"),
     # Of batches and data.
+    "in-pieces": _ANYWHERE,
     "free-what-is-held": _ANYWHERE,
     "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),
     "smaller-evaluation-batch": _TENSORFLOW_CODE,

@@ -82,6 +82,19 @@ def recompute(api: Api) -> str:
     return "block = tf.recompute_grad(block)"
 
 
+def in_pieces(api: Api) -> str | None:
+    """Apply a function to slices of an array, one after another; None where nobody names the framework."""
+    if api.front_end is FrontEnd.JAX:
+        return "y = jax.lax.map(f, xs, batch_size=256)   # f of one row, on 256 rows at a time"
+    if api.front_end is FrontEnd.TORCH_XLA:
+        return "parts = [f(part) for part in x.split(1024)]"
+    if api.front_end is FrontEnd.XLA:
+        return None
+    if api.is_tf1 or api.front_end is FrontEnd.SESSION:
+        return "y = tf.map_fn(f, x, parallel_iterations=1)   # f of one row"
+    return "parts = [f(x[start:start + 1024]) for start in range(0, len(x), 1024)]"
+
+
 def switch_off_layout(api: Api) -> str:
     """Run without the layout pass."""
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:

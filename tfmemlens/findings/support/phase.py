@@ -23,6 +23,8 @@ _CALLS = {
     PREDICTION: regex(r"\.predict(?:_on_batch|_generator|_proba)?\(|\btraining\s*=\s*False\b"),
     LOADING: regex(r"\.(?:restore|load_weights)\(|\bload_(?:params|model|weights|checkpoint)\("),
 }
+_PFOR = regex(r"(?:\A|/)(?:pfor|loop_body)(?:_\d+)?/")
+_JACOBIAN = regex(r"\.(?:batch_)?jacobian\(")
 
 
 def other_than_training(case: Case, request: Request) -> tuple[str, Line | None] | None:
@@ -42,3 +44,10 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         if call.search(failed.source_text or ""):
             return phase, failed.line
     return (PREDICTION, failed.line) if failed.training is False else None
+
+
+def is_jacobian(request: Request) -> bool:
+    """Whether the op runs in the vectorised loop that `tape.jacobian` makes: the first dimension of what it
+    makes is the loop's iterations.
+    """
+    return bool(_PFOR.search(request.failed.node or "") or _JACOBIAN.search(request.failed.source_text or ""))

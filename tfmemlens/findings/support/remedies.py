@@ -8,12 +8,20 @@ from collections.abc import Callable
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
-from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.phase import (
+    EVALUATION,
+    PREDICTION,
+    is_jacobian,
+    other_than_training,
+)
 from tfmemlens.findings.support.rows import is_forward_only
-from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
 
 _DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
 """How many digits of a saving are worth printing."""
@@ -25,6 +33,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         return None
     index = next(at for at, known in enumerate(case.moments) if known is moment)
     saving = case.what_if(index, slug)
+    if slug == "smaller-batch" and not saving.best_bytes and not shows_batch(case, moment):
+        return _in_pieces(case, moment)
     if saving.basis is Basis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
@@ -123,6 +133,47 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
     again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""
     return f"halve the batch{example}{again}", None
+
+
+def shows_batch(case: Case, moment: Moment) -> bool:
+    """Whether anything shows that the memory grows with a batch: a trace, a stated batch, training or
+    evaluation, a layer of a network.
+    """
+    request = moment.request
+    if request is None or _stated_batch(case) or request.batch or request.fixed:
+        return True
+    if is_jacobian(request):
+        return False
+    failed, ran = request.failed, other_than_training(case, request)
+    if failed.keras_layer or (ran and ran[0] in (EVALUATION, PREDICTION)) or situation(case, moment).training:
+        return True
+    in_graph = "/" in (failed.node or "")
+    owners = (*moment.attribution.owners, *([request.owner] if in_graph else []))
+    return any(owner.layer and owner.kind in _OF_A_BATCH for owner in owners)
+
+
+_OF_A_BATCH = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.GRADIENT, Kind.LOOP_STACK, Kind.WORKSPACE)
+_PIECES_BYTES = 64 * MIB
+"""A smaller request fails for what else is held: to cut it into pieces buys nothing."""
+
+
+_WAITS = regex(r"\b(?:print|float|int|np\.asarray|np\.array|device_get)\(|block_until_ready|\.item\(")
+"""Calls that wait for what JAX computes beside the program."""
+
+
+def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
+    """What to do where no batch is shown: the call itself."""
+    request = moment.request
+    need = request.needed_bytes if request else None
+    if request is None or need is None or need < _PIECES_BYTES:
+        return None
+    failed = request.failed
+    quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
+    where = f"{failed.source}{quoted}" if failed.source else "the failing call"
+    if _WAITS.search(failed.source_text or "") and situation(case, moment).framework == JAX:
+        where = f"an earlier call, for whose result {where} waits,"
+    text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
+    return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
 
 
 def _mixed_precision(case: Case, moment: Moment, saving: Saving) -> Words | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
@@ -80,8 +81,18 @@ def framework_name(case: Case) -> str:
 def _training(case: Case, moment: Moment) -> bool | None:
     if is_forward_only(moment) or (moment.request and other_than_training(case, moment.request)):
         return False
+    told = case.capture.surroundings
+    if told.shows("explaining") or told.shows("sampling") or (moment.request and is_jacobian(moment.request)):
+        return False
+    if told.shows("training") or (moment.request and _names_training(moment.request.failed)):
+        return True
     owners = [*moment.attribution.owners, *([moment.request.owner] if moment.request else [])]
     return any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners) or None
+
+
+def _names_training(failed: FailedRequest) -> bool:
+    """Whether the function or program that ran is called a training step."""
+    return "train" in f"{failed.function} {failed.executable} {failed.caller}".lower() or failed.updating
 
 
 def _keeps_slots(moment: Moment) -> bool | None:

@@ -16,6 +16,7 @@ from tfmemlens.readers.oom.other_failures import (
     STARTUP,
     WITHOUT_FIGURES,
 )
+from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
 from tfmemlens.units import MIB, Size, parse_size
 
@@ -99,6 +100,7 @@ class SurroundingsCollector:
         self.steps: list[tuple[int, Line]] = []
         self.parameters: tuple[int, Line] | None = None
         self.settings: list[tuple[str, str, Line]] = []
+        self.purposes: dict[str, Line] = {}
         self.harmless: dict[str, tuple[int, Line]] = {}
         self.foreign: dict[str, Line] = {}
         self.refusals: list[tuple[Size, Line]] = []
@@ -138,9 +140,12 @@ class SurroundingsCollector:
         return bool(CPP_FRAME.search(text))
 
     def notice(self, line: Line) -> None:
-        """Note what a line shows as set already, whoever takes the line."""
+        """Note what a line shows as set already and what the program does, whoever takes the line."""
         for name, value in switches.settings(line.text):
             self._set(name, value, line)
+        for purpose, rule in PURPOSES.items():
+            if purpose not in self.purposes and rule.search(line.text):
+                self.purposes[purpose] = line
 
     def not_ours(self, line: Line) -> bool:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,
@@ -214,6 +219,7 @@ class SurroundingsCollector:
             steps=tuple(self.steps),
             parameters=self.parameters,
             settings=tuple(self.settings),
+            purposes=tuple(self.purposes.items()),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
             crash=self.crash,

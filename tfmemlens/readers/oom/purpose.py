@@ -1,0 +1,36 @@
+"""What the text shows the program to do: train a model, or explain a trained one.
+
+A batch and an optimizer are not in every program that runs out of memory, so what only training has is
+advised where something shows training.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+TRAINING = LineRule(
+    r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
+    r"|\btrain\w*\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
+    r"|\.minimize\(|tf\.gradients\(|transpose\(jvp|\bloss\s*[=:]\s*\d|\bEpoch[ :#]*\d+/\d+"
+    r"|--epochs?\b|\bepochs\s*=)",
+    "  model.fit(x_train, y_train, batch_size=64)",
+    "    return self.train_step(data)",
+    'File "train.py", line 30, in <module>',
+    "session.run(train, feed)",
+    "grads = optax.global_norm(grads)",
+    'op_name="jit(step)/jit(main)/transpose(jvp(net))/dot_general"',
+    "step 120 loss = 0.31",
+    "Epoch 3/10",
+)
+EXPLAINING = LineRule(
+    r"\bshap\.\w*Explainer\(|\bshap_values\(|(?:Deep|Gradient|Kernel)Explainer\(|IntegratedGradients\("
+    r"|integrated_gradients\(|GradCAM|make_gradcam",
+    "e = shap.DeepExplainer(model, x_train[:200])",
+    "sv = explainer.shap_values(x_test)",
+)
+SAMPLING = LineRule(
+    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\(|\bHMC\(",
+    "mcmc.run(key, X, y)",
+)
+PURPOSES = {"training": TRAINING, "explaining": EXPLAINING, "sampling": SAMPLING}
+"""What a program does, and how a line shows it."""
