@@ -95,11 +95,8 @@ def estimate(
         jit=jit,
     )
     from tfmemlens.use_cases.estimate import estimate as predict
+    from tfmemlens.use_cases.estimate import estimate_live
 
-    described = model
-    if hasattr(model, "to_json"):
-        from tfmemlens.readers.keras_models import of_text
-
-        described = of_text(model.to_json(), getattr(model, "name", "model"))
-    report = pipeline.report(predict(described, settings))
+    is_live = hasattr(model, "to_json") or hasattr(model, "trainable_variables")
+    report = pipeline.report((estimate_live if is_live else predict)(model, settings))
     return Explanation(report.case, report.findings, report.verdict, actions=report.actions)

@@ -22,7 +22,7 @@ def arguments():
     parser.add_argument("out")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--shape", action="append", default=[], help="sizes of an input without the batch, as 224x224x3, in the order of the inputs")
-    parser.add_argument("--optimizer", default="adam")
+    parser.add_argument("--optimizer", help="default: the one that the model was compiled with, else adam")
     parser.add_argument("--policy", help="a Keras dtype policy, such as mixed_float16")
     parser.add_argument("--inference", action="store_true")
     return parser.parse_args()
@@ -39,16 +39,55 @@ def main():
     with contextlib.ExitStack() as stack:
         outer = stack.enter_context(tf.Graph().as_default()) if in_graph else None  # Keras 2 takes its old optimizers in a graph
         model = load(tf, args.model)
-        inputs, labels = specifications(tf, model, args)
-        optimizer = make_optimizer(tf, args.optimizer)
-        step = training_step(tf, model, optimizer, args.inference)
-        concrete = tf.function(step, autograph=False).get_concrete_function(inputs, labels)
-    graph_def, fetches, names = flattened(tf, concrete, outer, set() if args.inference else handles_of(optimizer))
-    graph_def = optimized(tf, graph_def, fetches)
-    with open(args.out, "wb") as out:
-        out.write(graph_def.SerializeToString())
-    facts = {"fetches": fetches, "tensorflow": tf.__version__, "variables": names, "parameters": int(model.count_params())}
+        facts, graph_def = traced(tf, model, args, outer)
+    write(tf, facts, graph_def, args.out)
     print("GRAPH " + json.dumps(facts))
+
+
+def traced(tf, model, args, outer):
+    """The graph of a step of a model, called or not yet, and what to tell of it."""
+    inputs, labels = specifications(tf, model, args)
+    optimizer = chosen_optimizer(tf, model, args)
+    step = own_step(tf, model, args) or training_step(tf, model, optimizer, args.inference)
+    concrete = tf.function(step, autograph=False).get_concrete_function(inputs, labels)
+    graph_def, fetches, names = flattened(tf, concrete, outer, set() if args.inference else handles_of(optimizer))
+    facts = {"fetches": fetches, "tensorflow": tf.__version__, "variables": names, "parameters": int(model.count_params())}
+    return facts, graph_def
+
+
+def write(tf, facts, graph_def, path):
+    with open(path, "wb") as out:
+        out.write(optimized(tf, graph_def, facts["fetches"]).SerializeToString())
+
+
+def of_live_model(tf, model, out, batch, shapes, optimizer, inference):
+    """The same for a model of this very process. Nothing is run; an optimizer that has no slots yet makes them."""
+    args = argparse.Namespace(batch=batch, shape=shapes, optimizer=optimizer, inference=inference)
+    facts, graph_def = traced(tf, model, args, None)
+    write(tf, facts, graph_def, out)
+    return facts
+
+
+def chosen_optimizer(tf, model, args):
+    """The one that was asked for, else the one that the model was compiled with, else Adam."""
+    if args.optimizer:
+        return make_optimizer(tf, args.optimizer)
+    described = getattr(model, "tfmemlens_optimizer", None)
+    compiled = tf.keras.optimizers.deserialize(described) if described else getattr(model, "optimizer", None)
+    compiled = getattr(compiled, "inner_optimizer", compiled)
+    return compiled if hasattr(compiled, "apply_gradients") else make_optimizer(tf, "adam")
+
+
+def own_step(tf, model, args):
+    """The step of a compiled model that overrides `train_step`, with its own losses."""
+    if args.inference or args.optimizer or not getattr(model, "optimizer", None):
+        return None
+    if type(model).train_step is tf.keras.Model.train_step:
+        return None
+    build = getattr(model.optimizer, "build", None)
+    if build:
+        build(model.trainable_variables)
+    return lambda inputs, labels: model.train_step((inputs, labels[0] if len(labels) == 1 else labels))
 
 
 def load(tf, spec):
@@ -73,17 +112,22 @@ def load(tf, spec):
 def from_config(tf, config):
     """Keras 3 and Keras 2 configurations."""
     if "module" in config or "build_config" in config:
-        config.pop("compile_config", None)
-        saving = getattr(tf.keras, "saving", None) or getattr(tf.keras.utils, "saving", None)
-        return saving.deserialize_keras_object(config)
+        compiled = config.pop("compile_config", None) or {}
+        saving = getattr(tf.keras, "saving", None) or importlib.import_module("keras").saving  # None in 2.16 and later
+        model = saving.deserialize_keras_object(config)
+        model.tfmemlens_optimizer = compiled.get("optimizer")
+        return model
     return tf.keras.models.model_from_json(json.dumps(config))
 
 
 def specifications(tf, model, args):
     """The types of the inputs and of the labels, with the batch filled in."""
     given = [tuple(int(size) for size in text.replace(",", "x").split("x")) for text in args.shape]
-    if not model.built and given:
-        model.build((args.batch, *given[0]))
+    if not getattr(model, "inputs", None):
+        called = input_types_of_call(tf, model, given, args.batch)
+        outputs = tf.function(lambda each: model(each, training=False), autograph=False).get_concrete_function(called).structured_outputs
+        outputs = [each for each in tf.nest.flatten(outputs) if hasattr(each, "shape")]
+        return called, label_types(tf, [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in outputs])
     inputs = []
     for index, tensor in enumerate(tf.nest.flatten(model.inputs)):
         sizes = given[index] if index < len(given) else tuple(tensor.shape)[1:]
@@ -94,6 +138,20 @@ def specifications(tf, model, args):
         inputs = dict(zip(model.inputs, inputs))
     labels = [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in tf.nest.flatten(model.outputs)]
     return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_types(tf, labels)
+
+
+def input_types_of_call(tf, model, given, batch):
+    """Of a model that tells no inputs: as it was called or built, else as given."""
+    told = getattr(model, "_build_shapes_dict", None) or {}
+    shape = told.get("input_shape") or getattr(model, "_build_input_shape", None)
+    if not given and shape is not None and len(shape) and None not in tuple(shape)[1:]:
+        given = [tuple(shape)[1:]]
+    if not given:
+        raise SystemExit("the model was never called, so its inputs are not known; give --input-shape")
+    tables = [layer for layer in getattr(model, "layers", []) if type(layer).__name__ in ("Embedding", "StringLookup")]
+    dtype = tf.int32 if tables and tables[0] is model.layers[0] else tf.float32
+    specs = [tf.TensorSpec((batch, *sizes), dtype, name="input_%d" % index) for index, sizes in enumerate(given)]
+    return specs if len(specs) > 1 else specs[0]
 
 
 def label_types(tf, outputs):

@@ -5,12 +5,13 @@ makes of it.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.errors import TfmemlensError, Unpredictable, UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
@@ -56,6 +57,8 @@ def estimate_file(model: str, settings: StepSettings = StepSettings(), python: s
     """
     from tfmemlens.readers import keras_models
 
+    if keras_models.is_spec(model):
+        return _of_function(model, settings, python)
     try:
         network = keras_models.read(model, python)
     except UnreadableInput:
@@ -73,6 +76,23 @@ def estimate_file(model: str, settings: StepSettings = StepSettings(), python: s
     return estimate(network, settings)
 
 
+def _of_function(model: str, settings: StepSettings, python: str | None) -> Capture:
+    """What `module:function` returns: as it describes itself, else as TensorFlow traces it."""
+    from tfmemlens.readers import keras_models
+
+    network = None
+    try:
+        network = keras_models.read(model, python)
+        if network.dialect != "variables":
+            return estimate(network, settings)
+    except Unpredictable:
+        pass
+    except UnreadableInput as unreadable:
+        if "without weights" not in unreadable.sentence:
+            raise
+    return estimate_with_tensorflow(model, settings, python)
+
+
 def _of_graph(model: str, settings: StepSettings, *refusals: type[Exception]) -> Capture | None:
     try:
         return estimate_graph(model, settings)
@@ -87,11 +107,50 @@ def estimate_with_tensorflow(model: str, settings: StepSettings, python: str | N
     """
     from tfmemlens.recording import training_graph
 
+    return _of_training_graph(
+        lambda out: training_graph.record(model, out, settings, python), model, settings
+    )
+
+
+def estimate_live(model: Any, settings: StepSettings) -> Capture:
+    """The predicted step of a Keras model of this process: from its description, else (a subclass, a
+    `train_step` of its own, layers that are not known) from the training graph that TensorFlow traces, with
+    its compiled optimizer. Nothing is run. Raises UnreadableInput, UsageError, Unpredictable.
+    """
+    from tfmemlens.readers.keras_models import of_text
+    from tfmemlens.recording import training_graph
+
+    name = str(getattr(model, "name", "model"))
+    refusal: TfmemlensError | None = None
+    if not _has_own_step(model):
+        try:
+            return estimate(of_text(model.to_json(), name), settings)
+        except (Unpredictable, UnreadableInput) as problem:
+            refusal = problem
+        except (NotImplementedError, TypeError, ValueError):
+            pass  # a subclass, or a layer, without `get_config`
+    if refusal is not None and "tensorflow" not in sys.modules:
+        raise refusal
+    return _of_training_graph(lambda out: training_graph.record_live(model, out, settings), name, settings)
+
+
+def _has_own_step(model: Any) -> bool:
+    """Whether the class of the model, rather than Keras, says what a training step is."""
+    steps = (vars(each).get("train_step") for each in type(model).__mro__)
+    step = next((each for each in steps if each is not None), None)
+    return step is not None and not str(getattr(step, "__module__", "keras")).startswith(
+        ("keras", "tensorflow", "tf_keras")
+    )
+
+
+def _of_training_graph(
+    record: Callable[[str], dict[str, list[object]]], name: str, settings: StepSettings
+) -> Capture:
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "step.pb")
-        facts = training_graph.record(model, out, settings, python)
-        capture = estimate_graph(out, settings, [str(name) for name in facts["fetches"]], recorded=True)
-    source = replace(capture.source, path=model, formats=("training-graph",))
+        facts = record(out)
+        capture = estimate_graph(out, settings, [str(each) for each in facts["fetches"]], recorded=True)
+    source = replace(capture.source, path=name, formats=("training-graph",))
     note = ReadNote(
         f"the training graph was made by TensorFlow {facts['tensorflow']}, which allocated no activation and"
         " ran no step"

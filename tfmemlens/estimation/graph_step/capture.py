@@ -26,6 +26,8 @@ MIN_ERROR_SHARE, ONE_ORDER_ERROR_SHARE = 0.05, 0.15
 """With the spread of five orders, but at least the first of these, 94 % of the real peaks were within the bar
 (scripts/benchmarks/simulate.py); for graphs with so many nodes that one order must do, the second.
 """
+RECORDED_ERROR_SHARE = 0.17
+"""Three small subclassed models in TensorFlow 2.11 and 2.21 were predicted 13 to 16 % too high."""
 _ORDERS = 5
 _MAX_REORDERED_NODES = 20_000
 _MAX_REMARKS = 5
@@ -64,7 +66,7 @@ def capture(
         )  # fmt: skip
 
     timeline = walked(0)
-    share = _error_share(timeline, walked)
+    share = max(_error_share(timeline, walked), RECORDED_ERROR_SHARE if recorded else 0.0)
     lower = None
     if settings.device == "cpu" and settings.onednn is not False and _convolves(graph, chosen):
         share = min(share + ONEDNN_ERROR, 1.0)

@@ -12,8 +12,9 @@ from tfmemlens.readers.gathering import opening
 from tfmemlens.readers.gathering.inputs import Input
 from tfmemlens.readers.keras_models import _python_function
 from tfmemlens.readers.keras_models._documents import network_of_text as of_text
+from tfmemlens.readers.keras_models._python_function import is_spec
 
-__all__ = ["of_text", "read"]
+__all__ = ["is_spec", "of_text", "read"]
 
 HINT = (
     "give a .keras file, an architecture JSON (`model.to_json()`), an H5 file, a SavedModel folder, or"

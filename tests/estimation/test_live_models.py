@@ -1,0 +1,101 @@
+"""Models of the running process and of functions, that do not describe themselves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfmemlens
+from tests.models import document
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.recording import training_graph
+from tfmemlens.use_cases import estimate
+
+
+class Subclass:
+    """As Keras has it: `to_json` is there and raises."""
+
+    name = "mine"
+    trainable_variables = ()
+
+    def to_json(self) -> str:
+        raise NotImplementedError
+
+
+class Described(Subclass):
+    def to_json(self) -> str:
+        return json.dumps(document("lenet"))
+
+
+class OwnStep(Described):
+    def train_step(self, data: Any) -> Any:
+        raise AssertionError("nothing is run")
+
+
+def test_a_model_that_tells_nothing_needs_the_tensorflow_that_made_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    with pytest.raises(UnreadableInput, match="does not describe its layers") as refusal:
+        tfmemlens.estimate(Subclass())
+    assert "TensorFlow backend" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("model", "is_traced"), [(Described(), False), (Subclass(), True), (OwnStep(), True)]
+)
+def test_who_is_traced(model: Any, is_traced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A described model is not; a step of its own would not be the one that its layers tell."""
+    asked: list[Any] = []
+
+    def recorded(model: Any, out: str, settings: StepSettings) -> dict[str, list[object]]:
+        asked.append((model, settings.batch))
+        raise UnreadableInput("enough", "of this")
+
+    monkeypatch.setattr(training_graph, "record_live", recorded)
+    if is_traced:
+        with pytest.raises(UnreadableInput, match="enough"):
+            estimate.estimate_live(model, StepSettings(8))
+        assert asked == [(model, 8)]
+    else:
+        assert estimate.estimate_live(model, StepSettings(8)).timelines
+        assert not asked
+
+
+def test_a_function_whose_model_tells_nothing_is_traced_by_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "class build:\n    layers = ()\n    def to_json(self):\n        raise TypeError\n"
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    asked: list[str] = []
+
+    def recorded(model: str, out: str, settings: StepSettings, python: str | None) -> dict[str, list[object]]:
+        asked.append(model)
+        raise UnreadableInput("enough", "of this")
+
+    monkeypatch.setattr(training_graph, "record", recorded)
+    with pytest.raises(UnreadableInput, match="enough"):
+        estimate.estimate_file("mine:build", StepSettings(8))
+    assert asked == ["mine:build"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments"),
+    [
+        (StepSettings(8), []),
+        (StepSettings(8, "sgd"), ["--optimizer", "sgd"]),
+        (StepSettings(8, sequence=50), ["--shape", "50"]),
+        (StepSettings(8, inputs={"a": (4, 5)}, sequence=50), ["--shape", "4x5"]),
+    ],
+)
+def test_the_recorder_is_asked_for_what_was_given_alone(settings: StepSettings, arguments: list[str]) -> None:
+    """Without an optimizer the recorder takes the compiled one."""
+    told = training_graph._arguments("m.keras", "out.pb", settings)
+    assert told[3:5] == ["--batch", "8"]
+    assert told[5:] == arguments
