@@ -6,7 +6,7 @@ import pytest
 
 from tests.findings.logs import CPU, MIB, dump, oom
 from tfmemlens import pipeline
-from tfmemlens.model.finding import Finding
+from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.report import Report
 
 NAME = "bfc_cpu_allocator_for_gpu"
@@ -140,3 +140,38 @@ def test_xla_asked_tensorflows_allocator() -> None:
 def test_one_chunk_of_the_helper_is_one_chunk() -> None:
     said = finding(dump(1, 300, 299, op="net/Add"), "one-chunk-dominates")
     assert said is not None and said.explains == 299 * MIB
+
+
+SETS = ((10, 15_000_064), (10, 5_000_192), (1, 29_216_256))
+OF_WEIGHTS = "gradients/fc/MatMul_grad/MatMul_1"
+
+
+def test_copies_of_a_set_are_told_by_equal_counts() -> None:
+    said = finding(chunks(5_000_192, *SETS) + failing("500,2500", OF_WEIGHTS), "repeated-sets")
+    assert said is not None and said.severity is Severity.CAUSE
+    assert "about 10 copies of one set of tensors (14.31 MiB and 4.77 MiB)" in said.because
+    assert "as large as weights" in said.because
+    assert finding(chunks(5_000_192, *SETS) + failing("500,2500", "net/relu"), "repeated-sets") is None
+    assert finding(chunks(4_000_000, *SETS) + failing("500,2000", OF_WEIGHTS), "repeated-sets") is None
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ((10, 15_000_064), (7, 5_000_192)),  # no multiple
+        ((10, 15_000_064),),  # one size alone
+        ((4, 15_000_064), (4, 5_000_192)),  # too few
+        ((10, 15_000_064), (10, 5_000_192), (1, 250_000_128)),  # less than half
+    ],
+)
+def test_other_counts_are_no_copies(sizes: tuple[tuple[int, int], ...]) -> None:
+    text = chunks(5_000_192, *sizes) + failing("500,2500", OF_WEIGHTS)
+    assert finding(text, "repeated-sets") is None
+
+
+@pytest.mark.parametrize(("number", "told"), [(5, True), (1, False)])
+def test_a_late_optimizer_tells_of_earlier_models(number: int, told: bool) -> None:
+    text = chunks(5_000_192, *SETS) + failing("500,2500", f"adam_{number}/Square")
+    said = finding(text, "repeated-sets")
+    assert said is not None
+    assert ("earlier models are kept" in said.because) == told

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.findings import test_timeline_rules
-from tests.findings.logs import CPU, dump, oom, report
+from tests.findings.logs import CPU, MIB, dump, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
@@ -64,6 +64,7 @@ RETRACING = (
 )
 FAILED_AGAIN = "\nskipped a batch\n"
 
+SETS_OF_TEN = f"10 Chunks of size {7 * MIB} totalling 70.00MiB\n10 Chunks of size {3 * MIB}"
 CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
 CASES: dict[str, tuple[str, str]] = {
     "activations-dominate": (
@@ -227,6 +228,11 @@ CASES: dict[str, tuple[str, str]] = {
         report("10.00MiB from net/fc/kernel/Adam", "100.00MiB from net/a/Relu"),
     ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
+    "repeated-sets": (
+        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB}", SETS_OF_TEN)
+        + oom("7,512,512", "adam_5/Mul"),
+        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB}", SETS_OF_TEN) + oom("7,512,512", "net/Mul"),
+    ),
     "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
     "request-alone": (oom("64,8,8,3"), oom("64,8,8,3") + report(*FOUR_ROWS)),
     "request-larger-than-device": (
