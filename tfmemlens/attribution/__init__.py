@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
@@ -11,6 +12,7 @@ from tfmemlens.attribution.moments.owners import attribute_request, attribute_ta
 from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
+from tfmemlens.model.attribution import Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
@@ -32,10 +34,8 @@ def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
     from tfmemlens.attribution.moments.updates import owners_of_updates
 
     rows = timeline.table.to_frame()
-    told = {
-        **scopes_of_rows(timeline.table).of_rows(timeline.table),
-        **owners_of_updates(graph or graph_of(timeline)),
-    }
+    named = scopes_of_rows(timeline.table).of_rows(timeline.table)
+    told = _told_of(timeline, named, owners_of_updates(graph or graph_of(timeline)))
     owners = owners_of(timeline.owned(told))
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
@@ -57,13 +57,12 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
 
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
-        owners = owners_of_updates(capture.graph)
-        capture = replace(
-            capture,
-            timelines=tuple(
-                timeline.owned({**scopes.of_rows(timeline.table), **owners}) for timeline in capture.timelines
-            ),
+        updates = owners_of_updates(capture.graph)
+        owned = (
+            timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates))
+            for timeline in capture.timelines
         )
+        capture = replace(capture, timelines=tuple(owned))
         standing = [standing_of(timeline, capture.graph) for timeline in capture.timelines]
         peaks = [
             moment_at(capture, timeline, index_of(timeline, at) if at else None, known)
@@ -73,6 +72,16 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         peaks = [replace(peak, attribution=scopes.attribution(peak.attribution)) for peak in peaks]
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
+
+
+def _told_of(
+    timeline: Timeline, named: Mapping[str, Owner], updates: Mapping[str, Owner]
+) -> dict[str, Owner]:
+    """What the user's names, the graph's updates and the peak tell of a timeline's nodes beyond each name."""
+    from tfmemlens.attribution.moments.timelines import kept_by_loops
+
+    told = {**named, **updates}
+    return {**told, **kept_by_loops(timeline.owned(told))}
 
 
 def layout(capture: Capture) -> LayoutStudy | None:

@@ -3,9 +3,9 @@
 What it means: the backward pass of a while loop (dynamic_rnn, Keras RNN layers, tf.scan) needs the values of
 every iteration, so each is kept on a stack. The bytes grow with the number of steps: a sequence ten times as
 long needs ten times as much.
-When it fires: nodes inside a loop are listed several times (one line per live iteration), or stacks and
-tensor arrays hold at least 10 %; or nodes of any name that are listed sixteen times and more are half of the
-list.
+When it fires: nodes inside a loop are listed several times (one line per live iteration), or are alive
+several times at the peak of a trace, or stacks and tensor arrays hold at least 10 %; or nodes of any name
+that are listed sixteen times and more are half of the list.
 What to do: shorter sequences, buckets, truncated back-propagation; on GPU in TF 1 `swap_memory=True`.
 """
 
@@ -26,8 +26,15 @@ BASIS = Basis.MEASURED
 EXPLAINS = "what the loop keeps of its iterations"
 
 
+_LONG = 60
 _MANY = 16
 """Executions of one node in one step: only a loop runs an op so often."""
+
+
+_LINES = (
+    "The report has one line per execution of a node, so a name that stands there k times ran k times; the"
+    " lines are not k outputs of one run."
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -50,10 +57,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             explains=total(stacks),
             evidence=tuple(quote(row) for row in stacks[:3]),
-            detail=(
-                "The report has one line per execution of a node, so a name that stands there k times ran k"
-                " times; the lines are not k outputs of one run."
-            ),
+            detail=_LINES if moment.timeline is None else "",
             remedies=(
                 remedies.of_change(
                     case,
@@ -119,7 +123,14 @@ def _most_alive(stacks: list[Row]) -> tuple[str, int, int]:
     for row in stacks:
         executions[row.allocation.node or ""] += row.allocation.count
     node, times = executions.most_common(1)[0]
-    return node, times, total([row for row in stacks if (row.allocation.node or "") == node]) // times
+    of_node = [row for row in stacks if (row.allocation.node or "") == node]
+    return _short(node, of_node[0].owner.layer), times, total(of_node) // times
+
+
+def _short(node: str, layer: str | None) -> str:
+    """A node's name; of a long one in a function of a loop, which repeats its path, the layer and the op."""
+    op = node.rpartition("/")[2]
+    return f"{op} in {layer}" if layer and len(node) > _LONG and not layer.endswith(f"/{op}") else node
 
 
 def _swap(size: int) -> Remedy:

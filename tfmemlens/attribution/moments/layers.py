@@ -99,10 +99,11 @@ def _outputs(timelines: Sequence[Timeline]) -> tuple[dict[str, list[TensorType]]
             if shape is None:
                 continue
             node = table.node[row] or ""
-            owner = timeline.owners.get(node) or owner_of(node, table.op[row])
-            if owner.phase is Phase.FORWARD and owner.layer and owner.kind is Kind.ACTIVATION:
-                order.setdefault(owner.layer)
-                sizes[owner.layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
+            owner = owner_of(node, table.op[row])
+            layer = (timeline.owners.get(node) or owner).layer
+            if owner.phase is Phase.FORWARD and layer and owner.kind is Kind.ACTIVATION:
+                order.setdefault(layer)
+                sizes[layer][TensorType(shape, dtype)] = tensor_bytes(shape, dtype) or 0
     return {layer: sorted(types, key=lambda each: -types[each])[:3] for layer, types in sizes.items()}, list(
         order
     )

@@ -33,7 +33,7 @@ def attribute_table(table: AllocationTable) -> Attribution:
     for row in table:
         executions[row.node] += row.count
     return Attribution(
-        table, [_looped(owner, executions[row.node]) for owner, row in zip(owners, table, strict=True)]
+        table, [looped(owner, executions[row.node]) for owner, row in zip(owners, table, strict=True)]
     )
 
 
@@ -66,8 +66,8 @@ def _argument_kind(name: str) -> Kind:
     return Kind.PARAMETER
 
 
-def _looped(owner: Owner, executions: int) -> Owner:
-    """What a loop keeps of every iteration is its stack."""
+def looped(owner: Owner, executions: int) -> Owner:
+    """What a loop keeps of every iteration is its stack; `executions` of the node are alive."""
     if owner.in_loop and executions > 1 and owner.kind is Kind.ACTIVATION:
         return replace(owner, kind=Kind.LOOP_STACK)
     return owner

@@ -5,10 +5,12 @@ that was in use.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.attribution.moments.consumers import last_reader
 from tfmemlens.attribution.moments.curves import of_curve
+from tfmemlens.attribution.moments.owners import looped
 from tfmemlens.attribution.moments.phases import phases
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.attribution.names.owner_cache import owner_like
@@ -113,6 +115,22 @@ def owners_of(timeline: Timeline) -> list[Owner]:
         _owner_of(timeline, node, op, purpose)
         for node, op, purpose in zip(table.node, table.op, table.purpose, strict=True)
     ]
+
+
+def kept_by_loops(timeline: Timeline) -> dict[str, Owner]:
+    """The owners of nodes in loops of which several executions are alive at the peak, as of a list's."""
+    table = timeline.table
+    if not any("while" in node for node in set(table.node) if node):
+        return {}
+    alive = [row for row in timeline.alive_after(timeline.peak_index) if table.node[row]]
+    executions = Counter(table.node[row] for row in alive)
+    owners: dict[str, Owner] = {}
+    for row in alive:
+        node = table.node[row] or ""
+        if executions[node] > 1 and node not in owners:
+            owner = timeline.owners.get(node) or owner_of(node, table.op[row])
+            owners[node] = looped(owner, executions[node])
+    return {node: owner for node, owner in owners.items() if owner.kind is Kind.LOOP_STACK}
 
 
 def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
