@@ -69,9 +69,12 @@ def test_any_other_end_is_no_failure_for_memory(tmp_path: Path, ending: str, sta
 
 def test_a_worker_that_was_killed_is_not_the_whole_program(tmp_path: Path) -> None:
     ending = f"exit status 1, after {run_record.KILLED} 1 process of its memory group"
-    (incident,) = readers.read(inputs.resolve(record(tmp_path, ending, 1))).incidents
+    capture = readers.read(inputs.resolve(record(tmp_path, ending, 1, limit=4 * GIB)))
+    (incident,) = capture.incidents
     assert incident.request.kind is RequestKind.HOST
     assert incident.state.in_use is None, "the peak is that of another process"
+    assert incident.state.limit is None, "beside nothing in use it would look free"
+    assert capture.notes[1].text == "the kernel limits its memory group to 4.00 GiB"
 
 
 def test_a_peak_above_the_limit_is_not_held_against_it(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def _killed(record: dict[str, Any], lines: list[Line]) -> Iterator[Incident]:
     line = next((line for line in lines if line.text.startswith('"ending":')), None)
     if line is None or not (KILLED in ending or ending == "killed by SIGKILL"):
         return
-    peak, limit = record.get("peak_rss_bytes"), group.get("limit_bytes")
-    itself = record.get("exit_status") == 137
+    peak, limit = int(record.get("peak_rss_bytes") or 0), int(group.get("limit_bytes") or 0)
+    itself = record.get("exit_status") == 137 and peak and (not limit or peak <= limit)
     yield incident(
         IncidentDraft(
             disguises=[
@@ -72,8 +72,8 @@ def _killed(record: dict[str, Any], lines: list[Line]) -> Iterator[Incident]:
                     line,
                     kind=RequestKind.HOST,
                     what="killed",
-                    held=Size.exactly(peak) if peak and itself and not (limit and peak > limit) else None,
-                    limit=Size.exactly(limit) if limit else None,
+                    held=Size.exactly(peak) if itself else None,
+                    limit=Size.exactly(limit) if itself and limit else None,
                 )
             ]
         )
@@ -85,6 +85,9 @@ def _facts(record: dict[str, Any]) -> Iterator[str]:
     peak = record.get("peak_rss_bytes")
     largest = f"; its largest process held {human(peak)} of host RAM" if peak else ""
     yield f"the run: {record.get('ending')}, after {record.get('seconds')} s{largest}"
+    limit = (record.get("memory_group") or {}).get("limit_bytes")
+    if limit:
+        yield f"the kernel limits its memory group to {human(limit)}"
     left_out = record.get("output_bytes_left_out")
     if left_out:
         yield f"{left_out:,} bytes in the middle of the output were not kept"
