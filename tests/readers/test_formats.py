@@ -147,8 +147,10 @@ def test_every_format_keeps_the_contract() -> None:
         assert isinstance(module.HOLDS, Holds), slug
         assert (module.__doc__ or "").strip(), slug
         assert not hasattr(module, "takes") or module.SHARED, slug
-        for suffix in (*getattr(module, "SUFFIXES", ()), *getattr(module, "COMPANIONS", ())):
+        for suffix in getattr(module, "SUFFIXES", ()):
             assert suffix.startswith("."), slug
+        for ending in getattr(module, "COMPANIONS", ()):
+            assert "." in ending, f"{slug}: a whole name, or an ending from its dot on"
 
 
 @pytest.mark.parametrize("room", ["run_metadata", "tfevents", "xspace", "tfprof", "log_memory"])

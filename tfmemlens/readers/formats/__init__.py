@@ -22,8 +22,8 @@ and where it applies
 - `run_of(path) -> (name, seconds) | None`: the run whose files, one a host, are one step;
 - `join(captures) -> captures`: what becomes of several inputs when one of them is of this format;
 - `SUFFIXES`, how its files are usually named: the endings are taken off to get a step's name;
-- `COMPANIONS`, endings of files that are written beside it and tell nothing of memory: they are passed over
-  when a directory is read.
+- `COMPANIONS`, endings or whole names of files that are written beside it and tell nothing of memory:
+  they are passed over when a directory is read.
 
 `keras_models/` keeps the same contract for models that never ran: their captures hold a `network`.
 """
