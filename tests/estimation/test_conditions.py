@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.models import document
+from tfmemlens import pipeline
+from tfmemlens.api import Explanation
 from tfmemlens.errors import Unpredictable, UsageError
 from tfmemlens.estimation import conditions
 from tfmemlens.estimation.keras_step.capture import capture
@@ -129,3 +131,15 @@ def test_volumes_fill_the_cache_and_none_are_unrolled_beyond_25_times_the_tensor
 def test_no_threads_run_nothing() -> None:
     with pytest.raises(UsageError):
         StepSettings(workers=0)
+
+
+def test_a_gpu_gets_a_range_and_is_said_to_be_unmeasured() -> None:
+    for jit, below, above in ((False, 0.3, 0.3), (None, 0.6, 1.0), (True, 0.6, 1.0)):
+        report = pipeline.report(capture(_lenet(), StepSettings(64, "adam", device="gpu", jit=jit)))
+        [timeline] = report.case.capture.timelines
+        assert (timeline.lower_error_share or 0) >= below
+        assert (timeline.error_share or 0) >= above
+        assert " to " in report.verdict and "on a GPU" in report.verdict
+        assert any("CPU measurements cannot confirm" in note.text for note in report.case.capture.notes)
+        page = str(Explanation(report.case, report.findings, report.verdict, actions=report.actions))
+        assert "no GPU was measured" in " ".join(page.split())

@@ -17,6 +17,15 @@ ONEDNN_ERROR = 0.10
 """What is added to the bar where oneDNN computes convolutions, or may: of 13 nets in TensorFlow 2.21 the
 worst was predicted 26 % too high.
 """
+GPU_ERROR = 0.30
+"""No GPU was measured: at least so far off may a step on one be."""
+XLA_LESS, XLA_MORE = 0.6, 1.0
+"""XLA took 0.4 to 2 times as much as TensorFlow's executor in seven nets on a CPU."""
+GPU_NOTE = (
+    "no GPU was measured: cuDNN's and cuBLAS's workspaces, XLA's fusions, copies between layouts,"
+    " fragmentation of the pool and the CUDA context are what CPU measurements cannot confirm; the range is a"
+    " guess that admits them, not an error that was found"
+)
 _THIS_MACHINE = "this machine"
 
 
@@ -56,7 +65,9 @@ def settled(asked: StepSettings, compiled: bool | None = None, version: str | No
     machine = this_machine()
     digits = tuple(int(each) for each in (version or "").split(".")[:2] if each.isdecimal())
     too_old = len(digits) == len(FIRST_BY_DEFAULT) and digits < FIRST_BY_DEFAULT
-    jit = asked.jit if asked.jit is not None else bool(compiled)
+    jit = asked.jit if asked.jit is not None else compiled
+    if jit is None and asked.device == "cpu":
+        jit = False
     onednn, source = asked.onednn, f"--{'' if asked.onednn else 'no-'}onednn"
     if onednn is None and too_old:
         onednn, source = False, f"TensorFlow {version}"
@@ -73,7 +84,7 @@ def settled(asked: StepSettings, compiled: bool | None = None, version: str | No
     told = [f"{_threads(settings.workers or 1)} ({'--threads' if asked.workers else _THIS_MACHINE})"]
     if settings.device == "cpu":
         told += [_cache(asked, machine), _onednn(onednn, source)]
-    told.append(f"XLA {'on' if jit else 'off'} ({_source_of_jit(asked, compiled)})")
+    told.append(_xla(jit, _source_of_jit(asked, compiled)))
     return Conditions(settings, f"taken: {', '.join(told)}")
 
 
@@ -102,6 +113,19 @@ def _onednn(onednn: bool | None, source: str) -> str:
     if onednn is None:
         return "oneDNN left open (the error bar holds both)"
     return f"oneDNN {'on' if onednn else 'off'} ({source})"
+
+
+def _xla(jit: bool | None, source: str) -> str:
+    if jit is None:
+        return "XLA left open (the range holds both)"
+    return f"XLA {'on' if jit else 'off'} ({source})"
+
+
+def gpu_shares(settings: StepSettings, share: float) -> tuple[float, float]:
+    """How far below and above a prediction for a GPU the range reaches."""
+    if settings.jit is False:
+        return max(share, GPU_ERROR), max(share, GPU_ERROR)
+    return max(share, XLA_LESS), max(share, XLA_MORE)
 
 
 def _source_of_jit(asked: StepSettings, compiled: bool | None) -> str:

@@ -182,6 +182,11 @@ class Moment:
         return round(middle * (1 - below)), round(middle * (1 + share))
 
     @property
+    def is_range(self) -> bool:
+        """Whether a prediction is for a kind of device that was never measured: its bar is all it tells."""
+        return self.predicted and self.timeline is not None and "GPU" in self.timeline.device
+
+    @property
     def fits(self) -> Fits | None:
         """Whether a predicted peak fits the limit; None for a measurement and without a limit."""
         limit = self.timeline.limit_bytes if self.timeline and self.timeline.predicted else None

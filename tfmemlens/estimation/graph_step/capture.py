@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.errors import Unpredictable, UsageError
-from tfmemlens.estimation.conditions import ONEDNN_ERROR, check_no_xla, settled
+from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
@@ -73,7 +73,10 @@ def capture(
         least = timeline.peak_bytes if settings.onednn else walked(0, onednn=True).peak_bytes
         lower = max(share, 1 - (1 - share) * least / max(timeline.peak_bytes, 1))
     _check_what_is_known(graph, unknown, round(share * timeline.peak_bytes))
-    told = [*_notes(graph, chosen, settings, bool(fetches)), conditions.line, *remarks[:_MAX_REMARKS]]
+    if settings.device == "gpu":
+        lower, share = gpu_shares(settings, share)
+    said = [conditions.line, *([GPU_NOTE] if settings.device == "gpu" else [])]
+    told = [*_notes(graph, chosen, settings, bool(fetches)), *said, *remarks[:_MAX_REMARKS]]
     notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,

@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
-from tfmemlens.estimation.conditions import ONEDNN_ERROR, check_no_xla, settled
+from tfmemlens.estimation.conditions import (
+    GPU_ERROR,
+    GPU_NOTE,
+    ONEDNN_ERROR,
+    check_no_xla,
+    gpu_shares,
+    settled,
+)
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -28,8 +35,6 @@ _MEASURED_ERROR = 0.10
 (scripts/benchmarks/estimate.py).
 """
 _MOST_BELOW = 0.95
-_GPU_ERROR = 0.30
-"""No GPU was measured: cuDNN's workspaces depend on the card and on what is free."""
 
 
 def capture(network: Network, settings: StepSettings = StepSettings()) -> Capture:
@@ -47,11 +52,10 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
     predicted, chosen = _predicted(network, settings, chosen)
     share = error_share(predicted, chosen)
     _check_what_is_known(network, predicted, share)
-    timeline = replace(
-        predicted.timeline,
-        error_share=share,
-        lower_error_share=_lower_share(network, predicted, chosen, share),
-    )
+    lower = _lower_share(network, predicted, chosen, share)
+    if share is not None and settings.device == "gpu":
+        lower, share = gpu_shares(chosen, share)
+    timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
@@ -85,7 +89,7 @@ def _lower_share(
     """How far below the prediction the truth may lie: what oneDNN's convolutions do without, where nobody
     says whether it computes.
     """
-    if share is None or chosen.onednn is not None or not _unrolls(predicted):
+    if share is None or chosen.device == "gpu" or chosen.onednn is not None or not _unrolls(predicted):
         return None
     other = predict(network, replace(chosen, onednn=True)).timeline.peak_bytes
     peak = max(predicted.timeline.peak_bytes, 1)
@@ -161,7 +165,7 @@ def error_share(predicted: PredictedStep, settings: StepSettings) -> float | Non
     blind = [layer for layer in layers if layer.problem]
     if len(blind) > len(layers) / 4:
         return None
-    share = (_GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + predicted.spread / 2
+    share = (GPU_ERROR if settings.device == "gpu" else _MEASURED_ERROR) + predicted.spread / 2
     if settings.device == "cpu" and settings.onednn is not False and _convolves(predicted):
         share += ONEDNN_ERROR
     return min(
@@ -195,10 +199,7 @@ def _notes(
             " or --no-onednn"
         )
     if settings.device == "gpu":
-        yield (
-            "what cuDNN takes as workspace depends on the card and on what is free, and is left out; XLA,"
-            " Keras 3's default on a GPU, may need less"
-        )
+        yield GPU_NOTE
     for path, layer in predicted.network.walk():
         if layer.problem:
             yield f"{path} ({layer.class_name}): {layer.problem}" + (

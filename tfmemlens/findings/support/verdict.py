@@ -85,7 +85,11 @@ def _layout(study: LayoutStudy) -> str:
 
 def _forecast(moment: Moment) -> str:
     limit, bar = moment.balance.limit, moment.error_bar
-    text = f"A step is predicted to need {human(moment.attribution.table.total_bytes)}"
+    is_range = moment.is_range and bar is not None
+    need = human(moment.attribution.table.total_bytes)
+    if is_range and bar is not None:
+        need = f"{human(bar[0])} to {human(bar[1])}"
+    text = f"A step{' on a GPU' if is_range else ''} is predicted to need {need}"
     if limit is None or moment.fits is None:
         return text
     whole = human(limit.bytes)
@@ -96,7 +100,7 @@ def _forecast(moment: Moment) -> str:
         return f"{text}, undecided: {needs}"
     if moment.fits is Fits.NO:
         return f"{text}, which does not fit {whole}"
-    return f"{text} of {whole}" + (f", {human(bar[1])} at most" if bar else "")
+    return f"{text} of {whole}" + (f", {human(bar[1])} at most" if bar and not is_range else "")
 
 
 def _what(case: Case, moment: Moment) -> str:

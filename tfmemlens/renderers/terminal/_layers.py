@@ -22,6 +22,8 @@ def bar(report: Report) -> str:
     if moment.error_bar is None:
         return f"Predicted: {predicted}; too many layers are unknown to say how exact that is."
     low, high = moment.error_bar
+    if moment.is_range:
+        return f"Predicted: {human(low)} to {human(high)}; no GPU was measured to confirm it."
     return f"Predicted: {predicted}, most likely between {human(low)} and {human(high)}."
 
 
