@@ -235,8 +235,15 @@ def test_actions_are_merged_and_ranked() -> None:
     found = pipeline.explain(oom("64,256,256,2") + report(*HELD))
     texts = [action.remedy.change or action.remedy.text for action in found.actions]
     assert len(texts) == len(set(texts))
-    saved = [action.remedy.saves_bytes for action in found.actions if action.remedy.saves_bytes is not None]
-    assert saved == sorted(saved, reverse=True)
+    useful = [
+        action
+        for action in found.actions
+        if action.remedy.saves_bytes is None or action.remedy.saves_bytes > 0
+    ]
+    assert list(found.actions[: len(useful)]) == useful
+    order = [finding.rule for finding in found.findings]
+    places = [order.index(action.rules[0]) for action in useful]
+    assert places == sorted(places)
     halved = next(action for action in found.actions if action.remedy.change == changes.SMALLER_BATCH)
     assert halved.rules == tuple(
         finding.rule
