@@ -114,7 +114,7 @@ def _finding(
                 " num_classes=vocab)",
                 slug="sampled-loss",
             ),
-            *(_sparse(moment.request, need) if moment.request else ()),
+            *(_sparse(moment.request) if moment.request else ()),
             Remedy(
                 "compute the loss for part of the positions at a time",
                 saves_bytes=need // 2,
@@ -127,15 +127,14 @@ def _finding(
     )
 
 
-def _sparse(request: Request, need: int) -> Iterator[Remedy]:
+def _sparse(request: Request) -> Iterator[Remedy]:
     """The loss with integer labels, unless it is that already."""
     if re.search(r"sparse", f"{request.failed.node} {request.owner.op}", re.IGNORECASE):
         return
     yield Remedy(
-        "use the sparse loss with integer labels: one-hot labels are as large as the logits",
+        "if your labels are one-hot: use the sparse loss with integer labels, for they are as large as the"
+        " logits",
         "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
-        need,
-        Certainty.BOUND,
         slug="sparse-labels",
     )
 
