@@ -66,6 +66,12 @@ FAILED_AGAIN = "\nskipped a batch\n"
 
 SETS_OF_TEN = f"10 Chunks of size {7 * MIB} totalling 70.00MiB\n10 Chunks of size {3 * MIB}"
 CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
+JOINED = (
+    'Traceback (most recent call last):\n  File "bank.py", line 6, in <module>\n'
+    "    queue = tf.concat([queue, k], 0)\n" + oom("1966080,512", "concat")
+)
+
+
 CASES: dict[str, tuple[str, str]] = {
     "activations-dominate": (
         report(*FOUR_ROWS),
@@ -172,6 +178,7 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
     ),
+    "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
     "growing-graph": (oom("4096,1024", "Variable_48211/Assign"), oom("4096,1024", "Variable_411/Assign")),
     "growth-between-steps": (
         "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"),
@@ -266,6 +273,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul"),
     ),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
+    "vectorised-jacobian": (
+        oom("4096,512,1024", "loop_body/gradient_tape/mlp/dense/MatMul/pfor/MatMul"),
+        oom("4096,512,1024", "gradient_tape/mlp/dense/MatMul/MatMul"),
+    ),
     "vocabulary-logits": (
         oom("2048,40000", "language_model/logits/MatMul"),
         oom("2048,4000", "language_model/logits/MatMul"),

@@ -70,8 +70,28 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=_REMEDIES,
+            remedies=(*_nearest_exit(moment), *_REMEDIES),
             moment=index,
+        )
+
+
+def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
+    """The largest batch whose request fits the largest free block, where the batch is known: halved, so
+    that it stays a usual size.
+    """
+    request, block = moment.request, moment.balance.largest_free_chunk
+    need = request.failed.tensor_bytes if request else None
+    if request is None or block is None or not need or not request.batch or request.fixed:
+        return
+    sample, batch = need / request.batch, request.batch
+    while batch > 1 and batch * sample > block.low:
+        batch //= 2
+    if batch < request.batch and batch * sample <= block.low:
+        asks = human(round(batch * sample))
+        yield Remedy(
+            f"batch {request.batch} -> {batch}: this request then takes {asks}, which fits the free block of"
+            f" {human_size(block)}",
+            slug="batch-for-the-block",
         )
 
 

@@ -2,9 +2,9 @@
 
 What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The inputs are small, the result
 grows with the square of the number of rows, and each further elementwise op makes another copy of it.
-When it fires: an elementwise op asks for a tensor whose first two dimensions are equal and at least 256 (or,
-outside the batch dimension, two equal neighbours of that size), of at least 64 MiB, and no attention is in
-sight.
+When it fires: an elementwise op asks for a tensor whose first two dimensions are at least 256, of at least
+64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `IOU`); and no
+attention is in sight.
 What to do: for distances use matrix products, |a-b|^2 = |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d].
 Otherwise go through the rows in blocks, and reduce each block at once.
 """
@@ -31,6 +31,13 @@ _DISTANCES = """squares = tf.reduce_sum(x * x, -1)
 distances = squares[:, None] + squares[None, :] - 2 * tf.matmul(x, x, transpose_b=True)"""
 
 
+_PAIRS = regex(
+    r"\[(?:\.\.\.|:)\s*,\s*(?:None|(?:tf|np|jnp)\.newaxis)\b|\[(?:None|(?:tf|np|jnp)\.newaxis)\s*,"
+    r"|(?:\A|[/ _])(?:IOU|iou|pairwise|PairwiseDistances?|cdist)(?:[/_]|\Z)"
+)
+"""Code and names that tell of pairs."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, need = request.failed, request.failed.tensor_bytes
@@ -43,19 +50,22 @@ def check(case: Case) -> Iterator[Finding]:
             or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
         ):
             continue
-        if not 2 <= len(shape) <= 3 or shape[0] != shape[1] or shape[0] < 256:
+        if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
+            continue
+        if shape[0] != shape[1] and not _PAIRS.search(f"{failed.source_text} {failed.node}"):
             continue
         rest = need // shape[0]
         rows = max(64 * MIB // rest, 1)
+        many = f"{shape[0]:,}" if shape[0] == shape[1] else f"{shape[0]:,} and {shape[1]:,}"
+        grows = "their square" if shape[0] == shape[1] else "their product"
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"{op} over every pair of {shape[0]:,} rows: the result takes {human(need)}, one row of it"
+                f"{op} over every pair of {many} rows: the result takes {human(need)}, one row of it"
                 f" {human(rest)}"
             ),
             because=(
-                f"an elementwise {op} combines every pair of {shape[0]:,} rows, and the result grows with"
-                " their square"
+                f"an elementwise {op} combines every pair of {many} rows, and the result grows with {grows}"
             ),
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),

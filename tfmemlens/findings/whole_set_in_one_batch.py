@@ -42,6 +42,8 @@ def _images(request: Request) -> bool:
         return False
     if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):
         return False
+    if (request.failed.op or request.owner.op) in ("Fill", "ZerosLike"):
+        return False  # made, not fed: a buffer
     return (
         (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
     )

@@ -206,6 +206,9 @@ TABLE: dict[str, Applicability] = {
     "donate-buffers": Applicability(_OF_JAX, done="donate_argnums=.*"),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
+    "batch-for-the-block": _ANYWHERE,
+    "without-pfor": Applicability(_TENSORFLOW, since=(1, 14)),
+    "ring-buffer": _TENSORFLOW_CODE,
     "free-what-is-held": _ANYWHERE,
     "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),
     "smaller-evaluation-batch": _TENSORFLOW_CODE,

@@ -1,0 +1,47 @@
+"""A tensor is joined to itself again and again, and grows each time.
+
+What it means: `queue = tf.concat([queue, x], 0)` makes a new tensor that is larger than the old by `x`, and
+both are alive while it is made. Without an end it fails some day, whatever the batch.
+When it fires: the failing line assigns a concatenation to a name that is among what it joins.
+What to do: a buffer of fixed size, whose oldest rows are overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import requests, tensor_text
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor"
+
+_JOINED = regex(
+    r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
+    r"[^=]*?(?<![\w.])(?P=name)(?![\w.\[(])"
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        joined = _JOINED.search(request.failed.source_text or "")
+        if joined is None:
+            continue
+        name = joined["name"]
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"`{name}` is joined to itself: it grows each time this line runs",
+            because=f"`{name}` is joined to itself and grows each time the line runs",
+            explains=request.needed_bytes,
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+            remedies=(
+                Remedy(
+                    f"keep `{name}` at a fixed size: overwrite its oldest rows, or cut them off",
+                    f"{name} = tf.concat([{name}, x], 0)[-65536:]",
+                    slug="ring-buffer",
+                ),
+            ),
+            moment=index,
+        )

@@ -1,0 +1,51 @@
+"""A Jacobian is computed for all outputs at once.
+
+What it means: `tape.jacobian` runs the backward pass once for each output. It does so in one vectorised loop
+(pfor), so that each tensor of the backward pass has the number of outputs as a further first dimension.
+When it fires: the failing op runs in such a loop (`loop_body/`, `/pfor`), or the failing line calls
+`.jacobian(`.
+What to do: an ordinary loop, one output after the other; or the outputs in groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.phase import is_jacobian
+from tfmemlens.findings.support.rows import requests, tensor_text
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        failed = request.failed
+        if not is_jacobian(request) or failed.kind is not RequestKind.TENSOR or not failed.shape:
+            continue
+        need, turns = failed.tensor_bytes, failed.shape[0] or 0
+        what = "the failing op runs in a vectorised loop (pfor), which works on all its iterations at once"
+        if turns < 2:
+            continue
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{what}: most likely {turns:,} of them, one for each output of a Jacobian",
+            because=f"a vectorised loop works on all its iterations at once, most likely {turns:,}",
+            explains=need,
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
+            remedies=(
+                Remedy(
+                    "compute the Jacobian in an ordinary loop, one output after the other: slower, and this"
+                    f" tensor is {turns:,} times smaller",
+                    "tape.jacobian(y, x, experimental_use_pfor=False)",
+                    need - need // turns if need else None,
+                    Certainty.ESTIMATE if need else None,
+                    slug="without-pfor",
+                ),
+                Remedy("or compute it for a few outputs at a time", slug="in-blocks"),
+            ),
+            moment=index,
+        )
