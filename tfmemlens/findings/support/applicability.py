@@ -192,7 +192,7 @@ TABLE: dict[str, Applicability] = {
     # Of what lives between steps.
     "keep-numbers": Applicability(session=False),
     "look-for-lists": _ANYWHERE,
-    "look-between-steps": _ANYWHERE,
+    "look-between-steps": _TENSORFLOW_CODE,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "pass-arrays": Applicability(_TENSORFLOW, since=(2, 0), session=False),
