@@ -168,3 +168,47 @@ def test_cudnns_workspace_lies_outside_the_pool_of_the_framework_in_use() -> Non
     elsewhere = "UnknownError: Failed to get convolution algorithm.\nCUDNN_STATUS_ALLOC_FAILED\n"
     assert "outside TensorFlow's pool" in explained(elsewhere).verdict
     assert "default-algorithm" not in remedies(elsewhere)
+
+
+REQUEST = "Resource exhausted: Failed to allocate request for 40.00GiB (42949672960B) on device ordinal 0"
+
+
+@pytest.mark.parametrize(
+    ("code", "copied"),
+    [
+        ("x = jnp.asarray(train)", True),
+        ("data = jax.device_put(images, gpu)", True),
+        ("x = jnp.array(f(train))", False),
+        ("loss = step(jnp.asarray(train))", False),
+    ],
+)
+def test_a_line_that_only_copies_is_told_to_copy_a_batch(code: str, copied: bool) -> None:
+    text = f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    {code}\n'
+    report = pipeline.explain(f"import jax\n{text}jaxlib.xla_extension.XlaRuntimeError: {REQUEST}\n")
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("one-batch-to-the-device" in slugs) is copied
+    assert ("smaller-batch" in slugs) is not copied
+    assert ("copies one array to the device whole" in report.verdict) is copied
+
+
+def test_a_limit_set_for_a_kernel_is_not_the_core_s() -> None:
+    scoped = (
+        "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %k.1 ="
+        " f32[8,128]{1,0} custom-call(). Scoped allocation with size 40.00M and limit 32.00M exceeded scoped"
+        " vmem limit by 8.00M.\n"
+    )
+    verdict = pipeline.explain("jax.errors.JaxRuntimeError: " + scoped).verdict
+    assert "the limit of this kernel is about 32.00 MiB of vmem" in verdict
+    assert "a TPU core has" not in verdict
+
+
+@pytest.mark.parametrize(("code", "ended"), [("xm.mark_step()", True), ("loss.backward()", False)])
+def test_what_the_failing_line_does_is_not_advised(code: str, ended: bool) -> None:
+    text = (
+        f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    {code}\n'
+        "RuntimeError: torch_xla: RESOURCE_EXHAUSTED: Attempting to reserve 9.00G at the bottom of memory."
+        " That was not possible. There are 6.00G free, 0B reserved, and 6.00G reservable.\n"
+    )
+    report = pipeline.explain(text)
+    code_of = {action.remedy.slug: action.remedy.code for action in report.actions}
+    assert ("mark_step()" in (code_of["mark-step"] or "")) is not ended

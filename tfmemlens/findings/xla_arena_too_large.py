@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -24,6 +25,11 @@ from tfmemlens.units import MIB, Size, human, human_size
 BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
 
+_COPY = regex(
+    r"\s*(?:[\w.,\[\] ]+ = )?(?:jnp|jax\.numpy|jax)\.(?:asarray|array|device_put)"
+    r"\([\w.\[\]'\", =]*\)\s*\Z"
+)
+"""A line that copies a value which is made already: no call of a model within."""
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -59,9 +65,9 @@ def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         if not request.failed.compiled:
             continue
+        by = " (jit_compile)" if framework_of(case) == TENSORFLOW else ""
         because = (
-            "XLA asked for all temporaries of a compiled function (jit_compile) in one block, which names no"
-            " layer"
+            f"XLA asked for all temporaries of a compiled function{by} in one block, which names no layer"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -70,7 +76,8 @@ def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
             explains=request.needed_bytes,
             basis=Basis.NAME,
             evidence=(Evidence("the request", request.failed.line),),
-            detail="A smaller batch makes the block smaller; without XLA the error names the op.",
+            detail="A smaller batch makes the block smaller"
+            + ("; without XLA the error names the op." if by else "."),
             remedies=(
                 _WITHOUT_XLA,
                 *remedies.offered(case, moment, "smaller-batch"),
@@ -133,13 +140,20 @@ def _on_chip(moment: Moment) -> str | None:
 
 
 def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str:
-    if compiler.reduced_to and compiler.goal:
+    if _copied(moment):
+        return "this line copies one array to the device whole"
+    if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
         return (
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
             f" {human_size(compiler.goal)} was the compiler's goal"
         )
     if compiler.capacity and compiler.needed:
-        if space := _on_chip(moment):
+        if (space := _on_chip(moment)) and _is_scoped(moment):
+            return (
+                f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
+                f" {_over(compiler)} too little; the core may have more"
+            )
+        if space:
             return (
                 f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds the tiles that a"
                 f" kernel works on, {_over(compiler)} too little"
@@ -162,6 +176,18 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
+
+
+def _is_scoped(moment: Moment) -> bool:
+    """Whether the kernel met the limit that was set for it, rather than the end of the chip's memory."""
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and "scoped" in line.text.lower()
+
+
+def _copied(moment: Moment) -> bool:
+    """Whether the user's failing line does nothing but copy an array to the device."""
+    text = moment.request.failed.source_text if moment.request else None
+    return bool(text and _COPY.match(text))
 
 
 def _is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
@@ -212,8 +238,15 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
                 slug="larger-vmem",
             )
         return
+    if _copied(moment):
+        yield Remedy(
+            "keep the data set in NumPy on the host, and copy one batch at a time",
+            "batch = jax.device_put(data[i : i + 256])",
+            slug="one-batch-to-the-device",
+        )
+        return
     if compiler.free:
-        yield from _let_go()
+        yield from _let_go(moment)
     if is_buffer(moment):
         yield Remedy(
             "if it holds weights or data: shard it over devices, or keep it in 16 bits",
@@ -248,14 +281,22 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
         )
 
 
-def _let_go() -> Iterator[Remedy]:
+def _let_go(moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
-    yield Remedy(
-        "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
-        " (loss.item())",
-        "xm.mark_step()   # torch_xla.sync() in newer versions",
-        slug="mark-step",
-    )
+    text = (moment.request.failed.source_text if moment.request else None) or ""
+    if "mark_step" in text or "torch_xla.sync" in text:
+        yield Remedy(
+            "steps are ended already: keep numbers instead of tensors (loss.item()), and delete tensors of"
+            " earlier steps",
+            slug="mark-step",
+        )
+    else:
+        yield Remedy(
+            "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
+            " (loss.item())",
+            "xm.mark_step()   # torch_xla.sync() in newer versions",
+            slug="mark-step",
+        )
     yield Remedy(
         "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
         "del x; jax.clear_caches()   # x.delete()",
