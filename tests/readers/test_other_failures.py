@@ -97,7 +97,7 @@ def test_what_looks_like_memory_without_figures_is_none(line: str) -> None:
     ],
 )
 def test_the_library_of_a_failed_call_is_named(line: str, library: str) -> None:
-    report = pipeline.explain(line + "\n")
+    report = pipeline.explain(f"batch_size=64\n{line}\n")
     assert f"A call of {library} failed" in report.verdict
     handle = "handle" in line
     assert ("smaller-batch" in {action.remedy.slug for action in report.actions}) is not handle
@@ -343,3 +343,55 @@ def test_no_room_for_a_context_is_not_the_batch(call: str) -> None:
     report = pipeline.explain(call + "\n")
     assert "CUDA context" in report.verdict
     assert not any("batch" in action.remedy.text for action in report.actions)
+
+
+PINNED = "E tensorflow/x.cc:893] failed to alloc {} bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+GPU_OF_8 = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 8000 MB memory:  -> device: 0, name:"
+    " Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5\n"
+)
+
+
+@pytest.mark.parametrize("gpu", ["", GPU_OF_8])
+def test_pinned_host_memory_is_not_measured_against_the_gpu(gpu: str) -> None:
+    report = pipeline.explain(gpu + PINNED.format(17179869184))
+    assert "could not pin 16.00 GiB of it" in report.verdict
+    assert "device's limit" not in report.verdict
+    slugs = [action.remedy.slug for action in report.actions]
+    assert "check-the-device" not in slugs
+    assert "more-ram-for-wsl" not in slugs
+
+
+def test_under_wsl2_pinned_memory_has_a_limit_of_its_own() -> None:
+    report = pipeline.explain("Linux box 5.15.90.1-microsoft-standard-WSL2\n" + PINNED.format(17179869184))
+    assert "more-ram-for-wsl" in [action.remedy.slug for action in report.actions]
+
+
+def test_unified_memory_is_not_pinned() -> None:
+    report = pipeline.explain("failed to alloc 2147483648 bytes unified memory; result: CUDA_ERROR\n")
+    assert "pin" not in report.verdict
+    assert "a request of 2.00 GiB was refused" in report.verdict
+
+
+def test_an_array_that_python_builds_went_through_no_network() -> None:
+    array = (
+        "MemoryError: Unable to allocate 14.0 GiB for an array with shape (12500, 224, 224, 3) and data type"
+    )
+    report = pipeline.explain(f'  File "prep.py", line 9, in <module>\n    x = y / 255.0\n{array} float64\n')
+    assert "network" not in report.verdict
+    assert "at prep.py:9 in host RAM" in report.verdict
+    first = report.actions[0].remedy
+    assert (first.slug, first.saves_bytes) == ("narrow-array", 12500 * 224 * 224 * 3 * 4)
+    narrow = pipeline.explain(f"{array} float32\n")
+    assert "narrow-array" not in [action.remedy.slug for action in narrow.actions]
+
+
+def test_a_launcher_s_own_lines_hide_no_ranks() -> None:
+    lines = [f"1: {line}" for line in ("start", "load", "step 1", f"ResourceExhaustedError: {SENTENCE}")]
+    lines += ["0: ResourceExhaustedError: Aborting RingReduce with UNAVAILABLE: Socket closed"]
+    lines += ["srun: error: node1: task 1: Exited with exit code 1"]
+    report = pipeline.explain("\n".join(lines) + "\n")
+    (moment,) = report.case.moments
+    assert moment.incident is not None
+    assert moment.incident.ranks == ("rank 1",)
+    assert any("these errors are consequences" in finding.headline for finding in report.findings)

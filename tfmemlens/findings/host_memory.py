@@ -20,7 +20,7 @@ from tfmemlens.findings.support.rows import failures, on_host, tensor_text, word
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
         assert moment.request
         failed = moment.request.failed
         said = failed.line.text if failed.line else ""
-        pinned = "host_bfc" in (failed.allocator or "") or "pinned" in said
+        pinned = _pinned(failed)
         what = "pinned host RAM (which the GPU can copy from)" if pinned else "host RAM"
         because = f"this is {what}, not GPU memory"
         if was_killed(moment):
@@ -61,7 +61,17 @@ def check(case: Case) -> Iterator[Finding]:
         elif "for the batch of component" in said:
             because = "the input pipeline could not get host RAM for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
-            because = f"Python requested an array {tensor_text(moment)} in host RAM, not in GPU memory"
+            at = f" at {failed.source}" if failed.source else ""
+            because = f"Python requested an array {tensor_text(moment)}{at} in host RAM, not in GPU memory"
+        elif failed.kind is RequestKind.HOST and pinned:
+            size = f" {human_size(failed.size)}" if failed.size else " memory"
+            because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
+        elif failed.kind is RequestKind.HOST:
+            because = (
+                f"a request of {human_size(failed.size)} was refused"
+                if failed.size
+                else "the message does not say how much was requested"
+            )
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST or failed.pipeline else Severity.NOTE,
@@ -69,9 +79,42 @@ def check(case: Case) -> Iterator[Finding]:
             because=because,
             explains=failed.tensor_bytes if failed.kind is RequestKind.HOST or failed.pipeline else None,
             evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
-            remedies=tuple(_remedies(case, moment, said)),
+            detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
+            remedies=tuple(_remedies_of_pinned(case) if pinned else _remedies(case, moment, said)),
             moment=index,
         )
+
+
+_LADDER = (
+    "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
+    " may ask for less; by itself such a line need not end the run."
+)
+
+
+def _pinned(failed: FailedRequest) -> bool:
+    """Whether the driver was to pin host RAM: `on host` are the words of its own function for that."""
+    said = failed.line.text if failed.line else ""
+    return "host_bfc" in (failed.allocator or "") or "pinned" in said or "bytes on host" in said
+
+
+def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
+    yield Remedy(
+        "free host RAM: end other programs on the machine, and let less wait for its copy to the GPU (smaller"
+        f" batches, {_buffers(case)})",
+        slug="smaller-pipeline",
+    )
+    if case.capture.surroundings.setting("platform"):
+        yield Remedy(
+            "WSL2 has only a part of the machine's RAM, and may pin less: give it more in"
+            " %UserProfile%\\.wslconfig",
+            "[wsl2]\nmemory=24GB",
+            slug="more-ram-for-wsl",
+        )
+    yield Remedy(
+        "check the limit of the container or job, and of locked memory",
+        "ulimit -l",
+        slug="container-limit",
+    )
 
 
 def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
@@ -85,20 +128,21 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
-    if failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said):
+    of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
+    if of_array:
+        if failed.dtype == "float64" and failed.tensor_bytes:
+            yield Remedy(
+                "build it in float32 from the start: half of float64; a later conversion needs both",
+                "x = np.asarray(x, dtype=np.float32)",
+                failed.tensor_bytes // 2,
+                Certainty.EXACT,
+                slug="narrow-array",
+            )
         yield Remedy(
             "do not hold the whole data set as one array: read it in batches, or map the file",
             "x = np.load('x.npy', mmap_mode='r')",
             slug="map-the-file",
         )
-        if failed.dtype == "float64" and failed.tensor_bytes:
-            yield Remedy(
-                "float32 takes half of float64",
-                "x.astype(np.float32)",
-                failed.tensor_bytes // 2,
-                Certainty.EXACT,
-                slug="narrow-array",
-            )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
         yield Remedy(
             f"if you expected a GPU: check that {framework_name(case)} sees it",
@@ -107,7 +151,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if moment.incident and moment.incident.compiler:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    else:
+    elif not of_array:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     yield Remedy(
         "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
+from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -30,6 +30,8 @@ def check(case: Case) -> Iterator[Finding]:
         need = request.needed_bytes
         known = device_limit(case, moment)
         limit = known or _LARGEST_DEVICE
+        if known is None and on_host(moment):
+            continue
         if need is None or need <= limit.high or request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
             continue
         what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"

@@ -16,7 +16,7 @@ from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.units import MIB, human
 
 BASIS = Basis.SHAPE
@@ -27,6 +27,8 @@ _SAMPLES = 2000
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
+        if request.failed.kind is RequestKind.HOST:
+            continue  # an array that Python builds: no network has seen it
         need = request.failed.tensor_bytes or 0
         copying = request.failed.op in ("_EagerConst", "_EagerConstant") or (
             request.failed.node or ""
@@ -66,8 +68,8 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         headline=f"{many} at once{at}: {tensor_text(moment)}",
         because=(
             f"{many} went through the network at once"
-            if samples
-            else f"{many} is copied to the device as one tensor"
+            if samples and not copying
+            else f"{many} as one tensor, copied to the device"
         ),
         explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),

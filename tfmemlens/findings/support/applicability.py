@@ -164,6 +164,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),
     "narrow-array": Applicability(devices=_HOST),
+    "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
     "read-the-kernel-log": Applicability(devices=_HOST),
     "size-the-slabs": Applicability(_TENSORFLOW, until=(1, 13), devices=_HOST),
     # Of logs: what would tell more.
@@ -198,6 +199,7 @@ TABLE: dict[str, Applicability] = {
     "pass-arrays": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,
     "own-process": _ANYWHERE,
+    "one-batch-to-the-device": Applicability(_OF_JAX),
     "drop-references": Applicability(code=_OF_JAX),
     "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),
     "compare-with-device": Applicability(code=_OF_JAX),

@@ -125,12 +125,14 @@ def is_forward_only(moment: Moment) -> bool:
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
-    the device.
+    the device. Host RAM is not bounded by what a GPU holds.
     """
     if moment.balance.limit and moment.balance.limit.bytes:
         return moment.balance.limit
     if case.capture.hints.limit_bytes:
         return Size.exactly(case.capture.hints.limit_bytes)
+    if on_host(moment):
+        return None
     devices = case.capture.surroundings.devices
     sizes = (device.limit or device.total for device in devices)
     return next((size for size in sizes if size and size.bytes), None)

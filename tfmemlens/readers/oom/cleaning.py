@@ -56,6 +56,8 @@ _LITERAL = {"t": "\t", "n": "\n", "r": "", '"': '"', "'": "'"}
 _ESCAPES = regex(r"\\([_.\[\]*()#+!`>~|{}-])")
 _DOCKER = regex(r'\{"log": ?("(?:[^"\\]|\\.)*")')
 _NUMBERED = regex(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
+_LAUNCHERS = ("srun: ", "slurmstepd: ", "mpirun: ", "prterun: ")
+"""What starts the ranks speaks without a number."""
 _MARK = regex(r"[A-Z] |[#|*/;%]{1,3} ?")
 _FENCE = regex(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = regex(
@@ -268,6 +270,7 @@ def _unnumber(lines: Iterable[Physical]) -> Iterator[Physical]:
             for number, text in chain(sample, stream)
         )
         return
+    texts = [text for text in texts if not text.startswith(_LAUNCHERS)]
     numbers = [int(match[1]) for text in texts if (match := _NUMBERED.match(text))]
     if len(numbers) < 5 or len(numbers) < 0.9 * len(texts):
         yield from sample

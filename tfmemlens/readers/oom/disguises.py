@@ -200,7 +200,8 @@ LAMBDA = LineRule(
 )
 """The account that AWS Lambda gives of each call: of a failure only where all was used."""
 _NO_MEMORY = regex(
-    r"larger than max|No space left|Too many open files|[Qq]uota|rate"
+    r"larger than max|Collective ops is aborted|Aborting RingReduce"
+    r"|No space left|Too many open files|[Qq]uota|rate"
     r" limit|grpc_message|^\s*(?:except|raise|import|from)\b",
     re.MULTILINE,
 )

@@ -58,6 +58,15 @@ VERSION = LineRule(
     needs="low",
 )
 HARMLESS = {
+    "other processes stopped because one failed: these errors are consequences": LineRule(
+        r"Aborting RingReduce|Collective ops is aborted by|detected fatal errors.*another task died"
+        r"|another task died; see the other task logs|tasks are unhealthy \(stopped sending heartbeats"
+        r"|Failed to disconnect from coordination service",
+        "Aborting RingReduce with UNAVAILABLE: Collective ops is aborted by: Socket closed",
+        "Terminating process because the JAX distributed service detected fatal errors. This most likely"
+        " indicates that another task died; see the other task logs for more details.",
+        "Failed to disconnect from coordination service with status: DEADLINE_EXCEEDED: Deadline Exceeded",
+    ),
     "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
         r"layout failed: \w+",
         "layout failed: INVALID_ARGUMENT: Size of values 0 does not match size of permutation 4 @ fanin"

@@ -150,6 +150,13 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "platform",
+        LineRule(
+            r"(?P<value>WSL2|microsoft-standard)",
+            "Linux host 5.15.90.1-microsoft-standard-WSL2",
+        ),
+    ),
+    (
         "data_format",
         LineRule(
             r"data_format['\"(]*\s*[=:(]?\s*['\"](?P<value>channels_first)",
@@ -281,6 +288,7 @@ _WORDS = (
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "reticulate", "->Run(",
+    "WSL2", "microsoft-standard",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
@@ -302,6 +310,7 @@ _PROGRAMS = {
     "tensorflow_model_server": "TensorFlow Serving",
     "reticulate::": "R",
     "session->Run(": "C++",
+    "microsoft-standard": "WSL2",
 }
 
 
