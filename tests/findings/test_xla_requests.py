@@ -184,7 +184,7 @@ REQUEST = "Resource exhausted: Failed to allocate request for 40.00GiB (42949672
 )
 def test_a_line_that_only_copies_is_told_to_copy_a_batch(code: str, copied: bool) -> None:
     text = f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    {code}\n'
-    report = pipeline.explain(f"import jax\nbatch_size=64\n{text}jaxlib.xla_extension.XlaRuntimeError: {REQUEST}\n")
+    report = pipeline.explain(f"batch_size=64\n{text}jaxlib.xla_extension.XlaRuntimeError: {REQUEST}\n")
     slugs = [action.remedy.slug for action in report.actions]
     assert ("one-batch-to-the-device" in slugs) is copied
     assert ("smaller-batch" in slugs) is not copied
