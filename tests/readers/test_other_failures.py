@@ -395,3 +395,35 @@ def test_a_launcher_s_own_lines_hide_no_ranks() -> None:
     assert moment.incident is not None
     assert moment.incident.ranks == ("rank 1",)
     assert any("these errors are consequences" in finding.headline for finding in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("error", "tool"), [("HIP_ERROR_OutOfMemory", "rocm-smi"), ("CUDA_ERROR_X", "nvidia-smi")]
+)
+def test_the_tool_is_the_vendor_s(error: str, tool: str) -> None:
+    report = pipeline.explain(f"failed to allocate 8.00G (8589934592 bytes) from device: {error}\n")
+    assert tool in [action.remedy.code for action in report.actions]
+
+
+ON_XLA = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 5368709120 bytes.\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "framework"),
+    [
+        ("    (exla 0.5.1) lib/exla/executable.ex:19: EXLA.Executable.run/3", "xla"),
+        ("in expression starting at /home/me/unet/main.jl:52", "xla"),
+        (
+            "ERROR:tensorflow:Error recorded from training_loop: From /job:worker/replica:0/task:0:",
+            "tensorflow",
+        ),
+        ("RuntimeError: Resource exhausted: From /job:tpu_worker/replica:0/task:0:", "torch_xla"),
+        ("jaxlib.xla_extension.XlaRuntimeError: INTERNAL", "jax"),
+        ("the example was written long ago", "xla"),
+    ],
+)
+def test_the_binding_of_a_program_of_xla_s_is_the_one_that_the_text_shows(
+    around: str, framework: str
+) -> None:
+    text = "E external/xla/a.cc:3086] Execution of the program failed: " + ON_XLA
+    assert read(f"{text}{around}\n").source.framework == framework

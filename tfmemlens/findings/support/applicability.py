@@ -294,6 +294,10 @@ def applies(slug: str, case: Case, moment: Moment) -> bool:
 
 def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]:
     """Those of these remedies that apply to the run, with code only where it runs there."""
+    if "vendor=AMD" in run.settings:
+        remedies = [
+            replace(remedy, code="rocm-smi") if remedy.code == "nvidia-smi" else remedy for remedy in remedies
+        ]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(
         remedy if where.runs_code(run) else replace(remedy, code=None)

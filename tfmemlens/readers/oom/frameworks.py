@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from tfmemlens.patterns import regex
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
+OTHER = "xla"
+"""A program of XLA's in another language: Elixir, Julia."""
 
 _MENTIONS = (
     "jax",
@@ -30,9 +32,23 @@ _MENTIONS = (
     "haiku",
     "replica",
     "CompiledMemory",
+    "EXLA",
+    "exla",
+    "Reactant",
+    ".jl:",
+    "tpu_worker",
+    "Error recorded from",
+    "backend/tensorflow",
 )
 """What a line must hold to be looked at closely."""
-_TORCH_XLA = regex(r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile")
+_TORCH_XLA = regex(
+    r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile"
+    r"|RuntimeError: Resource exhausted: From /job:tpu_worker"
+)
+_OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
+_TENSORFLOW = regex(
+    r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
+)
 _JAX = regex(
     r"\bjax(?:lib|_src)?(?:[./\\ :,_-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|XlaRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
@@ -42,11 +58,14 @@ _JAX = regex(
 
 
 def mention(text: str) -> str | None:
-    """The framework that a line of text names, None for TensorFlow and for no one."""
+    """The framework that a line of text names; None where it names none, or TensorFlow in other words than
+    those that tell a program of XLA's.
+    """
     if not any(word in text for word in _MENTIONS):
         return None
-    if _TORCH_XLA.search(text):
-        return TORCH_XLA
+    for framework, words in ((TORCH_XLA, _TORCH_XLA), (OTHER, _OTHER), (TENSORFLOW, _TENSORFLOW)):
+        if words.search(text):
+            return framework
     return JAX if _JAX.search(text) else None
 
 
@@ -57,6 +76,4 @@ def likeliest(mentions: Counter[str], messages: Iterable[str]) -> str | None:
         return TENSORFLOW
     if mentions[TORCH_XLA]:
         return TORCH_XLA
-    if mentions[JAX]:
-        return JAX
-    return None
+    return next((framework for framework in (OTHER, TENSORFLOW, JAX) if mentions[framework]), None)

@@ -150,6 +150,13 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "vendor",
+        LineRule(
+            r"\b(?P<value>HIP_ERROR|hipError|hipMalloc)",
+            "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
+        ),
+    ),
+    (
         "platform",
         LineRule(
             r"(?P<value>WSL2|microsoft-standard)",
@@ -288,7 +295,7 @@ _WORDS = (
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "reticulate", "->Run(",
-    "WSL2", "microsoft-standard",
+    "WSL2", "microsoft-standard", "HIP_", "hip",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
@@ -311,6 +318,9 @@ _PROGRAMS = {
     "reticulate::": "R",
     "session->Run(": "C++",
     "microsoft-standard": "WSL2",
+    "HIP_ERROR": "AMD",
+    "hipError": "AMD",
+    "hipMalloc": "AMD",
 }
 
 
