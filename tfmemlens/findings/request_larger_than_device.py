@@ -63,11 +63,11 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
         return
     sizes = [size or 1 for size in shape]
     factor = -(-need // limit)
-    if sizes[0] >= 2:
+    if sizes[0] >= 2 and request and not request.fixed:
         fits = max(sizes[0] // factor, 1)
+        first = "the batch" if request.batch == sizes[0] else "its first dimension"
         yield Remedy(
-            f"its first dimension is {sizes[0]}, usually the batch: with {fits} the tensor takes"
-            f" {human(need // sizes[0] * fits)}",
+            f"{first} is {sizes[0]}: with {fits} the tensor takes {human(need // sizes[0] * fits)}",
             saves_bytes=need - need // sizes[0] * fits,
             certainty=Certainty.EXACT,
             slug="smaller-batch",
