@@ -16,6 +16,7 @@ from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -27,9 +28,10 @@ _WORDS = {
     ),
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
 }
+_BATCH_SIZE = regex(r"\bbatch_size\s*=\s*(\d{1,9})\b")
 _CODE = {
-    EVALUATION: "model.fit(..., validation_batch_size=8)   # or batch the validation set itself",
-    PREDICTION: "model.predict(x, batch_size=8)",
+    EVALUATION: "model.fit(..., validation_batch_size={})   # or batch the validation set itself",
+    PREDICTION: "model.predict(x, batch_size={})",
 }
 
 
@@ -52,9 +54,17 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _remedy(case: Case, phase: str, request: Request) -> Remedy:
     text, slug = _WORDS[phase]
-    if request.batch and request.batch > 1:
-        text += f" (here it is {request.batch})"
-    return Remedy(text, None if case.api.is_tf1 else _CODE[phase], slug=slug)
+    said = _BATCH_SIZE.search(request.failed.source_text or "")
+    batch = int(said[1]) if said else request.batch
+    if batch == 1:
+        text = (
+            "the batch is 1 already: go through each sample in pieces (patches, tiles, windows) and join the"
+        )
+        return Remedy(f"{text} results", slug=slug)
+    if batch:
+        text += f" (here it is {batch})"
+    code = None if case.api.is_tf1 else _CODE[phase].format(max(batch // 4, 1) if batch else 8)
+    return Remedy(text, code, slug=slug)
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:

@@ -1,0 +1,42 @@
+"""What is advised where a prediction failed: never a larger batch than the one that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+
+LOG = """Traceback (most recent call last):
+  File "scan.py", line 25, in <module>
+    lesions = model.predict(volume{options})
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:
+
+OOM when allocating tensor with shape[{shape}] and type float \
+on /job:localhost/replica:0/task:0/device:GPU:0 \
+by allocator GPU_0_bfc
+\t [[{{{{node model/fine/Conv3D}}}}]] [Op:__inference_predict_function_1201]
+"""
+
+
+def advised(options: str, shape: str) -> list[tuple[str, str | None]]:
+    report = pipeline.explain(LOG.format(options=options, shape=shape))
+    found = next(each for each in report.findings if each.rule == "failed-in-evaluation")
+    return [(remedy.text, remedy.code) for remedy in found.remedies]
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "code"),
+    [
+        ("", "64,128,64,64,16", "model.predict(x, batch_size=16)"),
+        (", batch_size=4", "4,128,64,64,16", "model.predict(x, batch_size=1)"),
+        (", batch_size=3", "3,128,64,64,16", "model.predict(x, batch_size=1)"),
+    ],
+)
+def test_the_batch_becomes_a_quarter(options: str, shape: str, code: str) -> None:
+    assert [each[1] for each in advised(options, shape)] == [code]
+
+
+def test_a_batch_of_one_goes_in_pieces() -> None:
+    ((text, code),) = advised(", batch_size=1", "1,128,256,256,16")
+    assert "in pieces" in text
+    assert code is None
