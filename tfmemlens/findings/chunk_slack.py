@@ -5,7 +5,7 @@ rest of the chunk is lost until the tensor dies. Printed sizes are chunk sizes, 
 unequal figures.
 When it fires: the dump's bins, or the tensors of a traced step, show at least 5 % of the in-use bytes lost
 to rounding, or a figure of the list is a known tensor and more.
-What to do: usually nothing; it shrinks when shapes stay the same from step to step.
+What to do: usually nothing; where functions are traced again and again, keep shapes the same.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "bytes inside chunks beyond what was requested"
+
+_SAME_SHAPES = (
+    Remedy(
+        "keep shapes constant from step to step, so that each tensor finds a chunk of its own size",
+        slug="constant-shapes",
+    ),
+)
+"""Advised where functions are traced anew, for other shapes as a rule: constant ones need no such advice."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -38,14 +46,14 @@ def check(case: Case) -> Iterator[Finding]:
                     " in use, is lost to allocator rounding"
                 ),
                 explains=books.waste.bytes,
-                evidence=tuple(_largest_waste(rows(moment))),
-                remedies=(
-                    Remedy(
-                        "keep shapes constant from step to step, so that each tensor finds a chunk of its own"
-                        " size",
-                        slug="constant-shapes",
+                evidence=(
+                    Evidence(
+                        f"chunks in use take {human_size(books.in_use)}, what was asked for"
+                        f" {human(books.in_use.bytes - books.waste.bytes)}"
                     ),
+                    *_largest_waste(rows(moment)),
                 ),
+                remedies=_SAME_SHAPES if case.capture.surroundings.retraced else (),
                 moment=index,
             )
             continue
