@@ -17,9 +17,7 @@ def page(moment: Moment, view: View) -> list[str]:
     """The table that fits what is known: with names by layer (or what the view asks for), without them by
     chunk size.
     """
-    compiled = moment.incident is not None and moment.incident.compiler is not None
-    nameless = all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in moment.attribution.owners)
-    if nameless and not compiled:
+    if nameless(moment):
         return _sizes(moment, view)
     if not len(moment.attribution.table):
         return []
@@ -30,6 +28,13 @@ def page(moment: Moment, view: View) -> list[str]:
     )
     lines = heading(f"by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
+
+
+def nameless(moment: Moment) -> bool:
+    """Whether the rows are sizes and nothing else."""
+    compiled = moment.incident is not None and moment.incident.compiler is not None
+    owners = moment.attribution.owners
+    return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
 
 
 def kinds_and_layers(moment: Moment, view: View) -> list[str]:

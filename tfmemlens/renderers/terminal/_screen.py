@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from tfmemlens.escaping import visible
-from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, savings
-from tfmemlens.renderers.terminal import _balance, _copies, _fit, _layers, _request, _run, _timeline
+from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _run, _timeline
 from tfmemlens.renderers.terminal._blocks import (
     columns,
     display_width,
@@ -123,7 +122,7 @@ def _parts(report: Report, view: View) -> list[list[str]]:
         _run_facts(report, view),
         _memory(moment, view),
         _curve(moment, view),
-        _holders(report, view),
+        _held(report, view),
     ]
     return [part for part in parts if part]
 
@@ -201,20 +200,13 @@ def _curve(moment: Moment, view: View) -> list[str]:
     return [*_heading("over time", view, [drawn[2].strip()]), drawn[0]] if drawn else []
 
 
-def _holders(report: Report, view: View) -> list[str]:
+def _held(report: Report, view: View) -> list[str]:
     """The largest layers of the failure; of the traced step beside it where the failure names none."""
     moment, *others = report.case.moments
     traced = next((other for other in others if other.timeline), None)
-    if moment.request and traced and _nameless(moment):
+    if moment.request and traced and _holders.nameless(moment):
         return _largest(traced, "largest layers of the traced step beside it", view)
     return _largest(moment, "largest layers", view)
-
-
-def _nameless(moment: Moment) -> bool:
-    """Whether the rows are sizes and nothing else."""
-    compiled = moment.incident is not None and moment.incident.compiler is not None
-    owners = moment.attribution.owners
-    return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
 
 
 def _largest(moment: Moment, title: str, view: View) -> list[str]:
@@ -222,7 +214,7 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
     table = moment.attribution.table
     if not len(table):
         return []
-    if _nameless(moment):
+    if _holders.nameless(moment):
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
         return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
