@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import rising
-from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
+from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -59,7 +59,10 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
             basis=None if meaning else Basis.NAME,
-            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line), *_lines(alive)),
+            evidence=(
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+                *chunk_evidence(alive),
+            ),
             detail=_ONE_TENSOR if kept else _MANY_LAYERS,
             remedies=tuple(_remedies(case, moment, kept)),
             moment=index,
@@ -104,11 +107,6 @@ def _counted(alive: list[Allocation]) -> str:
     if len(others) > 1:
         told.append(f"{sum(row.count for row in others[1:])} of other sizes")
     return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
-
-
-def _lines(alive: list[Allocation]) -> Iterator[Evidence]:
-    for row in alive[:2]:
-        yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)
 
 
 def _steps(case: Case) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.growth import rising
-from tfmemlens.findings.support.rows import attributed, held, requests
+from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -77,7 +77,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"{function} is traced again and again, and {kept}",
             explains=explained or None,
             basis=Basis.MEASURED if explained else None,
-            evidence=(Evidence("the first warning", line), *_lines(left)),
+            evidence=(Evidence("the first warning", line), *chunk_evidence(left)),
             detail=_LIKELY if left else "",
             remedies=(_MODELS,) if of_keras else (_SIGNATURE, *([_ARGUMENTS] if left else [])),
             moment=index,
@@ -123,8 +123,3 @@ def _growth(case: Case) -> int:
 def _counted(rows: list[Allocation]) -> str:
     """The chunks of the size that holds most: `15 chunks of 15.26 MiB are`."""
     return f"{rows[0].count} chunks of {human(rows[0].size_bytes)} are"
-
-
-def _lines(rows: list[Allocation]) -> Iterator[Evidence]:
-    for row in rows[:2]:
-        yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)

@@ -267,3 +267,9 @@ def held(moment: Moment) -> int:
     listed = moment.attribution.table.total_bytes
     outside = moment.balance.outside_report
     return listed + (outside.bytes if outside else 0)
+
+
+def chunk_evidence(chunks: list[Allocation]) -> Iterator[Evidence]:
+    """The first two sizes of chunks, with their lines."""
+    for row in chunks[:2]:
+        yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)
