@@ -19,7 +19,7 @@ from tfmemlens.knowledge.keras_layers import (
     describe,
     operations,
 )
-from tfmemlens.knowledge.keras_layers._context import MOST, place_of, tuple_of, whole
+from tfmemlens.knowledge.keras_layers._context import MAX_SIZE, place_of, tuple_of, whole
 from tfmemlens.knowledge.keras_layers.model_types import complete
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import TensorType
@@ -87,7 +87,7 @@ def test_rules_answer_or_say_what_is_lacking(name: str, module: str | None) -> N
         else:
             sides = [side for kind in told.outputs for side in kind.shape or ()]
             sides += [side for weight in told.weights for side in weight.shape]
-            assert all(side is None or 0 <= side <= MOST for side in sides)
+            assert all(side is None or 0 <= side <= MAX_SIZE for side in sides)
 
 
 def _dense(units: object, shape: tuple[int | None, ...] = (2, 8)) -> LayerCall:
@@ -103,7 +103,7 @@ def _dense(units: object, shape: tuple[int | None, ...] = (2, 8)) -> LayerCall:
         (-4, "its setting 'units' is -4"),
         (2.5, "its setting 'units' is 2.5, and not a whole number"),
         (True, "its setting 'units' is True, and not a whole number"),
-        (MOST + 1, f"its setting 'units' is {MOST + 1}"),
+        (MAX_SIZE + 1, f"its setting 'units' is {MAX_SIZE + 1}"),
         ("x" * 60, f"its setting 'units' is '{'x' * 39}…, and not a whole number"),
     ],
 )
@@ -116,9 +116,9 @@ def test_what_is_lacking_is_named(units: object, reason: str) -> None:
 
 def test_what_is_there_is_taken() -> None:
     assert describe(_dense(3.0)).outputs[0].shape == (2, 3)
-    assert (whole(0, "n"), whole(MOST, "n"), tuple_of(3, 2, "k"), tuple_of([1, 2], 2, "k")) == (
+    assert (whole(0, "n"), whole(MAX_SIZE, "n"), tuple_of(3, 2, "k"), tuple_of([1, 2], 2, "k")) == (
         0,
-        MOST,
+        MAX_SIZE,
         (3, 3),
         (1, 2),
     )

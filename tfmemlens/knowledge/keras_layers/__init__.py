@@ -15,7 +15,7 @@ from tfmemlens.knowledge.keras_layers import (
     recurrent,
 )
 from tfmemlens.knowledge.keras_layers._context import (
-    MOST,
+    MAX_SIZE,
     ImpossibleSize,
     LayerCall,
     LayerSpecs,
@@ -48,18 +48,18 @@ RULES: dict[str, Rule] = {
 }
 
 
-def describe(asked: LayerCall) -> LayerSpecs:
+def describe(call: LayerCall) -> LayerSpecs:
     """Outputs, weights and formula of one call. Raises UnsupportedLayer with the reason where the
     configuration lacks or contradicts what the rule builds on, ImpossibleSize where it has a size below 0.
     """
-    if operations.is_operation(asked):
+    if operations.is_operation(call):
         rule: Rule = operations.rule
-    elif asked.spec.class_name in RULES:
-        rule = RULES[asked.spec.class_name]
+    elif call.spec.class_name in RULES:
+        rule = RULES[call.spec.class_name]
     else:
-        raise UnsupportedLayer(f"{asked.spec.class_name} is not one of Keras's own layers")
-    told = rule(asked)
-    for size in [size for kind in told.outputs for size in kind.shape or ()]:
-        if size is not None and not 0 <= size <= MOST:
+        raise UnsupportedLayer(f"{call.spec.class_name} is not one of Keras's own layers")
+    specs = rule(call)
+    for size in [size for kind in specs.outputs for size in kind.shape or ()]:
+        if size is not None and not 0 <= size <= MAX_SIZE:
             raise UnsupportedLayer(f"it would make a tensor with a side of {size}")
-    return told
+    return specs

@@ -12,7 +12,7 @@ from tfmemlens.model.tensor import TensorType, numpy_dtype
 from tfmemlens.values import dataclass, field
 
 Shape = tuple["int | None", ...]
-MOST = (1 << 63) - 1
+MAX_SIZE = (1 << 63) - 1
 """The largest size that TensorFlow can count."""
 _SHOWN = 40
 
@@ -120,7 +120,7 @@ class LayerCall:
         sizes = tuple(int(size) for size in shape if size is not None)
         return WeightSpec(name, sizes, dtype or self.variable_dtype, trainable and self.spec.trainable)
 
-    def told(
+    def specs(
         self,
         shape: Sequence[int | None] | None,
         weights: Sequence[WeightSpec] = (),
@@ -177,7 +177,7 @@ def whole(value: object, name: str, least: int = 0) -> int:
         raise UnsupportedLayer(f"its setting {name!r} is {_shown(value)}, and not a whole number")
     if number < 0 <= least:
         raise ImpossibleSize(f"its setting {name!r} is {_shown(value)}")
-    if not least <= number <= MOST:
+    if not least <= number <= MAX_SIZE:
         raise UnsupportedLayer(f"its setting {name!r} is {_shown(value)}")
     return number
 
@@ -209,7 +209,7 @@ def tuple_of(value: object, rank: int, name: str, least: int = 1) -> tuple[int, 
 
 def place_of(axis: object, rank: int) -> int:
     """An axis, counted from the front. Raises UnsupportedLayer where the input has no such axis."""
-    number = whole(axis, "axis", -MOST)
+    number = whole(axis, "axis", -MAX_SIZE)
     if not -rank <= number < rank:
         raise UnsupportedLayer(f"its axis is {number}, its input of rank {rank}")
     return number % rank
@@ -252,11 +252,11 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
     return tuple(joint)
 
 
-def same(asked: LayerCall) -> LayerSpecs:
+def same(call: LayerCall) -> LayerSpecs:
     """The shape of the input, the layer's own dtype."""
-    return asked.told(asked.shape)
+    return call.specs(call.shape)
 
 
-def unchanged(asked: LayerCall) -> LayerSpecs:
+def unchanged(call: LayerCall) -> LayerSpecs:
     """The type of the input."""
-    return LayerSpecs((TensorType(asked.shape, asked.inputs[0].dtype),))
+    return LayerSpecs((TensorType(call.shape, call.inputs[0].dtype),))

@@ -24,36 +24,36 @@ _PLACES = {"argmax", "argmin", "argsort", "countnonzero"}
 """Ops that make numbers of elements, whatever they read."""
 
 
-def name_of(asked: LayerCall) -> str:
+def name_of(call: LayerCall) -> str:
     """The op's name in lower case without underscores: `math.reduce_mean` and `Mean` are both `mean`."""
-    raw = str(asked.config.get("function") or asked.spec.class_name)
+    raw = str(call.config.get("function") or call.spec.class_name)
     plain = raw.rpartition(".")[2].replace("_", "").lower()
     return plain.removeprefix("reduce") if plain.startswith("reduce") else plain
 
 
-def argument(asked: LayerCall, position: int, *names: str, default: Any = None) -> Any:
+def argument(call: LayerCall, position: int, *names: str, default: Any = None) -> Any:
     """A call argument by name or position, else the setting of that name."""
     for name in (*names, str(position)):
-        if asked.arguments.get(name) is not None:
-            return asked.arguments[name]
-    return asked.get(*names, default=default) if names else default
+        if call.arguments.get(name) is not None:
+            return call.arguments[name]
+    return call.get(*names, default=default) if names else default
 
 
-def needed(asked: LayerCall, position: int, *names: str) -> Any:
+def needed(call: LayerCall, position: int, *names: str) -> Any:
     """The same, where the op cannot do without it. Raises UnsupportedLayer."""
-    value = argument(asked, position, *names)
+    value = argument(call, position, *names)
     if value is None:
         raise UnsupportedLayer(f"its argument {names[0]!r} is missing")
     return value
 
 
-def sizes(asked: LayerCall, position: int, *names: str) -> list[int | None]:
+def sizes(call: LayerCall, position: int, *names: str) -> list[int | None]:
     """A list of sizes in the arguments, None for one that is computed or open (-1). Raises
     UnsupportedLayer.
     """
     return [
         None if size is None or size == -1 or isinstance(size, TensorType) else whole(size, names[0])
-        for size in listed(needed(asked, position, *names), names[0])
+        for size in listed(needed(call, position, *names), names[0])
     ]
 
 
@@ -75,15 +75,15 @@ def constant_shape(value: object) -> Shape:
     )
 
 
-def dtype_of(asked: LayerCall) -> str:
+def dtype_of(call: LayerCall) -> str:
     """The dtype of what an op makes, by what it reads."""
-    if name_of(asked) in COMPARE | _TRUTH:
+    if name_of(call) in COMPARE | _TRUTH:
         return "bool"
-    if name_of(asked) in _PLACES:
-        return "int32" if asked.dialect == "keras-3" or name_of(asked) == "argsort" else "int64"
-    kinds = [each.dtype for each in asked.inputs if each.dtype]
+    if name_of(call) in _PLACES:
+        return "int32" if call.dialect == "keras-3" or name_of(call) == "argsort" else "int64"
+    kinds = [each.dtype for each in call.inputs if each.dtype]
     floats = [kind for kind in kinds if "float" in kind]
-    return (floats or kinds or [asked.dtype])[0]
+    return (floats or kinds or [call.dtype])[0]
 
 
 def axes_of(value: Any, rank: int) -> list[int]:

@@ -25,12 +25,12 @@ from tfmemlens.patterns import regex
 _EQUATION = regex(r"([a-zA-Z.]+),([a-zA-Z]+)->([a-zA-Z.]+)")
 
 
-def _input(asked: LayerCall) -> LayerSpecs:
-    shape = asked.get("batch_shape", "batch_input_shape")
-    own = asked.get("shape", "input_shape")
+def _input(call: LayerCall) -> LayerSpecs:
+    shape = call.get("batch_shape", "batch_input_shape")
+    own = call.get("shape", "input_shape")
     if shape is None and isinstance(own, list | tuple):
         shape = [None, *own]
-    kind = asked.config.get("dtype")
+    kind = call.config.get("dtype")
     if shape is None:
         raise UnsupportedLayer("the model does not say what it reads; give --input-shape")
     if isinstance(shape, dict):
@@ -39,197 +39,197 @@ def _input(asked: LayerCall) -> LayerSpecs:
         (
             TensorType(
                 tuple(sides_of(shape, "batch_shape")),
-                numpy_dtype(kind) if isinstance(kind, str) else asked.dtype,
+                numpy_dtype(kind) if isinstance(kind, str) else call.dtype,
             ),
         )
     )
 
 
-def _dense(asked: LayerCall) -> LayerSpecs:
-    units, width = asked.size("units", "output_dim"), asked.width
-    weights = [asked.weight("kernel", width, units)]
-    bias = asked.config.get("use_bias", asked.config.get("bias", True))
+def _dense(call: LayerCall) -> LayerSpecs:
+    units, width = call.size("units", "output_dim"), call.width
+    weights = [call.weight("kernel", width, units)]
+    bias = call.config.get("use_bias", call.config.get("bias", True))
     if bias:
-        weights.append(asked.weight("bias", units))
+        weights.append(call.weight("bias", units))
     formula = f"({width}+1)*{units}" if bias else times(width, units)
-    if asked.config.get("lora_rank"):
-        rank = asked.size("lora_rank")
-        weights[0] = asked.weight("kernel", width, units, trainable=False)
-        weights += [asked.weight("lora_kernel_a", width, rank), asked.weight("lora_kernel_b", rank, units)]
+    if call.config.get("lora_rank"):
+        rank = call.size("lora_rank")
+        weights[0] = call.weight("kernel", width, units, trainable=False)
+        weights += [call.weight("lora_kernel_a", width, rank), call.weight("lora_kernel_b", rank, units)]
         formula += f"+({width}+{units})*{rank}"
-    return asked.told((*asked.shape[:-1], units), weights, formula)
+    return call.specs((*call.shape[:-1], units), weights, formula)
 
 
-def _einsum_dense(asked: LayerCall) -> LayerSpecs:
-    equation = str(asked.needed("equation")).replace(" ", "")
+def _einsum_dense(call: LayerCall) -> LayerSpecs:
+    equation = str(call.needed("equation")).replace(" ", "")
     if (parts := _EQUATION.fullmatch(equation)) is None:
         raise UnsupportedLayer(f"its equation is {equation!r}")
     read, kernel, output = parts.groups()
-    shape = asked.shape
+    shape = call.shape
     free = len(shape) - len(read.replace("...", ""))
     if "..." in read:
         hidden = "".join(chr(ord("①") + index) for index in range(free))
         read, output = read.replace("...", hidden), output.replace("...", hidden)
     if len(read) != len(shape):
         raise UnsupportedLayer(f"its equation is {equation!r}, and it reads {list(shape)}")
-    wanted = asked.needed("output_shape")
+    wanted = call.needed("output_shape")
     wanted = sides_of(wanted if isinstance(wanted, list | tuple) else [wanted], "output_shape")
     sizes: dict[str, int | None] = dict(zip(read, shape, strict=True))
     for letter, size in zip(reversed(output), reversed(wanted), strict=False):
         if size is not None:
             sizes.setdefault(letter, size)
-    weights = [asked.weight("kernel", *(sizes.get(letter) for letter in kernel))]
-    if axes := asked.config.get("bias_axes"):
-        weights.append(asked.weight("bias", *(sizes.get(letter) for letter in output if letter in str(axes))))
-    return asked.told(
+    weights = [call.weight("kernel", *(sizes.get(letter) for letter in kernel))]
+    if axes := call.config.get("bias_axes"):
+        weights.append(call.weight("bias", *(sizes.get(letter) for letter in output if letter in str(axes))))
+    return call.specs(
         [sizes.get(letter) for letter in output],
         weights,
         "+".join(times(*weight.shape) for weight in weights),
     )
 
 
-def _embedding(asked: LayerCall) -> LayerSpecs:
-    rows, width = asked.size("input_dim"), asked.size("output_dim")
-    shape = asked.shape
-    length = asked.config.get("input_length")
+def _embedding(call: LayerCall) -> LayerSpecs:
+    rows, width = call.size("input_dim"), call.size("output_dim")
+    shape = call.shape
+    length = call.config.get("input_length")
     if length is not None and len(shape) == 2 and shape[1] is None:
         shape = (shape[0], *tuple_of(length, 1, "input_length"))
-    weights = [asked.weight("embeddings", rows, width)]
+    weights = [call.weight("embeddings", rows, width)]
     formula = times(rows, width)
-    if asked.config.get("lora_rank"):
-        rank = asked.size("lora_rank")
+    if call.config.get("lora_rank"):
+        rank = call.size("lora_rank")
         weights = [
-            asked.weight("embeddings", rows, width, trainable=False),
-            asked.weight("lora_embeddings_a", rows, rank),
-            asked.weight("lora_embeddings_b", rank, width),
+            call.weight("embeddings", rows, width, trainable=False),
+            call.weight("lora_embeddings_a", rows, rank),
+            call.weight("lora_embeddings_b", rank, width),
         ]
         formula += f"+({rows}+{width})*{rank}"
-    return asked.told((*shape, width), weights, formula)
+    return call.specs((*shape, width), weights, formula)
 
 
-def _reversible_embedding(asked: LayerCall) -> LayerSpecs:
-    rows, width = asked.size("input_dim"), asked.size("output_dim")
-    reverse = asked.arguments.get("reverse", asked.arguments.get("1", False))
-    weights, formula = [asked.weight("embeddings", rows, width)], times(rows, width)
-    if not asked.config.get("tie_weights", True):
-        weights.append(asked.weight("reverse_embeddings", width, rows))
+def _reversible_embedding(call: LayerCall) -> LayerSpecs:
+    rows, width = call.size("input_dim"), call.size("output_dim")
+    reverse = call.arguments.get("reverse", call.arguments.get("1", False))
+    weights, formula = [call.weight("embeddings", rows, width)], times(rows, width)
+    if not call.config.get("tie_weights", True):
+        weights.append(call.weight("reverse_embeddings", width, rows))
         formula += f"+{times(width, rows)}"
-    return asked.told((*asked.sides(1)[:-1], rows) if reverse else (*asked.shape, width), weights, formula)
+    return call.specs((*call.sides(1)[:-1], rows) if reverse else (*call.shape, width), weights, formula)
 
 
-def _prelu(asked: LayerCall) -> LayerSpecs:
-    rank = len(asked.shape)
-    shared = {place_of(axis, rank) for axis in listed(asked.get("shared_axes", default=()), "shared_axes")}
-    sizes = [1 if axis in shared else size for axis, size in enumerate(asked.shape) if axis]
-    weight = asked.weight("alpha", *sizes)
-    return asked.told(asked.shape, [weight], times(*weight.shape))
+def _prelu(call: LayerCall) -> LayerSpecs:
+    rank = len(call.shape)
+    shared = {place_of(axis, rank) for axis in listed(call.get("shared_axes", default=()), "shared_axes")}
+    sizes = [1 if axis in shared else size for axis, size in enumerate(call.shape) if axis]
+    weight = call.weight("alpha", *sizes)
+    return call.specs(call.shape, [weight], times(*weight.shape))
 
 
-def _flatten(asked: LayerCall) -> LayerSpecs:
+def _flatten(call: LayerCall) -> LayerSpecs:
     return LayerSpecs(
         (
             TensorType(
-                (asked.sides(1)[0], product(asked.shape[1:]) if len(asked.shape) > 1 else 1),
-                asked.inputs[0].dtype,
+                (call.sides(1)[0], product(call.shape[1:]) if len(call.shape) > 1 else 1),
+                call.inputs[0].dtype,
             ),
         )
     )
 
 
-def _reshape(asked: LayerCall) -> LayerSpecs:
+def _reshape(call: LayerCall) -> LayerSpecs:
     """The target with its -1 worked out."""
-    known = product(asked.sides(1)[1:])
+    known = product(call.sides(1)[1:])
     sizes = [
         size if size in (None, -1) else whole(size, "target_shape")
-        for size in listed(asked.needed("target_shape"), "target_shape")
+        for size in listed(call.needed("target_shape"), "target_shape")
     ]
     if -1 in sizes:
         rest = math.prod(size for size in sizes if size not in (-1, None) and size)
         sizes[sizes.index(-1)] = None if known is None or not rest else known // rest
-    return LayerSpecs((TensorType((asked.shape[0], *sizes), asked.inputs[0].dtype),))
+    return LayerSpecs((TensorType((call.shape[0], *sizes), call.inputs[0].dtype),))
 
 
-def _permute(asked: LayerCall) -> LayerSpecs:
-    dims = listed(asked.needed("dims"), "dims")
+def _permute(call: LayerCall) -> LayerSpecs:
+    dims = listed(call.needed("dims"), "dims")
     return LayerSpecs(
         (
             TensorType(
-                (asked.sides(1)[0], *(asked.shape[place_of(axis, len(asked.shape))] for axis in dims)),
-                asked.inputs[0].dtype,
+                (call.sides(1)[0], *(call.shape[place_of(axis, len(call.shape))] for axis in dims)),
+                call.inputs[0].dtype,
             ),
         )
     )
 
 
-def _repeat(asked: LayerCall) -> LayerSpecs:
+def _repeat(call: LayerCall) -> LayerSpecs:
     return LayerSpecs(
-        (TensorType((asked.sides(1)[0], asked.size("n"), *asked.shape[1:]), asked.inputs[0].dtype),)
+        (TensorType((call.sides(1)[0], call.size("n"), *call.shape[1:]), call.inputs[0].dtype),)
     )
 
 
-def _lambda(asked: LayerCall) -> LayerSpecs:
-    shape = asked.config.get("output_shape")
+def _lambda(call: LayerCall) -> LayerSpecs:
+    shape = call.config.get("output_shape")
     if isinstance(shape, list | tuple) and all(isinstance(size, int | None) for size in shape):
-        return asked.told((asked.sides(1)[0], *sides_of(shape, "output_shape")))
+        return call.specs((call.sides(1)[0], *sides_of(shape, "output_shape")))
     raise UnsupportedLayer("it is a Lambda, whose code the file does not tell")
 
 
-def _category(asked: LayerCall) -> LayerSpecs:
-    tokens = asked.size("num_tokens", "max_tokens")
-    shape = asked.sides(1)
-    if asked.get("output_mode", default="multi_hot") in ("multi_hot", "count"):
-        return asked.told((*shape[:-1], tokens) if len(shape) > 1 else (shape[0], tokens))
-    return asked.told((*shape[:-1], tokens) if shape[-1] == 1 else (*shape, tokens))
+def _category(call: LayerCall) -> LayerSpecs:
+    tokens = call.size("num_tokens", "max_tokens")
+    shape = call.sides(1)
+    if call.get("output_mode", default="multi_hot") in ("multi_hot", "count"):
+        return call.specs((*shape[:-1], tokens) if len(shape) > 1 else (shape[0], tokens))
+    return call.specs((*shape[:-1], tokens) if shape[-1] == 1 else (*shape, tokens))
 
 
-def _lookup(asked: LayerCall) -> LayerSpecs:
-    if asked.get("output_mode", default="int") == "int":
-        return asked.told(asked.shape, dtype="int64")
-    words = asked.get("vocabulary", default=())
-    size = asked.get("vocabulary_size", "max_tokens") or (len(words) if isinstance(words, list) else 0)
-    return asked.told((*asked.sides(1)[:-1], whole(size, "vocabulary_size") or None))
+def _lookup(call: LayerCall) -> LayerSpecs:
+    if call.get("output_mode", default="int") == "int":
+        return call.specs(call.shape, dtype="int64")
+    words = call.get("vocabulary", default=())
+    size = call.get("vocabulary_size", "max_tokens") or (len(words) if isinstance(words, list) else 0)
+    return call.specs((*call.sides(1)[:-1], whole(size, "vocabulary_size") or None))
 
 
-def _text(asked: LayerCall) -> LayerSpecs:
-    if asked.get("output_mode", default="int") == "int":
-        return asked.told((asked.sides(1)[0], _open(asked, "output_sequence_length")), dtype="int64")
-    return asked.told((asked.sides(1)[0], _open(asked, "max_tokens")))
+def _text(call: LayerCall) -> LayerSpecs:
+    if call.get("output_mode", default="int") == "int":
+        return call.specs((call.sides(1)[0], _open(call, "output_sequence_length")), dtype="int64")
+    return call.specs((call.sides(1)[0], _open(call, "max_tokens")))
 
 
-def _open(asked: LayerCall, name: str) -> int | None:
-    return None if asked.get(name) is None else asked.size(name)
+def _open(call: LayerCall, name: str) -> int | None:
+    return None if call.get(name) is None else call.size(name)
 
 
-def _layer_scale(asked: LayerCall) -> LayerSpecs:
-    width = asked.size("projection_dim")
-    return asked.told(asked.shape, [asked.weight("gamma", width)], str(width))
+def _layer_scale(call: LayerCall) -> LayerSpecs:
+    width = call.size("projection_dim")
+    return call.specs(call.shape, [call.weight("gamma", width)], str(width))
 
 
-def _maxout(asked: LayerCall) -> LayerSpecs:
+def _maxout(call: LayerCall) -> LayerSpecs:
     units, width, features = (
-        asked.size("output_dim"),
-        asked.width,
-        asked.size("nb_feature", default=4),
+        call.size("output_dim"),
+        call.width,
+        call.size("nb_feature", default=4),
     )
-    return asked.told(
-        (asked.shape[0], units),
-        [asked.weight("kernel", features, width, units), asked.weight("bias", features, units)],
+    return call.specs(
+        (call.shape[0], units),
+        [call.weight("kernel", features, width, units), call.weight("bias", features, units)],
         f"{features}*({width}+1)*{units}",
     )
 
 
-def _highway(asked: LayerCall) -> LayerSpecs:
-    width = asked.width
-    weights = [asked.weight(name, width, width) for name in ("W", "W_carry")] + [
-        asked.weight(name, width) for name in ("b", "b_carry")
+def _highway(call: LayerCall) -> LayerSpecs:
+    width = call.width
+    weights = [call.weight(name, width, width) for name in ("W", "W_carry")] + [
+        call.weight(name, width) for name in ("b", "b_carry")
     ]
-    return asked.told(asked.shape, weights, f"2*({width}+1)*{width}")
+    return call.specs(call.shape, weights, f"2*({width}+1)*{width}")
 
 
-def _random_crop(asked: LayerCall) -> LayerSpecs:
-    shape = list(asked.sides(3))
-    shape[-3:-1] = asked.size("height"), asked.size("width")
-    return asked.told(shape)
+def _random_crop(call: LayerCall) -> LayerSpecs:
+    shape = list(call.sides(3))
+    shape[-3:-1] = call.size("height"), call.size("width")
+    return call.specs(shape)
 
 
 RULES: dict[str, Rule] = {
@@ -253,8 +253,8 @@ RULES: dict[str, Rule] = {
     "Highway": _highway,
     "RandomCrop": _random_crop,
     "CenterCrop": _random_crop,
-    "Hashing": lambda asked: asked.told(asked.shape, dtype="int64"),
-    "Discretization": lambda asked: asked.told(asked.shape, dtype="int64"),
+    "Hashing": lambda call: call.specs(call.shape, dtype="int64"),
+    "Discretization": lambda call: call.specs(call.shape, dtype="int64"),
     "Identity": unchanged,
     "Masking": same,
     "ActivityRegularization": same,

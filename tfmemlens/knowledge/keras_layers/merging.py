@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmemlens.knowledge.keras_layers._context import (
-    MOST,
+    MAX_SIZE,
     LayerCall,
     LayerSpecs,
     Rule,
@@ -17,11 +17,11 @@ from tfmemlens.knowledge.keras_layers._context import (
 )
 
 
-def shapes_of(asked: LayerCall) -> list[Shape]:
+def shapes_of(call: LayerCall) -> list[Shape]:
     """The shapes of all inputs. Raises UnsupportedLayer."""
-    if not asked.inputs or any(each.shape is None for each in asked.inputs):
+    if not call.inputs or any(each.shape is None for each in call.inputs):
         raise UnsupportedLayer("the shape of one of its inputs is not known")
-    return [each.shape or () for each in asked.inputs]
+    return [each.shape or () for each in call.inputs]
 
 
 def concatenated(shapes: Sequence[Shape], axis: object) -> Shape:
@@ -37,45 +37,45 @@ def concatenated(shapes: Sequence[Shape], axis: object) -> Shape:
     )
 
 
-def _elementwise(asked: LayerCall) -> LayerSpecs:
-    shapes = shapes_of(asked)
+def _elementwise(call: LayerCall) -> LayerSpecs:
+    shapes = shapes_of(call)
     if len({len(shape) for shape in shapes}) == 1:
-        return asked.told(broadcast(shapes))
+        return call.specs(broadcast(shapes))
     # Keras puts the sides that a smaller tensor lacks behind its batch.
     batch = broadcast([shape[:1] for shape in shapes])
-    return asked.told((*batch, *broadcast([shape[1:] for shape in shapes])))
+    return call.specs((*batch, *broadcast([shape[1:] for shape in shapes])))
 
 
-def _concatenate(asked: LayerCall) -> LayerSpecs:
-    return asked.told(concatenated(shapes_of(asked), asked.get("axis", "concat_axis", default=-1)))
+def _concatenate(call: LayerCall) -> LayerSpecs:
+    return call.specs(concatenated(shapes_of(call), call.get("axis", "concat_axis", default=-1)))
 
 
-def _dot(asked: LayerCall) -> LayerSpecs:
-    shapes = shapes_of(asked)
+def _dot(call: LayerCall) -> LayerSpecs:
+    shapes = shapes_of(call)
     if len(shapes) != 2 or not all(shapes):
         raise UnsupportedLayer(f"it multiplies tensors of shapes {[list(shape) for shape in shapes]}")
     first, second = shapes
-    one, two = tuple_of(asked.get("axes", "dot_axes", default=-1), 2, "axes", -MOST)
+    one, two = tuple_of(call.get("axes", "dot_axes", default=-1), 2, "axes", -MAX_SIZE)
     one, two = place_of(one, len(first)), place_of(two, len(second))
     left = [size for at, size in enumerate(first) if at != one]
     right = [size for at, size in enumerate(second) if at not in (0, two)]
-    return asked.told([*left, *right] if left[1:] or right else [*left, 1])
+    return call.specs([*left, *right] if left[1:] or right else [*left, 1])
 
 
-def _merge(asked: LayerCall) -> LayerSpecs:
+def _merge(call: LayerCall) -> LayerSpecs:
     """Keras 1's layer for all of these."""
-    mode = asked.get("mode", default="sum")
+    mode = call.get("mode", default="sum")
     if mode == "concat":
-        return _concatenate(asked)
+        return _concatenate(call)
     if mode in ("dot", "cos"):
-        return _dot(asked)
+        return _dot(call)
     if mode in ("sum", "mul", "ave", "max"):
-        return _elementwise(asked)
+        return _elementwise(call)
     raise UnsupportedLayer("it merges by code that the file does not tell")
 
 
-def _scaled_sum(asked: LayerCall) -> LayerSpecs:
-    return asked.told(asked.shape)
+def _scaled_sum(call: LayerCall) -> LayerSpecs:
+    return call.specs(call.shape)
 
 
 RULES: dict[str, Rule] = {

@@ -142,7 +142,7 @@ def _called(
     if "0" not in arguments and types:
         arguments["0"] = types[0] if len(types) == 1 else list(types)
     try:
-        told = describe(LayerCall(layer, types, arguments, dialect))
+        specs = describe(LayerCall(layer, types, arguments, dialect))
     except ImpossibleSize as problem:
         raise _refused(layer, problem) from None
     except UnsupportedLayer as problem:
@@ -155,17 +155,17 @@ def _called(
         return replace(layer, problem=why, weights=layer.weights or owned, formula=layer.formula or sums), (
             outputs if trust else [TensorType(_unbatched(each, types), each.dtype) for each in outputs]
         )
-    weights = layer.weights or told.weights
-    return replace(layer, weights=weights, formula=layer.formula or told.formula), _believed(
-        told, declared if trust else {}
+    weights = layer.weights or specs.weights
+    return replace(layer, weights=weights, formula=layer.formula or specs.formula), _believed(
+        specs, declared if trust else {}
     )
 
 
-def _believed(told: LayerSpecs, declared: Mapping[int, TensorType]) -> Sequence[TensorType]:
+def _believed(specs: LayerSpecs, declared: Mapping[int, TensorType]) -> Sequence[TensorType]:
     """What the file states of an output fills in what the rule left open."""
     return [
         declared[port] if port in declared and each.shape is None else each
-        for port, each in enumerate(told.outputs)
+        for port, each in enumerate(specs.outputs)
     ]
 
 

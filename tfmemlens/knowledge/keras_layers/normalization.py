@@ -16,10 +16,10 @@ from tfmemlens.knowledge.keras_layers._context import (
 from tfmemlens.model.network import WeightSpec
 
 
-def _axes(asked: LayerCall, default: int = -1) -> list[int]:
-    axis = asked.config.get("axis", default)
+def _axes(call: LayerCall, default: int = -1) -> list[int]:
+    axis = call.config.get("axis", default)
     axes = axis if isinstance(axis, list | tuple) else [axis]
-    return sorted(place_of(each, len(asked.shape)) for each in axes if each is not None)
+    return sorted(place_of(each, len(call.shape)) for each in axes if each is not None)
 
 
 def _formula(count: int, sizes: Sequence[int]) -> str:
@@ -28,64 +28,64 @@ def _formula(count: int, sizes: Sequence[int]) -> str:
     return f"{count}*{times(*sizes)}" if count > 1 else times(*sizes)
 
 
-def _batch(asked: LayerCall) -> LayerSpecs:
-    sizes = [asked.shape[axis] for axis in _axes(asked)]
-    names = [name for name, flag in (("gamma", "scale"), ("beta", "center")) if asked.config.get(flag, True)]
-    weights = [asked.weight(name, *sizes, dtype=_wide(asked)) for name in names]
+def _batch(call: LayerCall) -> LayerSpecs:
+    sizes = [call.shape[axis] for axis in _axes(call)]
+    names = [name for name, flag in (("gamma", "scale"), ("beta", "center")) if call.config.get(flag, True)]
+    weights = [call.weight(name, *sizes, dtype=_wide(call)) for name in names]
     weights += [
-        asked.weight(name, *sizes, trainable=False, dtype=_wide(asked))
+        call.weight(name, *sizes, trainable=False, dtype=_wide(call))
         for name in ("moving_mean", "moving_variance")
     ]
-    if asked.config.get("renorm"):
+    if call.config.get("renorm"):
         weights += [
-            asked.weight(name, *sizes, trainable=False)
+            call.weight(name, *sizes, trainable=False)
             for name in ("moving_stddev", "renorm_mean", "renorm_stddev")
         ]
-    return asked.told(asked.shape, weights, _formula(len(weights), weights[-1].shape))
+    return call.specs(call.shape, weights, _formula(len(weights), weights[-1].shape))
 
 
-def _wide(asked: LayerCall) -> str:
+def _wide(call: LayerCall) -> str:
     """Half precision keeps its statistics in float32."""
     return (
         "float32"
-        if asked.variable_dtype in ("float16", "bfloat16") and asked.dialect != "keras-3"
-        else asked.variable_dtype
+        if call.variable_dtype in ("float16", "bfloat16") and call.dialect != "keras-3"
+        else call.variable_dtype
     )
 
 
-def _layer(asked: LayerCall) -> LayerSpecs:
-    sizes = [asked.shape[axis] for axis in _axes(asked)]
-    rms = asked.config.get("rms_scaling", False)
-    names = ["gamma"] if rms or asked.config.get("scale", True) else []
-    names += ["beta"] if asked.config.get("center", True) and not rms else []
-    weights = [asked.weight(name, *sizes) for name in names]
-    return asked.told(asked.shape, weights, _formula(len(weights), weights[0].shape) if weights else "")
+def _layer(call: LayerCall) -> LayerSpecs:
+    sizes = [call.shape[axis] for axis in _axes(call)]
+    rms = call.config.get("rms_scaling", False)
+    names = ["gamma"] if rms or call.config.get("scale", True) else []
+    names += ["beta"] if call.config.get("center", True) and not rms else []
+    weights = [call.weight(name, *sizes) for name in names]
+    return call.specs(call.shape, weights, _formula(len(weights), weights[0].shape) if weights else "")
 
 
-def _group(asked: LayerCall) -> LayerSpecs:
-    sizes = [asked.shape[axis] for axis in _axes(asked)[:1]]
+def _group(call: LayerCall) -> LayerSpecs:
+    sizes = [call.shape[axis] for axis in _axes(call)[:1]]
     weights = [
-        asked.weight(name, *sizes)
+        call.weight(name, *sizes)
         for name, flag in (("gamma", "scale"), ("beta", "center"))
-        if asked.config.get(flag, True)
+        if call.config.get(flag, True)
     ]
-    return asked.told(asked.shape, weights, _formula(len(weights), weights[0].shape) if weights else "")
+    return call.specs(call.shape, weights, _formula(len(weights), weights[0].shape) if weights else "")
 
 
-def _rms(asked: LayerCall) -> LayerSpecs:
-    weight = asked.weight("scale", *(asked.shape[axis] for axis in _axes(asked)))
-    return asked.told(asked.shape, [weight], times(*weight.shape))
+def _rms(call: LayerCall) -> LayerSpecs:
+    weight = call.weight("scale", *(call.shape[axis] for axis in _axes(call)))
+    return call.specs(call.shape, [weight], times(*weight.shape))
 
 
-def _normalization(asked: LayerCall) -> LayerSpecs:
+def _normalization(call: LayerCall) -> LayerSpecs:
     """The preprocessing layer: mean and variance are weights unless they are given."""
-    if asked.config.get("mean") is not None:
-        return asked.told(asked.shape)
-    sizes = [asked.shape[axis] for axis in _axes(asked)] if asked.config.get("axis", -1) is not None else []
-    count = WeightSpec("count", (), "int64" if asked.dialect != "keras-3" else "int32", trainable=False)
-    weights = [asked.weight(name, *sizes, trainable=False) for name in ("mean", "variance")] + [count]
-    return asked.told(
-        asked.shape, weights, f"2*{times(*weights[0].shape)}+1" if product(sizes) != 1 else "2*1+1"
+    if call.config.get("mean") is not None:
+        return call.specs(call.shape)
+    sizes = [call.shape[axis] for axis in _axes(call)] if call.config.get("axis", -1) is not None else []
+    count = WeightSpec("count", (), "int64" if call.dialect != "keras-3" else "int32", trainable=False)
+    weights = [call.weight(name, *sizes, trainable=False) for name in ("mean", "variance")] + [count]
+    return call.specs(
+        call.shape, weights, f"2*{times(*weights[0].shape)}+1" if product(sizes) != 1 else "2*1+1"
     )
 
 

@@ -45,107 +45,107 @@ _ELEMENTWISE = set(
 )
 
 
-def _elementwise(asked: LayerCall) -> LayerSpecs:
+def _elementwise(call: LayerCall) -> LayerSpecs:
     values = [
         value
-        for key, value in asked.arguments.items()
+        for key, value in call.arguments.items()
         if key.isdigit() or key in ("x", "y", "x1", "x2", "a", "b", "condition")
     ]
     shapes = [each.shape for value in values for each in tensors(value) if each.shape is not None]
     shapes += [constant_shape(value) for value in values]
-    return asked.told(broadcast(shapes or [asked.shape]), dtype=dtype_of(asked))
+    return call.specs(broadcast(shapes or [call.shape]), dtype=dtype_of(call))
 
 
-def _reduce(asked: LayerCall) -> LayerSpecs:
+def _reduce(call: LayerCall) -> LayerSpecs:
     axis, keep = (
-        argument(asked, 1, "axis", "dim"),
-        bool(argument(asked, 2, "keepdims", "keep_dims", default=False)),
+        argument(call, 1, "axis", "dim"),
+        bool(argument(call, 2, "keepdims", "keep_dims", default=False)),
     )
-    shape = asked.shape
+    shape = call.shape
     gone = set(range(len(shape))) if axis is None else set(axes_of(axis, len(shape)))
-    return _without(asked, gone, keep)
+    return _without(call, gone, keep)
 
 
-def _without(asked: LayerCall, gone: Collection[int], keep: bool) -> LayerSpecs:
+def _without(call: LayerCall, gone: Collection[int], keep: bool) -> LayerSpecs:
     """The input's shape without these dimensions, or with 1 in their place."""
-    return asked.told(
-        [1 if at in gone else size for at, size in enumerate(asked.shape) if keep or at not in gone],
-        dtype=dtype_of(asked),
+    return call.specs(
+        [1 if at in gone else size for at, size in enumerate(call.shape) if keep or at not in gone],
+        dtype=dtype_of(call),
     )
 
 
-def _argmax(asked: LayerCall) -> LayerSpecs:
+def _argmax(call: LayerCall) -> LayerSpecs:
     """Without an axis NumPy and Keras 3 look at all elements, TensorFlow along the first dimension."""
-    axis = argument(asked, 1, "axis", default=None if asked.dialect == "keras-3" else 0)
-    gone = range(len(asked.shape)) if axis is None else axes_of(axis, len(asked.shape))
-    return _without(asked, gone, keep=bool(argument(asked, 2, "keepdims", default=False)))
+    axis = argument(call, 1, "axis", default=None if call.dialect == "keras-3" else 0)
+    gone = range(len(call.shape)) if axis is None else axes_of(axis, len(call.shape))
+    return _without(call, gone, keep=bool(argument(call, 2, "keepdims", default=False)))
 
 
-def _matmul(asked: LayerCall) -> LayerSpecs:
+def _matmul(call: LayerCall) -> LayerSpecs:
     pair = [
         each.shape or ()
-        for each in tensors([argument(asked, 0, "x1", "a"), argument(asked, 1, "x2", "b", "y")])
+        for each in tensors([argument(call, 0, "x1", "a"), argument(call, 1, "x2", "b", "y")])
     ]
     if len(pair) != 2 or min(map(len, pair)) < 2:
         raise UnsupportedLayer("it multiplies by something that the file does not describe")
     first, second = (list(shape) for shape in pair)
-    if asked.arguments.get("transpose_a"):
+    if call.arguments.get("transpose_a"):
         first[-2:] = first[:-3:-1]
-    if asked.arguments.get("transpose_b"):
+    if call.arguments.get("transpose_b"):
         second[-2:] = second[:-3:-1]
-    return asked.told(
-        [*broadcast([tuple(first[:-2]), tuple(second[:-2])]), first[-2], second[-1]], dtype=dtype_of(asked)
+    return call.specs(
+        [*broadcast([tuple(first[:-2]), tuple(second[:-2])]), first[-2], second[-1]], dtype=dtype_of(call)
     )
 
 
-def _dot(asked: LayerCall) -> LayerSpecs:
+def _dot(call: LayerCall) -> LayerSpecs:
     """NumPy's: the last dimension of the first with the second-last of the second; all others stay."""
-    first, second = argument(asked, 0, "x1"), argument(asked, 1, "x2")
+    first, second = argument(call, 0, "x1"), argument(call, 1, "x2")
     left = first.shape if isinstance(first, TensorType) else constant_shape(first)
     right = second.shape if isinstance(second, TensorType) else constant_shape(second)
     if not left or not right:
         raise UnsupportedLayer("it multiplies by something that the file does not describe")
-    return asked.told(
-        [*left[:-1], *right[:-2], *right[-1:]] if len(right) > 1 else left[:-1], dtype=dtype_of(asked)
+    return call.specs(
+        [*left[:-1], *right[:-2], *right[-1:]] if len(right) > 1 else left[:-1], dtype=dtype_of(call)
     )
 
 
-def _einsum(asked: LayerCall) -> LayerSpecs:
-    equation = str(
-        asked.get("subscripts", "equation") or argument(asked, 0, "equation", "subscripts")
-    ).replace(" ", "")
+def _einsum(call: LayerCall) -> LayerSpecs:
+    equation = str(call.get("subscripts", "equation") or argument(call, 0, "equation", "subscripts")).replace(
+        " ", ""
+    )
     if "->" not in equation or "." in equation:
         raise UnsupportedLayer("its equation leaves the output open")
     left, _, output = equation.partition("->")
     read = left.split(",")
-    if [len(letters) for letters in read] != [len(each.shape or ()) for each in asked.inputs]:
+    if [len(letters) for letters in read] != [len(each.shape or ()) for each in call.inputs]:
         raise UnsupportedLayer(f"its equation is {equation!r}, and it reads other tensors")
     known = {
         letter: size
-        for letters, each in zip(read, asked.inputs, strict=True)
+        for letters, each in zip(read, call.inputs, strict=True)
         for letter, size in zip(letters, each.shape or (), strict=True)
     }
     if not known.keys() >= set(output):
         raise UnsupportedLayer(f"its equation is {equation!r}")
-    return asked.told([known[letter] for letter in output], dtype=dtype_of(asked))
+    return call.specs([known[letter] for letter in output], dtype=dtype_of(call))
 
 
-def _cast(asked: LayerCall) -> LayerSpecs:
-    return asked.told(asked.shape, dtype=numpy_dtype(str(argument(asked, 1, "dtype", default="float32"))))
+def _cast(call: LayerCall) -> LayerSpecs:
+    return call.specs(call.shape, dtype=numpy_dtype(str(argument(call, 1, "dtype", default="float32"))))
 
 
-def _shape(asked: LayerCall) -> LayerSpecs:
-    return asked.told([len(asked.shape)], dtype="int32")
+def _shape(call: LayerCall) -> LayerSpecs:
+    return call.specs([len(call.shape)], dtype="int32")
 
 
-def _resize(asked: LayerCall) -> LayerSpecs:
-    height, width = tuple_of(needed(asked, 1, "size"), 2, "size")
-    return asked.told([*asked.sides(3)[:-3], height, width, asked.shape[-1]], dtype="float32")
+def _resize(call: LayerCall) -> LayerSpecs:
+    height, width = tuple_of(needed(call, 1, "size"), 2, "size")
+    return call.specs([*call.sides(3)[:-3], height, width, call.shape[-1]], dtype="float32")
 
 
-def _top_k(asked: LayerCall) -> LayerSpecs:
-    shape = (*asked.sides(1)[:-1], whole(argument(asked, 1, "k", default=1), "k"))
-    return LayerSpecs((TensorType(shape, dtype_of(asked)), TensorType(shape, "int32")))
+def _top_k(call: LayerCall) -> LayerSpecs:
+    shape = (*call.sides(1)[:-1], whole(argument(call, 1, "k", default=1), "k"))
+    return LayerSpecs((TensorType(shape, dtype_of(call)), TensorType(shape, "int32")))
 
 
 _OPS: dict[str, Rule] = {
@@ -164,23 +164,23 @@ _OPS: dict[str, Rule] = {
 }
 
 
-def is_operation(asked: LayerCall) -> bool:
+def is_operation(call: LayerCall) -> bool:
     """Whether this is an op rather than a layer: they share some names."""
-    return "ops" in (asked.spec.module or "").split(".") or asked.spec.class_name in (
+    return "ops" in (call.spec.module or "").split(".") or call.spec.class_name in (
         "TFOpLambda",
         "SlicingOpLambda",
     )
 
 
-def rule(asked: LayerCall) -> LayerSpecs:
+def rule(call: LayerCall) -> LayerSpecs:
     """What an op makes. Raises UnsupportedLayer."""
-    name = name_of(asked)
+    name = name_of(call)
     if name not in _OPS:
         raise UnsupportedLayer(
-            f"what {asked.config.get('function') or asked.spec.class_name} makes is not known without"
+            f"what {call.config.get('function') or call.spec.class_name} makes is not known without"
             " TensorFlow"
         )
-    return _OPS[name](asked)
+    return _OPS[name](call)
 
 
 __all__ = ["is_operation", "name_of", "rule"]

@@ -18,32 +18,32 @@ from tfmemlens.knowledge.keras_layers.convolution import padding_of
 
 
 def _pool(rank: int) -> Rule:
-    def rule(asked: LayerCall) -> LayerSpecs:
-        space, channels = asked.grid(rank)
-        size = tuple_of(asked.get("pool_size", "pool_length", default=2), rank, "pool_size")
-        strides = tuple_of(asked.get("strides", "stride", default=list(size)), rank, "strides")
+    def rule(call: LayerCall) -> LayerSpecs:
+        space, channels = call.grid(rank)
+        size = tuple_of(call.get("pool_size", "pool_length", default=2), rank, "pool_size")
+        strides = tuple_of(call.get("strides", "stride", default=list(size)), rank, "strides")
         grid = [
-            window(side, over, stride, padding_of(asked))
+            window(side, over, stride, padding_of(call))
             for side, over, stride in zip(space, size, strides, strict=True)
         ]
-        return asked.told(asked.placed(grid, channels))
+        return call.specs(call.placed(grid, channels))
 
     return rule
 
 
 def _global(rank: int) -> Rule:
-    def rule(asked: LayerCall) -> LayerSpecs:
-        _, channels = asked.grid(rank)
-        return asked.told(
-            asked.placed((1,) * rank, channels) if asked.get("keepdims") else (asked.shape[0], channels)
+    def rule(call: LayerCall) -> LayerSpecs:
+        _, channels = call.grid(rank)
+        return call.specs(
+            call.placed((1,) * rank, channels) if call.get("keepdims") else (call.shape[0], channels)
         )
 
     return rule
 
 
 def _adaptive(rank: int) -> Rule:
-    return lambda asked: asked.told(
-        asked.placed(tuple_of(asked.needed("output_size"), rank, "output_size"), asked.grid(rank)[1])
+    return lambda call: call.specs(
+        call.placed(tuple_of(call.needed("output_size"), rank, "output_size"), call.grid(rank)[1])
     )
 
 
@@ -65,24 +65,24 @@ def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
 
 
 def _padded(rank: int, sign: int, name: str) -> Rule:
-    def rule(asked: LayerCall) -> LayerSpecs:
-        space, channels = asked.grid(rank)
-        sides = _sides(asked.get(name, default=1), rank, name)
+    def rule(call: LayerCall) -> LayerSpecs:
+        space, channels = call.grid(rank)
+        sides = _sides(call.get(name, default=1), rank, name)
         grid = [
             None if size is None else max(size + sign * (before + after), 0)
             for size, (before, after) in zip(space, sides, strict=True)
         ]
-        return asked.told(asked.placed(grid, channels))
+        return call.specs(call.placed(grid, channels))
 
     return rule
 
 
 def _upsampled(rank: int) -> Rule:
-    def rule(asked: LayerCall) -> LayerSpecs:
-        space, channels = asked.grid(rank)
-        factors = tuple_of(asked.get("size", "length", default=2), rank, "size")
-        return asked.told(
-            asked.placed(
+    def rule(call: LayerCall) -> LayerSpecs:
+        space, channels = call.grid(rank)
+        factors = tuple_of(call.get("size", "length", default=2), rank, "size")
+        return call.specs(
+            call.placed(
                 [
                     None if side is None else side * factor
                     for side, factor in zip(space, factors, strict=True)
@@ -94,8 +94,8 @@ def _upsampled(rank: int) -> Rule:
     return rule
 
 
-def _resized(asked: LayerCall) -> LayerSpecs:
-    return asked.told(asked.placed((asked.size("height"), asked.size("width")), asked.grid(2)[1]))
+def _resized(call: LayerCall) -> LayerSpecs:
+    return call.specs(call.placed((call.size("height"), call.size("width")), call.grid(2)[1]))
 
 
 _RANKS = {"1D": 1, "2D": 2, "3D": 3}

@@ -35,95 +35,95 @@ from tfmemlens.model.tensor import TensorType, numpy_dtype
 _MAX_PARTS = 1 << 16
 
 
-def _concatenate(asked: LayerCall) -> LayerSpecs:
-    return asked.told(
-        concatenated(_parts(asked, "values", "xs"), argument(asked, 1, "axis", default=0)),
-        dtype=dtype_of(asked),
+def _concatenate(call: LayerCall) -> LayerSpecs:
+    return call.specs(
+        concatenated(_parts(call, "values", "xs"), argument(call, 1, "axis", default=0)),
+        dtype=dtype_of(call),
     )
 
 
-def _hstack(asked: LayerCall) -> LayerSpecs:
-    return asked.told(concatenated(_parts(asked, "xs"), 1), dtype=dtype_of(asked))
+def _hstack(call: LayerCall) -> LayerSpecs:
+    return call.specs(concatenated(_parts(call, "xs"), 1), dtype=dtype_of(call))
 
 
-def _parts(asked: LayerCall, *names: str) -> list[Shape]:
-    return [each.shape or () for each in tensors(argument(asked, 0, *names))]
+def _parts(call: LayerCall, *names: str) -> list[Shape]:
+    return [each.shape or () for each in tensors(argument(call, 0, *names))]
 
 
-def _stack(asked: LayerCall) -> LayerSpecs:
-    parts = list(tensors(argument(asked, 0, "values", "x")))
-    axis = place_of(argument(asked, 1, "axis", default=0), len(asked.shape) + 1)
-    return asked.told([*asked.shape[:axis], len(parts), *asked.shape[axis:]], dtype=dtype_of(asked))
+def _stack(call: LayerCall) -> LayerSpecs:
+    parts = list(tensors(argument(call, 0, "values", "x")))
+    axis = place_of(argument(call, 1, "axis", default=0), len(call.shape) + 1)
+    return call.specs([*call.shape[:axis], len(parts), *call.shape[axis:]], dtype=dtype_of(call))
 
 
-def _reshape(asked: LayerCall) -> LayerSpecs:
-    target = sizes(asked, 1, "newshape", "shape")
-    elements = product(asked.shape)
+def _reshape(call: LayerCall) -> LayerSpecs:
+    target = sizes(call, 1, "newshape", "shape")
+    elements = product(call.shape)
     if target.count(None) == 1 and elements is not None:
         known = product([size for size in target if size is not None]) or 1
         target[target.index(None)] = elements // known
-    elif target.count(None) > 1 and asked.shape[:1] not in ((), (None,)) and target[0] is None:
-        target[0] = asked.shape[0]
-    return asked.told(target, dtype=dtype_of(asked))
+    elif target.count(None) > 1 and call.shape[:1] not in ((), (None,)) and target[0] is None:
+        target[0] = call.shape[0]
+    return call.specs(target, dtype=dtype_of(call))
 
 
-def _transpose(asked: LayerCall) -> LayerSpecs:
-    axes = argument(asked, 1, "axes", "perm")
-    order = axes_of(axes, len(asked.shape)) if axes is not None else range(len(asked.shape))[::-1]
-    return asked.told([asked.shape[axis] for axis in order], dtype=dtype_of(asked))
+def _transpose(call: LayerCall) -> LayerSpecs:
+    axes = argument(call, 1, "axes", "perm")
+    order = axes_of(axes, len(call.shape)) if axes is not None else range(len(call.shape))[::-1]
+    return call.specs([call.shape[axis] for axis in order], dtype=dtype_of(call))
 
 
-def _swapaxes(asked: LayerCall) -> LayerSpecs:
-    one, two = (place_of(needed(asked, at, f"axis{at}"), len(asked.shape)) for at in (1, 2))
-    shape = list(asked.shape)
+def _swapaxes(call: LayerCall) -> LayerSpecs:
+    one, two = (place_of(needed(call, at, f"axis{at}"), len(call.shape)) for at in (1, 2))
+    shape = list(call.shape)
     shape[one], shape[two] = shape[two], shape[one]
-    return asked.told(shape, dtype=dtype_of(asked))
+    return call.specs(shape, dtype=dtype_of(call))
 
 
-def _moveaxis(asked: LayerCall) -> LayerSpecs:
-    rank = len(asked.shape)
+def _moveaxis(call: LayerCall) -> LayerSpecs:
+    rank = len(call.shape)
     source, target = (
-        axes_of(needed(asked, 1, "source"), rank),
-        axes_of(needed(asked, 2, "destination"), rank),
+        axes_of(needed(call, 1, "source"), rank),
+        axes_of(needed(call, 2, "destination"), rank),
     )
     if len(source) != len(target):
         raise UnsupportedLayer("it moves so many axes to other numbers of places")
     order = [axis for axis in range(rank) if axis not in source]
     for where, which in sorted(zip(target, source, strict=True)):
         order.insert(where, which)
-    return asked.told([asked.shape[axis] for axis in order], dtype=dtype_of(asked))
+    return call.specs([call.shape[axis] for axis in order], dtype=dtype_of(call))
 
 
-def _expand(asked: LayerCall) -> LayerSpecs:
-    shape = list(asked.shape)
-    for axis in sorted(axes_of(argument(asked, 1, "axis", default=-1), len(shape) + 1)):
+def _expand(call: LayerCall) -> LayerSpecs:
+    shape = list(call.shape)
+    for axis in sorted(axes_of(argument(call, 1, "axis", default=-1), len(shape) + 1)):
         shape.insert(axis, 1)
-    return asked.told(shape, dtype=dtype_of(asked))
+    return call.specs(shape, dtype=dtype_of(call))
 
 
-def _squeeze(asked: LayerCall) -> LayerSpecs:
-    axis = argument(asked, 1, "axis")
+def _squeeze(call: LayerCall) -> LayerSpecs:
+    axis = argument(call, 1, "axis")
     gone = (
-        axes_of(axis, len(asked.shape))
+        axes_of(axis, len(call.shape))
         if axis is not None and axis != []
-        else [at for at, size in enumerate(asked.shape) if size == 1]
+        else [at for at, size in enumerate(call.shape) if size == 1]
     )
-    return asked.told([size for at, size in enumerate(asked.shape) if at not in gone], dtype=dtype_of(asked))
+    return call.specs([size for at, size in enumerate(call.shape) if at not in gone], dtype=dtype_of(call))
 
 
-def _getitem(asked: LayerCall) -> LayerSpecs:
-    spec = argument(asked, 1, "slice_spec", "key")
+def _getitem(call: LayerCall) -> LayerSpecs:
+    spec = argument(call, 1, "slice_spec", "key")
     parts = list(spec) if isinstance(spec, list | tuple) else [spec]
     if sum(part is Ellipsis for part in parts) > 1 or any(isinstance(part, TensorType) for part in parts):
         raise UnsupportedLayer("it indexes by a computed tensor")
     if any(part is Ellipsis for part in parts):
         at = next(index for index, part in enumerate(parts) if part is Ellipsis)
-        missing = len(asked.shape) - sum(part is not None and part is not Ellipsis for part in parts)
+        missing = len(call.shape) - sum(part is not None and part is not Ellipsis for part in parts)
         parts[at : at + 1] = [slice(None)] * missing
-    if sum(part is not None for part in parts) > len(asked.shape):
+    if sum(part is not None for part in parts) > len(call.shape):
         raise UnsupportedLayer("it has more indices than its input has dimensions")
     made: list[int | None] = []
-    sizes = iter(asked.shape)
+    sizes = iter(call.shape)
     for part in parts:
         if part is None:
             made.append(1)
@@ -131,7 +131,7 @@ def _getitem(asked: LayerCall) -> LayerSpecs:
         size = next(sizes)
         if isinstance(part, slice):
             made.append(_sliced(size, part))
-    return asked.told([*made, *sizes], dtype=dtype_of(asked))
+    return call.specs([*made, *sizes], dtype=dtype_of(call))
 
 
 def _sliced(size: int | None, part: slice) -> int | None:
@@ -141,31 +141,29 @@ def _sliced(size: int | None, part: slice) -> int | None:
     return len(range(*part.indices(size)))
 
 
-def _split(asked: LayerCall) -> LayerSpecs:
+def _split(call: LayerCall) -> LayerSpecs:
     sections, axis = (
-        argument(asked, 1, "indices_or_sections", "num_or_size_splits"),
-        place_of(argument(asked, 2, "axis", default=0), len(asked.shape)),
+        argument(call, 1, "indices_or_sections", "num_or_size_splits"),
+        place_of(argument(call, 2, "axis", default=0), len(call.shape)),
     )
-    size = asked.shape[axis]
+    size = call.shape[axis]
     name = "indices_or_sections"
     if not isinstance(sections, list | tuple):
         count = whole(sections, name, 1)
         parts = [None if size is None else size // count] * _few(count)
-    elif name_of(asked) == "split" and asked.dialect != "keras-3":
+    elif name_of(call) == "split" and call.dialect != "keras-3":
         parts = sides_of(sections, name)
     else:
         marks = [0, *(whole(mark, name) for mark in sections), size if size is not None else 0]
         parts = [max(end - start, 0) for start, end in pairwise(marks)]
-    made = [
-        TensorType((*asked.shape[:axis], part, *asked.shape[axis + 1 :]), dtype_of(asked)) for part in parts
-    ]
+    made = [TensorType((*call.shape[:axis], part, *call.shape[axis + 1 :]), dtype_of(call)) for part in parts]
     return LayerSpecs(tuple(made))
 
 
-def _unstack(asked: LayerCall) -> LayerSpecs:
-    axis = place_of(argument(asked, 1, "axis", default=0), len(asked.shape))
-    one = TensorType((*asked.shape[:axis], *asked.shape[axis + 1 :]), dtype_of(asked))
-    count = whole(argument(asked, 2, "num", default=asked.shape[axis]) or 1, "num")
+def _unstack(call: LayerCall) -> LayerSpecs:
+    axis = place_of(argument(call, 1, "axis", default=0), len(call.shape))
+    one = TensorType((*call.shape[:axis], *call.shape[axis + 1 :]), dtype_of(call))
+    count = whole(argument(call, 2, "num", default=call.shape[axis]) or 1, "num")
     return LayerSpecs((one,) * _few(count))
 
 
@@ -175,59 +173,59 @@ def _few(count: int) -> int:
     return count
 
 
-def _tile(asked: LayerCall) -> LayerSpecs:
-    counts = tuple_of(needed(asked, 1, "repeats", "multiples"), len(asked.shape), "repeats", 0)
-    return asked.told(
-        [None if size is None else size * count for size, count in zip(asked.shape, counts, strict=True)],
-        dtype=dtype_of(asked),
+def _tile(call: LayerCall) -> LayerSpecs:
+    counts = tuple_of(needed(call, 1, "repeats", "multiples"), len(call.shape), "repeats", 0)
+    return call.specs(
+        [None if size is None else size * count for size, count in zip(call.shape, counts, strict=True)],
+        dtype=dtype_of(call),
     )
 
 
-def _repeat(asked: LayerCall) -> LayerSpecs:
-    count, axis = argument(asked, 1, "repeats"), argument(asked, 2, "axis")
+def _repeat(call: LayerCall) -> LayerSpecs:
+    count, axis = argument(call, 1, "repeats"), argument(call, 2, "axis")
     if not isinstance(count, int) or axis is None:
         raise UnsupportedLayer("it repeats by numbers that the file does not tell")
-    shape, place = list(asked.shape), place_of(axis, len(asked.shape))
+    shape, place = list(call.shape), place_of(axis, len(call.shape))
     side = shape[place]
     shape[place] = None if side is None else side * whole(count, "repeats")
-    return asked.told(shape, dtype=dtype_of(asked))
+    return call.specs(shape, dtype=dtype_of(call))
 
 
-def _pad(asked: LayerCall) -> LayerSpecs:
-    width = argument(asked, 1, "pad_width", "paddings")
-    rank = len(asked.shape)
+def _pad(call: LayerCall) -> LayerSpecs:
+    width = argument(call, 1, "pad_width", "paddings")
+    rank = len(call.shape)
     pairs = [width] * rank if isinstance(width, int) else listed(width, "pad_width")
     if len(pairs) != rank:
-        raise UnsupportedLayer(f"it pads {len(pairs)} dimensions, and reads {list(asked.shape)}")
+        raise UnsupportedLayer(f"it pads {len(pairs)} dimensions, and reads {list(call.shape)}")
     sides = [tuple_of(pair, 2, "pad_width", 0) for pair in pairs]
-    return asked.told(
-        [None if size is None else size + sum(side) for size, side in zip(asked.shape, sides, strict=True)],
-        dtype=dtype_of(asked),
+    return call.specs(
+        [None if size is None else size + sum(side) for size, side in zip(call.shape, sides, strict=True)],
+        dtype=dtype_of(call),
     )
 
 
-def _take(asked: LayerCall) -> LayerSpecs:
-    source, picked = argument(asked, 0, "params", "x"), argument(asked, 1, "indices")
-    axis = argument(asked, 2, "axis", default=0)
+def _take(call: LayerCall) -> LayerSpecs:
+    source, picked = argument(call, 0, "params", "x"), argument(call, 1, "indices")
+    axis = argument(call, 2, "axis", default=0)
     if not isinstance(source, TensorType) or source.shape is None:
         raise UnsupportedLayer("it picks from a table that the file does not describe")
     shape = picked.shape if isinstance(picked, TensorType) else constant_shape(picked)
     axis = place_of(axis, len(source.shape))
-    return asked.told([*source.shape[:axis], *(shape or ()), *source.shape[axis + 1 :]], dtype=source.dtype)
+    return call.specs([*source.shape[:axis], *(shape or ()), *source.shape[axis + 1 :]], dtype=source.dtype)
 
 
-def _one_hot(asked: LayerCall) -> LayerSpecs:
-    shape, count = list(asked.shape), whole(needed(asked, 1, "num_classes", "depth"), "num_classes")
-    shape.insert(place_of(argument(asked, 4, "axis", default=-1), len(shape) + 1), count)
-    return asked.told(shape, dtype=numpy_dtype(str(argument(asked, 9, "dtype", default="float32"))))
+def _one_hot(call: LayerCall) -> LayerSpecs:
+    shape, count = list(call.shape), whole(needed(call, 1, "num_classes", "depth"), "num_classes")
+    shape.insert(place_of(argument(call, 4, "axis", default=-1), len(shape) + 1), count)
+    return call.specs(shape, dtype=numpy_dtype(str(argument(call, 9, "dtype", default="float32"))))
 
 
-def _broadcast_to(asked: LayerCall) -> LayerSpecs:
-    return asked.told(sizes(asked, 1, "shape"), dtype=dtype_of(asked))
+def _broadcast_to(call: LayerCall) -> LayerSpecs:
+    return call.specs(sizes(call, 1, "shape"), dtype=dtype_of(call))
 
 
-def _flatten(asked: LayerCall) -> LayerSpecs:
-    return asked.told([product(asked.shape)], dtype=dtype_of(asked))
+def _flatten(call: LayerCall) -> LayerSpecs:
+    return call.specs([product(call.shape)], dtype=dtype_of(call))
 
 
 RULES: dict[str, Rule] = {

@@ -42,70 +42,70 @@ def has_two_biases(spec: LayerSpec, dialect: str) -> bool:
     )
 
 
-def _units(asked: LayerCall) -> int:
-    return asked.size("units", "output_dim")
+def _units(call: LayerCall) -> int:
+    return call.size("units", "output_dim")
 
 
-def _cell_weights(asked: LayerCall, width: int | None) -> tuple[list[WeightSpec], str]:
-    name, units = asked.spec.class_name, _units(asked)
+def _cell_weights(call: LayerCall, width: int | None) -> tuple[list[WeightSpec], str]:
+    name, units = call.spec.class_name, _units(call)
     gates = GATES[name]
     times_gates = f"{gates}*" if gates > 1 else ""
     weights = [
-        asked.weight("kernel", width, gates * units),
-        asked.weight("recurrent_kernel", units, gates * units),
+        call.weight("kernel", width, gates * units),
+        call.weight("recurrent_kernel", units, gates * units),
     ]
-    if not asked.config.get("use_bias", True):
+    if not call.config.get("use_bias", True):
         return weights, f"{times_gates}({width}+{units})*{units}"
-    two = has_two_biases(asked.spec, asked.dialect)
+    two = has_two_biases(call.spec, call.dialect)
     shape: tuple[int, ...] = (
         (2, gates * units) if two and not name.startswith("CuDNN") else ((2 if two else 1) * gates * units,)
     )
     return [
         *weights,
-        asked.weight("bias", *shape),
+        call.weight("bias", *shape),
     ], f"{times_gates}({width}+{units}+{2 if two else 1})*{units}"
 
 
 def _sequence(
-    asked: LayerCall, units: int, states: list[Shape], step: Shape | None = None
+    call: LayerCall, units: int, states: list[Shape], step: Shape | None = None
 ) -> tuple[TensorType, ...]:
     """The output, whole or its last step, and the states if they are returned."""
-    major = bool(asked.get("time_major"))
-    batch, length = (asked.shape[1], asked.shape[0]) if major else asked.shape[:2]
+    major = bool(call.get("time_major"))
+    batch, length = (call.shape[1], call.shape[0]) if major else call.shape[:2]
     last: Shape = (batch, *(step if step is not None else (units,)))
     whole = (length, *last) if major else (batch, length, *last[1:])
-    outputs = [whole if asked.get("return_sequences") else last]
-    if asked.get("return_state"):
+    outputs = [whole if call.get("return_sequences") else last]
+    if call.get("return_state"):
         outputs += states
-    return tuple(TensorType(shape, asked.dtype) for shape in outputs)
+    return tuple(TensorType(shape, call.dtype) for shape in outputs)
 
 
-def _recurrent(asked: LayerCall) -> LayerSpecs:
-    units = _units(asked)
-    if len(asked.shape) != 3:
-        raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(asked.shape)}")
-    weights, formula = _cell_weights(asked, asked.shape[-1])
-    batch = asked.shape[1] if asked.get("time_major") else asked.shape[0]
+def _recurrent(call: LayerCall) -> LayerSpecs:
+    units = _units(call)
+    if len(call.shape) != 3:
+        raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(call.shape)}")
+    weights, formula = _cell_weights(call, call.shape[-1])
+    batch = call.shape[1] if call.get("time_major") else call.shape[0]
     return LayerSpecs(
-        _sequence(asked, units, [(batch, units)] * (2 if "LSTM" in asked.spec.class_name else 1)),
+        _sequence(call, units, [(batch, units)] * (2 if "LSTM" in call.spec.class_name else 1)),
         tuple(weights),
         formula,
     )
 
 
-def _cell(asked: LayerCall) -> LayerSpecs:
-    weights, formula = _cell_weights(asked, asked.width)
-    return asked.told((asked.shape[0], _units(asked)), weights, formula)
+def _cell(call: LayerCall) -> LayerSpecs:
+    weights, formula = _cell_weights(call, call.width)
+    return call.specs((call.shape[0], _units(call)), weights, formula)
 
 
-def _of_cells(asked: LayerCall) -> LayerSpecs:
+def _of_cells(call: LayerCall) -> LayerSpecs:
     """`RNN(cell)`: the cells one above the other."""
-    if len(asked.shape) != 3:
-        raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(asked.shape)}")
-    width, weights, formulas, states = asked.shape[-1], [], [], []
+    if len(call.shape) != 3:
+        raise UnsupportedLayer(f"it needs [batch, time, features], and reads {list(call.shape)}")
+    width, weights, formulas, states = call.shape[-1], [], [], []
     cells = [
         cell
-        for each in asked.spec.inner
+        for each in call.spec.inner
         for cell in (each.inner if each.class_name == "StackedRNNCells" else (each,))
     ]
     if not cells:
@@ -113,44 +113,44 @@ def _of_cells(asked: LayerCall) -> LayerSpecs:
     for index, cell in enumerate(cells):
         if cell.class_name not in GATES:
             raise UnsupportedLayer(f"its cell {cell.class_name} is not one of Keras's own")
-        ours = replace(asked, spec=replace(cell, trainable=cell.trainable and asked.spec.trainable))
+        ours = replace(call, spec=replace(cell, trainable=cell.trainable and call.spec.trainable))
         made, formula = _cell_weights(ours, width)
         prefix = f"cell_{index}/" if len(cells) > 1 else ""
         weights += [replace(weight, name=prefix + weight.name) for weight in made]
         formulas.append(formula)
         width = _units(ours)
-        states += [(asked.shape[0], width)] * (2 if "LSTM" in cell.class_name else 1)
-    return LayerSpecs(_sequence(asked, width or 0, list(states)), tuple(weights), "+".join(formulas))
+        states += [(call.shape[0], width)] * (2 if "LSTM" in cell.class_name else 1)
+    return LayerSpecs(_sequence(call, width or 0, list(states)), tuple(weights), "+".join(formulas))
 
 
 def _conv_lstm(rank: int) -> Rule:
-    def rule(asked: LayerCall) -> LayerSpecs:
-        shape = asked.shape
+    def rule(call: LayerCall) -> LayerSpecs:
+        shape = call.shape
         if len(shape) != rank + 3:
             raise UnsupportedLayer(f"it needs an input of rank {rank + 3}, and reads {list(shape)}")
-        filters = asked.size("filters", "nb_filter")
-        kernel = tuple_of(asked.needed("kernel_size"), rank, "kernel_size")
-        space, channels = (shape[3:], shape[2]) if asked.channels_first else (shape[2:-1], shape[-1])
+        filters = call.size("filters", "nb_filter")
+        kernel = tuple_of(call.needed("kernel_size"), rank, "kernel_size")
+        space, channels = (shape[3:], shape[2]) if call.channels_first else (shape[2:-1], shape[-1])
         strides, dilation = (
-            tuple_of(asked.get("strides", default=1), rank, "strides"),
-            tuple_of(asked.get("dilation_rate", default=1), rank, "dilation_rate"),
+            tuple_of(call.get("strides", default=1), rank, "strides"),
+            tuple_of(call.get("dilation_rate", default=1), rank, "dilation_rate"),
         )
         grid = [
-            window(*each[:3], str(asked.get("padding", default="valid")), each[3])
+            window(*each[:3], str(call.get("padding", default="valid")), each[3])
             for each in zip(space, kernel, strides, dilation, strict=True)
         ]
         weights = [
-            asked.weight("kernel", *kernel, channels, 4 * filters),
-            asked.weight("recurrent_kernel", *kernel, filters, 4 * filters),
+            call.weight("kernel", *kernel, channels, 4 * filters),
+            call.weight("recurrent_kernel", *kernel, filters, 4 * filters),
         ]
         more = ""
-        if asked.config.get("use_bias", True):
-            weights.append(asked.weight("bias", 4 * filters))
+        if call.config.get("use_bias", True):
+            weights.append(call.weight("bias", 4 * filters))
             more = "+1"
-        step = (filters, *grid) if asked.channels_first else (*grid, filters)
+        step = (filters, *grid) if call.channels_first else (*grid, filters)
         states = [(shape[0], *step)] * 2
         return LayerSpecs(
-            _sequence(asked, filters, states, step),
+            _sequence(call, filters, states, step),
             tuple(weights),
             f"4*({times(*kernel)}*({channels}+{filters}){more})*{filters}",
         )
@@ -159,7 +159,7 @@ def _conv_lstm(rank: int) -> Rule:
 
 
 def _inner(
-    asked: LayerCall, spec: LayerSpec, types: tuple[TensorType, ...], arguments: dict[str, Any]
+    call: LayerCall, spec: LayerSpec, types: tuple[TensorType, ...], arguments: dict[str, Any]
 ) -> LayerSpecs:
     """What a wrapped layer makes and owns; a nested model counts, too."""
     from tfmemlens.knowledge.keras_layers import describe, model_types
@@ -172,73 +172,71 @@ def _inner(
             for weight in layer.weights
         ]
         frozen = tuple(
-            replace(weight, trainable=weight.trainable and asked.spec.trainable) for weight in weights
+            replace(weight, trainable=weight.trainable and call.spec.trainable) for weight in weights
         )
         return LayerSpecs(
             model_types.types_of(done, done.outputs),
             frozen,
             "+".join(layer.formula for _, layer in done.walk() if layer.formula),
         )
-    ours = replace(
-        spec, trainable=spec.trainable and asked.spec.trainable, calls=(NetworkCall(inputs=types),)
-    )
-    return describe(LayerCall(ours, types, arguments, asked.dialect))
+    ours = replace(spec, trainable=spec.trainable and call.spec.trainable, calls=(NetworkCall(inputs=types),))
+    return describe(LayerCall(ours, types, arguments, call.dialect))
 
 
-def _time_distributed(asked: LayerCall) -> LayerSpecs:
-    if not asked.spec.inner:
+def _time_distributed(call: LayerCall) -> LayerSpecs:
+    if not call.spec.inner:
         raise UnsupportedLayer("the layer that it repeats is not described")
-    shape = asked.sides(2)
+    shape = call.sides(2)
     batch = None if shape[0] is None or shape[1] is None else shape[0] * shape[1]
-    step = TensorType((batch, *shape[2:]), asked.inputs[0].dtype)
-    told = _inner(asked, asked.spec.inner[0], (step,), {"0": step})
+    step = TensorType((batch, *shape[2:]), call.inputs[0].dtype)
+    specs = _inner(call, call.spec.inner[0], (step,), {"0": step})
     outputs = tuple(
-        TensorType((shape[0], shape[1], *(each.shape or ())[1:]), each.dtype) for each in told.outputs
+        TensorType((shape[0], shape[1], *(each.shape or ())[1:]), each.dtype) for each in specs.outputs
     )
-    return LayerSpecs(outputs, told.weights, told.formula)
+    return LayerSpecs(outputs, specs.weights, specs.formula)
 
 
-def _bidirectional(asked: LayerCall) -> LayerSpecs:
-    if not asked.spec.inner:
+def _bidirectional(call: LayerCall) -> LayerSpecs:
+    if not call.spec.inner:
         raise UnsupportedLayer("the layer that it runs both ways is not described")
-    if not asked.inputs:
+    if not call.inputs:
         raise UnsupportedLayer("it reads nothing")
-    forward = asked.spec.inner[0]
-    backward = asked.spec.inner[1] if len(asked.spec.inner) > 1 else forward
-    both = [_inner(asked, each, asked.inputs[:1], {"0": asked.inputs[0]}) for each in (forward, backward)]
-    if not all(told.outputs for told in both):
+    forward = call.spec.inner[0]
+    backward = call.spec.inner[1] if len(call.spec.inner) > 1 else forward
+    both = [_inner(call, each, call.inputs[:1], {"0": call.inputs[0]}) for each in (forward, backward)]
+    if not all(specs.outputs for specs in both):
         raise UnsupportedLayer("the layer that it runs both ways makes nothing")
-    mode = asked.config.get("merge_mode", "concat")
+    mode = call.config.get("merge_mode", "concat")
     first, second = both[0].outputs[0], both[1].outputs[0]
     shape = first.shape or ()
     if mode == "concat" and shape:
         other = (second.shape or (None,))[-1]
         shape = (*shape[:-1], None if shape[-1] is None or other is None else shape[-1] + other)
     outputs = [TensorType(shape, first.dtype)] if mode is not None else [first, second]
-    states = [each for told in both for each in told.outputs[1:]]
+    states = [each for specs in both for each in specs.outputs[1:]]
     weights = [
         replace(weight, name=f"{way}/{weight.name}")
-        for way, told in zip(("forward", "backward"), both, strict=True)
-        for weight in told.weights
+        for way, specs in zip(("forward", "backward"), both, strict=True)
+        for weight in specs.weights
     ]
     formula = (
         f"2*{both[0].formula}"
         if both[0].formula == both[1].formula and both[0].formula.count("+") < 3
-        else "+".join(told.formula for told in both)
+        else "+".join(specs.formula for specs in both)
     )
     return LayerSpecs((*outputs, *states), tuple(weights), formula)
 
 
-def _wrapper(asked: LayerCall) -> LayerSpecs:
+def _wrapper(call: LayerCall) -> LayerSpecs:
     """SpectralNormalization and other wrappers that run their layer once."""
-    if not asked.spec.inner:
+    if not call.spec.inner:
         raise UnsupportedLayer("the layer that it wraps is not described")
-    told = _inner(asked, asked.spec.inner[0], asked.inputs, dict(asked.arguments))
-    kernel = next((weight for weight in told.weights if weight.name in ("kernel", "embeddings")), None)
-    if asked.spec.class_name != "SpectralNormalization" or kernel is None:
-        return told
-    vector = asked.weight("vector_u", 1, kernel.shape[-1], trainable=False)
-    return LayerSpecs(told.outputs, (*told.weights, vector), f"{told.formula}+{kernel.shape[-1]}")
+    specs = _inner(call, call.spec.inner[0], call.inputs, dict(call.arguments))
+    kernel = next((weight for weight in specs.weights if weight.name in ("kernel", "embeddings")), None)
+    if call.spec.class_name != "SpectralNormalization" or kernel is None:
+        return specs
+    vector = call.weight("vector_u", 1, kernel.shape[-1], trainable=False)
+    return LayerSpecs(specs.outputs, (*specs.weights, vector), f"{specs.formula}+{kernel.shape[-1]}")
 
 
 RULES: dict[str, Rule] = {

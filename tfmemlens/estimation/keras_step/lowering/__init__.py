@@ -48,7 +48,7 @@ def _check(job: LoweringContext) -> None:
 
 
 def _rule(job: LoweringContext) -> core.Rule | None:
-    asked = LayerCall(job.spec, ())
-    if operations.is_operation(asked):
-        return core.OPS.get(operations.name_of(asked))
+    call = LayerCall(job.spec, ())
+    if operations.is_operation(call):
+        return core.OPS.get(operations.name_of(call))
     return RULES.get(job.spec.class_name)
