@@ -16,7 +16,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.readers.gathering import step_choice
+from tfmemlens.readers.gathering import opening, step_choice
 from tfmemlens.values import replace
 from tfmemlens.what_if import case as what_if
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tfmemlens.model.network import Network
 
 Input = str | PathLike[str]
+
+
+limited = opening.limited
+"""Within it, so many bytes of an archive or a stream are read."""
 
 
 def explain(source: Input | Iterable[Input], hints: Hints = Hints()) -> Report:

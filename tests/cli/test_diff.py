@@ -178,11 +178,12 @@ def test_ci_fails_when_memory_grows(
 def test_diff_reads_well(
     pair: tuple[str, str], golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["diff", *(f"sample_traces/{name}" for name in pair)]) == 0
-    golden(
-        f"diff/{'--'.join(Path(name).name.split('.pb')[0].split('.txt')[0] for name in pair)}.txt",
-        capsys.readouterr().out,
-    )
+    name = "--".join(Path(each).name.split(".pb")[0].split(".txt")[0] for each in pair)
+    for option in ([], ["--full"]):
+        assert main(["diff", *(f"sample_traces/{each}" for each in pair), *option]) == 0
+        page = capsys.readouterr().out
+        assert option or page.count("\n") <= 24
+        golden(f"diff/{name}{''.join(option)}.txt", page)
 
 
 def test_diff_as_a_page(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main, overview, parser
 from tfmemlens.model.tensor import parse_shape
 from tfmemlens.renderers.view import UNICODE_TO_ASCII
-from tfmemlens.units import MIB, parse_limit
+from tfmemlens.units import MIB, human, parse_limit
 
 LOG = str(SAMPLES / "oom_log" / "1.15-unet-report.txt")
 STEP = str(SAMPLES / "run_metadata" / "1.15-lenet.pb")
@@ -45,6 +45,14 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
                 " options"
             ),
         ),
+        (["explain", LOG, "--fulll"], "did you mean --full? `tfmemlens explain --help` shows all options"),
+        (["report", LOG, "--zzz=1", "-o", "x"], "tfmemlens report has no option --zzz\n"),
+        (["report", LOG, "--zzz=1", "-o", "x"], "hint: `tfmemlens report --help` shows all options"),
+        (["rules", "a", "b"], "tfmemlens rules has no use for 'b'"),
+        (["--frob"], "a command comes first, not --frob"),
+        (["-"], "hint: tfmemlens explain -"),
+        (["explain", LOG, "--limit-read", "much"], "much is no size such as 8GiB"),
+        (["explain", LOG, "--limit-read", "0"], "0 is no size"),
         (["diff", STEP, STEP, "--fail-above", "5"], "write --fail-above 5% or --fail-above 64MiB"),
         (["profile", MODEL], "`tfmemlens estimate sample_models/files-2.21/small.keras` predicts a step"),
         (["layout", MODEL], "GraphDef, MetaGraphDef"),
@@ -72,6 +80,21 @@ def test_descriptions_fit_the_terminal(
         main([command, "--help"])
     description = capsys.readouterr().out.split("\n\n")[1]
     assert all(len(line) <= 80 for line in description.splitlines())
+
+
+def test_the_page_is_told_with_its_size_and_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: not shown.append(url))
+    page = tmp_path / "page.html"
+    assert main(["report", LOG, "-o", str(page)]) == 0
+    assert capsys.readouterr().err == f"{page} ({human(page.stat().st_size)})\n"
+    assert not shown
+    assert main(["report", LOG, "-o", str(page), "--open"]) == 0
+    assert shown == [page.as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    assert "no browser could be started" in complaint(["report", LOG, "-o", str(page), "--open"], capsys)
 
 
 def test_a_page_without_figures_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,9 @@ import pytest
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pipeline
+from tfmemlens.cli.main import main
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.gathering import inputs, opening, traced_steps
 
 LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
@@ -215,6 +217,15 @@ def test_the_catalogue_and_a_page_of_it() -> None:
 
 def test_completion_and_version() -> None:
     assert b"tfmemlens" in run("completion", "bash").stdout
+    fish = run("completion", "fish").stdout.decode().splitlines()
+    within = "complete -c tfmemlens -n '__fish_seen_subcommand_from explain'"
+    assert f"{within} -l json -d" in "\n".join(fish)
+    assert any(line.startswith(f"{within} -l by -x -a 'layer kind") for line in fish)
+    assert any(line.startswith(f"{within} -l top -r") for line in fish)
+    assert any(
+        line.startswith("complete -c tfmemlens -n __fish_use_subcommand -f -a explain") for line in fish
+    )
+    assert all(line.count("'") % 2 == line.count("\\'") % 2 for line in fish)
     assert run("--version").returncode == 0
 
 
@@ -317,20 +328,58 @@ def test_an_archive_is_unzipped_to_the_last_byte(count: int, tmp_path: Path) -> 
 def test_an_archive_without_end_is_read_to_a_told_limit(tmp_path: Path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT.encode() + bytes(20_000_000)))
     source = inputs.Input(str(tmp_path / "log.gz"))
-    with (opened := opening.open_input(source, limit=1 << 20)).file:
+    with opening.limited(1 << 20), (opened := opening.open_input(source)).file:
         assert (opened.size, len(opened.all())) == (1 << 20, 1 << 20)
-    assert "only the first 1.00 MiB were read" in opened.notes[0].text
-    with (opened := opening.open_input(source, limit=len(TEXT.encode()) + 20_000_000)).file:
+    assert "only the first 1.00 MiB were read; --limit-read SIZE reads more" in opened.notes[0].text
+    with opening.limited(len(TEXT.encode()) + 20_000_000), (opened := opening.open_input(source)).file:
         assert not opened.notes
 
 
-@pytest.mark.whole
-def test_the_limit_is_told_with_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LIMIT", 1 << 20)
+@pytest.mark.parametrize("command", ["explain", "profile"])
+def test_the_limit_is_told_with_the_answer(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT.encode() + b"step 1\n" * 1_000_000))
-    found = pipeline.capture(tmp_path / "log.gz")
-    assert found.incidents
-    assert any("only the first" in note.text for note in found.notes)
+    arguments = [command, str(tmp_path / "log.gz"), "--full"]
+    main([*arguments, "--limit-read", "1MiB"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "only the first 1.00 MiB were read; --limit-read SIZE reads more" in said
+    assert command == "profile" or "[1,65536,576]" in said.replace(" ", "")
+    main([*arguments, "--limit-read", "64MiB"])
+    assert "only the first" not in capsys.readouterr().out
+
+
+def test_a_limit_that_was_reached_is_told_where_nothing_else_is(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(bytes(3 << 20)))
+    with opening.limited(1 << 20), pytest.raises(UnreadableInput, match="only the first 1 were read"):
+        pipeline.explain(tmp_path / "log.gz")
+
+
+def test_a_document_that_is_parsed_as_one_has_a_limit(tmp_path: Path) -> None:
+    (sample,) = (SAMPLES / "memory_profile").glob("*.json.gz")
+    with opening.limited(1000), pytest.raises(UnreadableInput, match=r"damaged.* only the first 1000 B"):
+        pipeline.explain(sample)
+    whole = tmp_path / "memory_profile.json"
+    whole.write_bytes(gzip.decompress(sample.read_bytes()))
+    with opening.limited(1000), pytest.raises(UnreadableInput, match="are read up to 1000 B"):
+        pipeline.explain(whole)
+
+
+def test_a_big_text_of_two_bytes_a_character_is_searched(tmp_path: Path) -> None:
+    """100 MB of it, decoded as a whole, took two minutes."""
+    text = "step 1 of 9\n" * 1_000_000 + TEXT + "\nstep 2 of 9" * 1000
+    (tmp_path / "train.log").write_text(text, encoding="utf-16")
+    assert shape_of(tmp_path / "train.log") == (1, 65536, 576)
+
+
+def test_of_blank_lines_in_a_row_few_are_read_and_all_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "train.log"
+    file.write_text("\n" * 1000 + "a\r\r\rb\n" + "\r" * 1000 + "c", encoding="utf-8")
+    with (opened := opening.open_input(inputs.Input(str(file)))).file:
+        lines, _ = texts.text_lines(opened)
+        found = list(lines)
+    assert [line for line in found if line[1]] == [(1001, "a"), (1001, "b"), (1002, "c")]
+    assert len(found) < 25
 
 
 def test_zeros_alone_are_no_text_of_two_bytes_a_character(tmp_path: Path) -> None:

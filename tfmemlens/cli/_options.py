@@ -24,8 +24,29 @@ def count(text: str) -> int:
     return int(text)
 
 
+def size(text: str) -> int:
+    """A size such as 8GiB in bytes, for argparse."""
+    try:
+        if (count := parse_limit(text)) > 0:
+            return count
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text} is no size such as 8GiB")
+
+
+def add_limit_read(parser: argparse.ArgumentParser) -> None:
+    """How much is read of what could go on without end."""
+    parser.add_argument(
+        "--limit-read",
+        type=size,
+        metavar="SIZE",
+        help="read this much of an archive or a stream (default 4GiB), or of one JSON document (128MiB)",
+    )
+
+
 def add_hints(parser: argparse.ArgumentParser) -> None:
-    """What the user knows and the log does not say."""
+    """What the user knows and the log does not say, and how much of it is read."""
+    add_limit_read(parser)
     group = parser.add_argument_group("what you know of the run")
     group.add_argument(
         "--input-shape",
@@ -129,14 +150,13 @@ def add_full(group: argparse._ActionsContainer) -> None:
     )
 
 
-def add_top(group: argparse._ActionsContainer, default: int | None = None) -> None:
-    """How many rows a table has: as many as a view's own default, or this many."""
+def add_top(group: argparse._ActionsContainer) -> None:
+    """How many rows a table has, where not as many as by default."""
     group.add_argument(
         "--top",
         type=count,
-        default=default,
         metavar="N",
-        help=f"rows per table (default {default or View().top})",
+        help=f"rows per table (default {View().top})",
     )
 
 

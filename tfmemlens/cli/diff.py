@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", metavar="NAME", help="of traced steps only devices whose name contains this"
     )
-    _options.add_top(parser, default=12)
+    _options.add_full(parser)
+    _options.add_top(parser)
     _options.add_form(parser, "difference", group=None)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"

@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let TensorFlow make the training graph of a Keras model, and predict from its ops",
     )
+    _options.add_limit_read(parser)
     _options.add_conditions(parser)
     _options.add_fetch(parser)
     _options.add_view(parser, "report", "layers")

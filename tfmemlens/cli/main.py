@@ -12,7 +12,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import tfmemlens
 from tfmemlens import cli, discovery, progress
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_command(words[0])
         args = (overview() if words[0] in OVERVIEW else parser(words[0])).parse_args(words)
         with progress.shown(sys.stderr, wanted=sys.stdout.isatty() and getattr(args, "form", "") != "json"):
-            return int(args.run(args))
+            return _run(args)
     except TfmemlensError as problem:
         print(f"tfmemlens: {_told(problem)}", file=sys.stderr)
         return 2
@@ -55,6 +55,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tfmemlens: {_told(_apology(defect))}", file=sys.stderr)
         return 2
+
+
+def _run(args: argparse.Namespace) -> int:
+    """The command's exit status."""
+    if not getattr(args, "limit_read", None):
+        return int(args.run(args))
+    from tfmemlens import pipeline
+
+    with pipeline.limited(args.limit_read):
+        return int(args.run(args))
 
 
 def _told(problem: TfmemlensError) -> str:
@@ -81,6 +91,25 @@ def _apology(defect: Exception) -> TfmemlensError:
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in a sentence, as our own failures do, instead of listing every option first."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """What a command does not know is refused here, where its own help can be named."""
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self._refuse(rest[0])
+        return known, rest
+
+    def _refuse(self, word: str) -> NoReturn:
+        if not word.startswith("-"):
+            raise UsageError(
+                f"{self.prog} has no use for {word!r}", f"`{self.prog} --help` shows what it takes"
+            )
+        option = word.partition("=")[0]
+        near = _near(option, re.findall(r"--[\w-]+", self.format_usage()))
+        advice = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(
+            f"{self.prog} has no option {option}", f"{advice}`{self.prog} --help` shows all options"
+        )
+
     def error(self, message: str) -> NoReturn:
         match = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         choices = re.findall(r"[\w-]+", match[3]) if match else []
@@ -98,10 +127,15 @@ def _near(word: str, known: Sequence[str]) -> list[str]:
 
 
 def _check_command(word: str) -> None:
-    """Raises UsageError for what is no command: a slip of the finger, or the file alone."""
+    """Raises UsageError for what is no command: a slip of the finger, an option of none, or the file alone."""
     known = discovery.names(cli)
-    if word.startswith("-") or word in known:
+    if word in OVERVIEW or word in known:
         return
+    if word.startswith("-"):
+        raise UsageError(
+            f"a command comes first, not {word}",
+            "tfmemlens explain -" if word == "-" else "`tfmemlens --help` lists the commands",
+        )
     if os.path.exists(word):
         raise UsageError(f"{word} is a file, not a command", f"tfmemlens explain {word}")
     near = _near(word, known)

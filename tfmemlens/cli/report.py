@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tfmemlens import renderers
 from tfmemlens.cli import _options, _output
+from tfmemlens.errors import UsageError
+from tfmemlens.escaping import visible
+from tfmemlens.units import human
 
 EXAMPLES = """examples:
-  tfmemlens report train.log -o report.html
+  tfmemlens report train.log -o report.html --open
   tfmemlens report run_metadata.pb -o report.html         # a traced step: any instant of it can be looked at
   tfmemlens report before.pb after.pb -o report.html      # a tab for each, and a comparison
   tfmemlens report train.log run_metadata.pb --together -o report.html   # one run: its failure and a traced step
@@ -29,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="where to write the page; - is standard output"
     )
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--together", action="store_true", help="read all inputs as one run, in one tab")
     parser.add_argument(
         "--device",
@@ -44,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     groups = [args.input] if args.together else [[each] for each in args.input]
     content = build_page(groups, _options.hints(args), device=args.device)
     _output.write(renderers.render(content, "page", "html"), args.output)
+    if args.output != "-":
+        _tell(Path(args.output), args.open)
     if any(tab.report.case.moments or tab.report.findings for tab in content.tabs):
         return 0
     print(
@@ -51,3 +58,13 @@ def run(args: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return 1
+
+
+def _tell(page: Path, open_it: bool) -> None:
+    """Where the page is, and how large; `open_it` shows it."""
+    print(f"{visible(str(page))} ({human(page.stat().st_size)})", file=sys.stderr)
+    if open_it:
+        import webbrowser
+
+        if not webbrowser.open(page.resolve().as_uri()):
+            raise UsageError("no browser could be started", f"open {page} in a browser")

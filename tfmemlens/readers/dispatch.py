@@ -65,7 +65,11 @@ def read(opened: Opened, hints: Hints) -> Capture:
     """What all formats that the input is of say together. Raises UnreadableInput, UsageError."""
     if not opened.size:
         raise _nothing_in(opened)
-    return _read(opened, recognise(opened), hints)
+    try:
+        return _read(opened, recognise(opened), hints)
+    except UnreadableInput as problem:  # what was left out may be why
+        left_out = "".join(f"; {note.text}" for note in opened.notes)
+        raise UnreadableInput(problem.sentence + left_out, problem.hint) from None
 
 
 def _nothing_in(opened: Opened) -> UnreadableInput:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 
 from tfmemlens.readers.bytes import regions
 from tfmemlens.readers.gathering.inputs import SMALL, Opened
+
+_PIECE = 1 << 20
+_MAX_BLANK = 8
+"""So many blank lines in a row say all that more of them say."""
 
 
 def encoding_of(head: bytes) -> str:
@@ -44,9 +49,24 @@ def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
     before it would take longer than finding it.
     """
     encoding = encoding_of(opened.head(4096))
-    if opened.size <= SMALL or encoding.startswith("utf-16"):
+    if opened.size <= SMALL:
         return _without(opened, _numbered(opened.all().decode(encoding, "replace"), 1)), True
+    if encoding.startswith("utf-16"):
+        return _without(opened, _recoded(opened, encoding)), False
     return _without(opened, regions.numbered(opened, encoding)), False
+
+
+def _recoded(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
+    """A big text of two bytes a character, searched as UTF-8 is; line numbers are byte positions in that."""
+    import tempfile
+
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    with tempfile.TemporaryFile() as file:
+        opened.file.seek(0)
+        while piece := opened.file.read(_PIECE):
+            file.write(decoder.decode(piece).encode("utf-8", "replace"))
+        recoded = Opened(opened.path, opened.name, file, file.tell(), opened.label, is_text=True)
+        yield from regions.numbered(recoded, "utf-8")
 
 
 def _without(opened: Opened, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -57,11 +77,12 @@ def _without(opened: Opened, lines: Iterator[tuple[int, str]]) -> Iterator[tuple
 
 def _numbered(text: str, first: int) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; a carriage return starts a new line of the same number, as progress bars use
-    it.
+    it. Of blank lines in a row only the first few.
     """
+    blank = 0
     for number, line in enumerate(text.split("\n"), first):
         line = line.removesuffix("\r")
-        if "\r" in line:
-            yield from ((number, part) for part in line.split("\r"))
-        else:
-            yield number, line
+        for part in line.split("\r") if "\r" in line else (line,):
+            blank = 0 if part else blank + 1
+            if blank <= _MAX_BLANK:
+                yield number, part

@@ -28,6 +28,7 @@ SUFFIXES = (".prof", ".pprof", ".pb")
 _SAMPLE, _LOCATION, _FUNCTION, _STRING = 2, 4, 5, 6
 _PLUMBING = ("reraise_with_filtered_traceback", "wrapper", "cache_miss")
 """Functions of JAX's own that stand below any call."""
+_MAX_BYTES = 64 << 20
 _WORDS = (b"space", b"bytes", b"buffer", b"device")
 """Strings of JAX's profiles, which no other program's memory profile has together."""
 
@@ -86,20 +87,15 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 
 def _unzipped(raw: bytes) -> bytes:
-    """As much as can be unzipped."""
+    """As much as can be unzipped, up to a size that no profile has: an archive may hold another one."""
     if raw[:2] != b"\x1f\x8b":
         return raw
-    import gzip
     import zlib
 
     try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error):
-        inflate = zlib.decompressobj(31)
-        try:
-            return inflate.decompress(raw)
-        except zlib.error:
-            return b""
+        return zlib.decompressobj(31).decompress(raw, _MAX_BYTES)
+    except zlib.error:
+        return b""
 
 
 def samples(raw: bytes) -> tuple[list[Held], bool]:

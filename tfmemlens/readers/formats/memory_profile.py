@@ -17,6 +17,7 @@ from tfmemlens.model.timeline import Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.formats import xspace
+from tfmemlens.readers.gathering import opening
 from tfmemlens.readers.gathering.inputs import Opened
 
 HOLDS = Holds.SAMPLES
@@ -37,7 +38,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
     del hints
     try:
-        document = json.loads(opened.all())
+        document = json.loads(opening.document(opened))
     except (ValueError, RecursionError) as problem:
         raise _damaged(opened, problem) from None
     try:

@@ -16,6 +16,7 @@ from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering import opening
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.incidents import incident
@@ -43,7 +44,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     import json
 
     try:
-        record = json.loads(opened.all())
+        record = json.loads(opening.document(opened))
     except ValueError:
         raise UnreadableInput(
             f"{opened.path} is damaged: it is cut", "read the log beside it: `tfmemlens explain log.txt`"

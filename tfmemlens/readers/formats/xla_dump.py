@@ -18,7 +18,7 @@ from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock,
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
 from tfmemlens.units import Size, parse_size
@@ -126,7 +126,7 @@ def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
 def _parse(program: _Program, opened: inputs.Opened) -> None:
     block: _Block | None = None
     at_peak = table_over = False
-    for number, text in enumerate(opened.all().decode("utf-8", "replace").split("\n"), 1):
+    for number, text in enumerate(opening.document(opened).decode("utf-8", "replace").split("\n"), 1):
         line = Line(number, text.strip(), opened.label)
         row = _ROW.match(text)
         if match := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):

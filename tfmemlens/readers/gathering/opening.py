@@ -8,6 +8,8 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from typing import BinaryIO
 
@@ -19,28 +21,46 @@ from tfmemlens.units import human
 
 LIMIT = 4 << 30
 """Bytes of a stream or of an archive's content that are read: a small archive can hold zeros without end."""
+DOCUMENT = 128 << 20
+"""Bytes of a document that is parsed as one."""
+HOW_TO_READ_MORE = "--limit-read SIZE reads more"
+_limit: ContextVar[int | None] = ContextVar("limit of what is read", default=None)
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 
 
-def open_input(source: Input, limit: int | None = None) -> Opened:
+@contextmanager
+def limited(count: int | None) -> Iterator[None]:
+    """Whatever is opened within reads so many bytes of an archive or a stream; None is the usual limit."""
+    before = _limit.set(count)
+    try:
+        yield
+    finally:
+        _limit.reset(before)
+
+
+def limit() -> int:
+    """Bytes of an archive or a stream that are read now."""
+    return _limit.get() or LIMIT
+
+
+def open_input(source: Input) -> Opened:
     """Open a file, unzip it, or spool what is no file on a disk: standard input, a named pipe, a process
-    substitution; `limit` is how many bytes of these are read. Raises UnreadableInput.
+    substitution; of these as many bytes are read as the limit allows. Raises UnreadableInput.
     """
-    limit = LIMIT if limit is None else limit
     try:
         if source.text is not None:
             return opened_text(source.text, source.path, source.name)
         if source.path == "-":
-            return _streamed(source, sys.stdin.buffer, limit)
+            return _streamed(source, sys.stdin.buffer)
         file = open(source.path, "rb")
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             with file:
-                return _streamed(source, file, limit)
+                return _streamed(source, file)
         if file.read(2) == _GZIP:
             file.seek(0)
             with file:
-                return _spooled(source, _unzipped(_pieces(file)), limit)
+                return _spooled(source, _unzipped(_pieces(file)))
         return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
     except IsADirectoryError:
         raise UnreadableInput(f"{source.path} is a directory", "name a file in it") from None
@@ -48,6 +68,19 @@ def open_input(source: Input, limit: int | None = None) -> Opened:
         raise UnreadableInput(
             f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions"
         ) from None
+
+
+def document(opened: Opened) -> bytes:
+    """Everything of what can be parsed only as one, such as JSON, and takes many times its size in memory.
+    Raises UnreadableInput above a limit.
+    """
+    most = _limit.get() or DOCUMENT
+    if opened.size > most:
+        raise UnreadableInput(
+            f"{opened.path} holds {human(opened.size)}, and documents like it are read up to {human(most)}",
+            HOW_TO_READ_MORE,
+        )
+    return opened.all()
 
 
 def opened_text(text: str, path: str, name: str, label: str = "") -> Opened:
@@ -75,12 +108,12 @@ def unzipped_start(path: str, count: int = 1 << 18) -> bytes:
         return b""
 
 
-def _streamed(source: Input, stream: BinaryIO, limit: int) -> Opened:
+def _streamed(source: Input, stream: BinaryIO) -> Opened:
     """What can be read once only; it may be an archive, too."""
     pieces = _pieces(stream)
     first = next(pieces, b"")
     whole = chain([first], pieces)
-    return _spooled(source, _unzipped(whole) if first.startswith(_GZIP) else whole, limit)
+    return _spooled(source, _unzipped(whole) if first.startswith(_GZIP) else whole)
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
@@ -111,18 +144,19 @@ def _spool() -> BinaryIO:
     return tempfile.SpooledTemporaryFile(max_size=SMALL)  # type: ignore[return-value]
 
 
-def _spooled(source: Input, pieces: Iterator[bytes], limit: int) -> Opened:
+def _spooled(source: Input, pieces: Iterator[bytes]) -> Opened:
     """On disk above a size, and no more than the limit."""
     spool = _spool()
     opened = Opened(source.path, source.name, spool, 0)
+    most = limit()
     for piece in pieces:
-        room = limit - opened.size
+        room = most - opened.size
         spool.write(piece[:room])
         opened.size += min(len(piece), room)
         progress.at(source.name, opened.size)
         if len(piece) > room:
             opened.notes.append(
-                ReadNote(f"of {source.name} only the first {human(limit)} were read; the rest is left out")
+                ReadNote(f"of {source.name} only the first {human(most)} were read; {HOW_TO_READ_MORE}")
             )
             break
     return opened

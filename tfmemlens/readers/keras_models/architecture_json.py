@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering import opening
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.keras_models._captures import capture_of
 from tfmemlens.readers.keras_models._documents import network_of_text
@@ -24,5 +25,5 @@ def sniff(sample: Sample) -> Confidence:
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """The model. Raises UnreadableInput."""
     del hints
-    text = opened.all().decode("utf-8-sig", "replace")
+    text = opening.document(opened).decode("utf-8-sig", "replace")
     return capture_of(opened, "architecture-json", lambda: network_of_text(text, opened.path))

@@ -6,23 +6,25 @@ from tfmemlens.model.difference import ComparedItem, Difference, Side
 from tfmemlens.renderers.terminal._blocks import as_text, columns, heading, paragraph, shorten, styled
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 _COLOURS = {"new": "red", "grew": "red", "gone": "green", "shrank": "green", "same": "dim"}
 
 
+_SHORT = (("by kind", "kinds", 4), ("by layer", "layers", 5))
+"""The tables of one screen, and how many rows each has."""
+
+
 def render(difference: Difference, view: View = View()) -> str:
-    """The page: totals, kinds, layers, allocations; only what changed."""
-    lines = [
-        styled(
-            shorten(f"tfmemlens  {difference.before.path} -> {difference.after.path}", view.width),
-            "bold",
-            view.color,
-        ),
-        "",
-        *(styled(line, "bold", view.color) for line in paragraph(difference.verdict, view.width)),
-        "",
-        *columns([_side("before", difference.before), _side("after", difference.after)], frozenset({1})),
-    ]
+    """One screen: totals and what changed most; with `full` all kinds, layers and allocations, and the
+    notes.
+    """
+    lines = _head(difference, view)
+    if not view.full:
+        for name, field, top in _SHORT:
+            lines += _table(name, getattr(difference, field), replace(view, top=top))
+        rest = "--full shows every allocation that changed; --html draws the comparison."
+        return as_text([*lines, "", rest], view)
     for name, changes in (
         ("by kind", difference.kinds),
         ("by layer", difference.layers),
@@ -35,6 +37,19 @@ def render(difference: Difference, view: View = View()) -> str:
         else []
     )
     return as_text(lines, view)
+
+
+def _head(difference: Difference, view: View) -> list[str]:
+    before, after = (
+        shorten(side.path, (view.width - 15) // 2) for side in (difference.before, difference.after)
+    )
+    return [
+        styled(f"tfmemlens  {before} -> {after}", "bold", view.color),
+        "",
+        *(styled(line, "bold", view.color) for line in paragraph(difference.verdict, view.width)),
+        "",
+        *columns([_side("before", difference.before), _side("after", difference.after)], frozenset({1})),
+    ]
 
 
 def _side(name: str, side: Side) -> tuple[str, str, str]:
