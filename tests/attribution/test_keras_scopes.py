@@ -13,6 +13,7 @@ from tfmemlens import attribution
 from tfmemlens.attribution.names.keras_scopes import scopes_of
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import FailedRequest, Incident
+from tfmemlens.model.lazy_column import ComputedColumn
 
 UPDATE = "adam/AssignSubVariableOp_3"
 """Keras 3's Adam, written as single ops."""
@@ -103,3 +104,22 @@ def test_the_whole_timeline_goes_by_the_users_names() -> None:
     assert next(iter(frame["layer"])) == "net/pool"
     assert case.capture.timelines[0].owners["net_1/pool_1/MaxPool"].layer == "net/pool"
     assert next(each.layer for each in case.layers) == "net/pool"
+
+
+def test_ops_are_looked_up_only_where_names_may_have_numbers_of_calls() -> None:
+    asked: list[int] = []
+
+    def op_of(row: int) -> str:
+        asked.append(row)
+        return "Relu"
+
+    def looked_at(*names: str) -> list[int]:
+        traced_step = traced(*names)
+        (step,) = traced_step.timelines
+        table = replace(step.table, op=ComputedColumn(len(names), op_of))
+        asked.clear()
+        scopes_of(replace(traced_step, timelines=(replace(step, table=table),)))
+        return asked
+
+    assert looked_at("outer_1/unet_1/Relu") == []
+    assert looked_at("outer_1/unet_1/Relu", UPDATE) == [0, 1]

@@ -60,7 +60,7 @@ class Graph:
     @cached_property
     def ops(self) -> frozenset[str]:
         """The op types of its nodes: a few hundred, however large the graph."""
-        return frozenset(self._columns.ops)
+        return frozenset(self._names_by_op)
 
     def op_of(self, name: str) -> str | None:
         """The op type of a node, None where there is no such node."""
@@ -78,10 +78,18 @@ class Graph:
 
     def names_of_ops(self, ops: Collection[str]) -> Sequence[str]:
         """The same without looking at any node."""
-        if self.ops.isdisjoint(ops):
-            return ()
-        columns = self._columns
-        return [name for name, op in zip(columns.places, columns.ops, strict=True) if op in ops]
+        of_each = [self._names_by_op[op] for op in ops if op in self._names_by_op]
+        if len(of_each) < 2:
+            return of_each[0] if of_each else ()
+        return sorted(chain.from_iterable(of_each), key=self._columns.places.__getitem__)
+
+    @cached_property
+    def _names_by_op(self) -> Mapping[str, Sequence[str]]:
+        """The nodes of each op type, in the order of the graph."""
+        names: dict[str, list[str]] = defaultdict(list)
+        for name, op in zip(self._columns.places, self._columns.ops, strict=True):
+            names[op].append(name)
+        return names
 
     @cached_property
     def consumers(self) -> Mapping[str, tuple[Reading, ...]]:

@@ -130,5 +130,4 @@ def wide(rows: Ledger) -> list[bool]:
 
 
 def _is_wide(owner: Owner, node: str | None, tensor: TensorType | None) -> bool:
-    moves = owner.kind in _BATCH_KINDS or (owner.kind is Kind.GRADIENT and not of_weights(node))
-    return moves and (tensor is None or tensor.dtype in (None, "float32"))
+    return (tensor is None or tensor.dtype in (None, "float32")) and _grows_with_batch(owner, node)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.model.allocation import AllocationTable
@@ -56,35 +57,31 @@ class Scopes:
         """The owners of the nodes in a table whose layers the user names otherwise."""
         if not self.names:
             return {}
-        pairs = dict(zip(table.node, table.op, strict=True))
-        known = {node: owner_of(node, op) for node, op in pairs.items() if node}
+        known = {node: owner_of(node, op) for node, op in _ops([table]).items()}
         return {node: self.owner(owner) for node, owner in known.items() if owner.layer in self.names}
 
 
 def scopes_of(capture: Capture) -> Scopes:
     """What the names of the whole input tell together; nothing where Keras 3 did not write them."""
-    nodes: dict[str, str | None] = {}
-    for incident in capture.incidents:
-        nodes.update(dict.fromkeys(_named_by(incident.request)))
-        for block in incident.holders:
-            nodes.update(_rows(block.table))
-    for timeline in capture.timelines:
-        nodes.update(_rows(timeline.table))
-    if not (_ran_by_keras_3(capture) or _written_by_keras_3(nodes)) and not (
-        _may_have_keras_3(capture) and _numbered_throughout(_layers(nodes))
-    ):
+    named = [name for incident in capture.incidents for name in _named_by(incident.request)]
+    tables = [block.table for incident in capture.incidents for block in incident.holders]
+    tables += [timeline.table for timeline in capture.timelines]
+    sure = _ran_by_keras_3(capture) or _written_by_keras_3(chain(named, *(table.node for table in tables)))
+    if not sure and not _may_have_keras_3(capture):
         return Scopes({}, {})
-    return _scopes(_layers(nodes))
+    layers = _layers({**dict.fromkeys(named), **_ops(tables)})
+    return _scopes(layers) if sure or _numbered_throughout(layers) else Scopes({}, {})
 
 
 def scopes_of_rows(table: AllocationTable) -> Scopes:
     """What the names of one table tell."""
-    nodes = _rows(table)
-    return _scopes(_layers(nodes)) if _written_by_keras_3(nodes) else Scopes({}, {})
+    return _scopes(_layers(_ops([table]))) if _written_by_keras_3(table.node) else Scopes({}, {})
 
 
-def _rows(table: AllocationTable) -> dict[str, str | None]:
-    return {node: op for node, op in zip(table.node, table.op, strict=True) if node}
+def _ops(tables: Iterable[AllocationTable]) -> dict[str, str | None]:
+    """The op of each node. In a traced step every op is looked up in the file: names are asked first."""
+    rows = (zip(table.node, table.op, strict=True) for table in tables)
+    return {node: op for node, op in chain.from_iterable(rows) if node}
 
 
 def _named_by(request: FailedRequest) -> list[str]:
@@ -128,8 +125,8 @@ def _ran_by_keras_3(capture: Capture) -> bool:
     return _may_have_keras_3(capture) and any(request.keras_layer for request in requests)
 
 
-def _written_by_keras_3(nodes: Iterable[str]) -> bool:
-    return _WORDS.search("\n".join(nodes)) is not None
+def _written_by_keras_3(nodes: Iterable[str | None]) -> bool:
+    return _WORDS.search("\n".join(dict.fromkeys(filter(None, nodes)))) is not None
 
 
 def _may_have_keras_3(capture: Capture) -> bool:

@@ -5,6 +5,7 @@ activation's.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tfmemlens.patterns import regex
 
@@ -15,6 +16,7 @@ _OF_WEIGHTS = regex(
 )
 
 
+@lru_cache(maxsize=1 << 16)
 def of_weights(node: str | None) -> bool:
-    """Whether a gradient is that of a weight."""
+    """Whether a gradient is that of a weight. Several changes ask it of the same rows."""
     return bool(_OF_WEIGHTS.search(node or ""))

@@ -123,9 +123,11 @@ def _device(moment: Moment) -> str | None:
 def _is_half(moment: Moment) -> bool:
     """Whether most bytes of activations are in 16 bits."""
     held = {True: 0, False: 0}
-    for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True):
-        if owner.kind is Kind.ACTIVATION and row.dtype is not None:
-            held[row.dtype in ("float16", "bfloat16")] += row.total_bytes
+    table = moment.attribution.table
+    rows = zip(moment.attribution.owners, table.dtype, table.size_bytes, table.count, strict=True)
+    for owner, dtype, size, count in rows:
+        if owner.kind is Kind.ACTIVATION and dtype is not None:
+            held[dtype in ("float16", "bfloat16")] += size * count
     if not any(held.values()) and moment.request:
         return moment.request.failed.dtype in ("float16", "bfloat16", "half")
     return held[True] > held[False]

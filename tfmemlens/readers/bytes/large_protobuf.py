@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 from tfmemlens import progress
@@ -137,10 +137,14 @@ class Entries(Sequence[Any]):
         return len(self._starts)
 
     def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self._batches())
+
+    def _batches(self) -> Iterator[Sequence[Any]]:
+        """All entries, as many of them as are parsed at once."""
         for start, end in pairwise([*self._messages, len(self)]):
             while start < end:
                 last = self._reach(start, end)
-                yield from self._parsed(start, last)
+                yield self._parsed(start, last)
                 start = last
 
     def __getitem__(self, index: Any) -> Any:

@@ -162,7 +162,7 @@ def _nodes(parts: Sequence[_Part]) -> LazyNodes[Node]:
         for batch in batches(part.nodes):
             names += [node.name for node in batch]
             ops += [intern(node.op) for node in batch]  # hundreds of ops stand for all nodes
-            inputs += [tuple(node.input) for node in batch]
+            inputs += [tuple(node.input[:]) for node in batch]  # a slice is copied at once
     numbers: Sequence[int] = range(len(names))
     places = dict(zip(names, numbers, strict=True))
     if len(places) < len(names):

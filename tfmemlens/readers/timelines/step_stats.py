@@ -381,7 +381,7 @@ def _may_stand(label: str) -> bool:
 
 
 def _described(description: Any) -> _Output:
-    shape = None if description.shape.unknown_rank else tuple(dim.size for dim in description.shape.dim)
+    shape = None if description.shape.unknown_rank else tuple([dim.size for dim in description.shape.dim])
     return _Output(
         description.allocation_description.requested_bytes, shape, numpy_dtype_of_enum(description.dtype)
     )
