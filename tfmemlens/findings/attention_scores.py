@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
@@ -26,9 +27,17 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing scores, and held ones of the same size"
 
 _WORDS = regex(
-    r"att(?:entio)?n|self|softmax|transformer|bert|scores|einsum|query|heads?|MatMul|matmul|dropout|dot_general",
+    r"att(?:entio)?n|\bmha|softmax|transformer|bert|scores|einsum|query|(?:\b|_)heads\b|MatMul|dot_general",
     re.IGNORECASE,
 )
+_CODE = regex(r"att(?:entio)?n|\bmha\b|scores|einsum|\bquery\b|\bq\b.*\bk\b", re.IGNORECASE)
+"""What a line of the user's code says of attention; `self` is every method's."""
+_FEATURE_MAPS = regex(
+    r"conv|pool|(?:batch|group|layer|instance)_?norm|relu|gelu|swish|bias_?add|resize|up_?sampl|pad"
+    r"|depth_?to|space_?to",
+    re.IGNORECASE,
+)
+"""Ops and layers that make feature maps: two equal sides are an image's there."""
 _OPS = frozenset(
     "BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum Softmax MatMul Softmax_grad dot_general".split()
 )
@@ -39,9 +48,9 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed = request.failed
         shape = _scores(failed.shape)
-        layer = " ".join(failed.keras_layer or ())
-        words = f"{failed.node or ''} {failed.op or ''} {failed.source_text or ''} {layer}"
-        if shape is None or not (failed.op in _OPS or _WORDS.search(words) or _held_scores(moment)):
+        if shape is None or _is_feature_map(request, shape):
+            continue
+        if not (_speaks_of_attention(failed) or _held_scores(moment)):
             continue
         *outer, queries, keys = shape
         need = failed.tensor_bytes
@@ -90,6 +99,27 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _speaks_of_attention(failed: FailedRequest) -> bool:
+    """Whether the op, the names of node and layer, or the user's line of code tell of attention."""
+    words = " ".join(filter(None, (failed.node, failed.op, *(failed.keras_layer or ()))))
+    return bool(failed.op in _OPS or _WORDS.search(words) or _CODE.search(failed.source_text or ""))
+
+
+def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:
+    """Whether the shape is channels and an image's two sides: by the op, by the type of its layer, or by an
+    image that the layer was called with, its channels last.
+    """
+    failed = request.failed
+    kind = (failed.keras_layer or ("", ""))[1]
+    last = (failed.node or "").rpartition("/")[2]
+    if _FEATURE_MAPS.search(" ".join(filter(None, (kind, last, failed.op, request.owner.op)))):
+        return True
+    samples, *sides = shape
+    return any(
+        argument.shape == (samples, *sides[1:], sides[0]) for argument in failed.arguments if len(sides) == 3
+    )
 
 
 def _matrices(outer: list[int]) -> str:
