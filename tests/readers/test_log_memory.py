@@ -18,6 +18,7 @@ from tfmemlens.model.capture import Hints
 from tfmemlens.model.timeline import BaselineSource, CurveSource
 from tfmemlens.readers.gathering import traced_steps
 from tfmemlens.renderers.terminal import report as terminal
+from tfmemlens.renderers.view import View
 
 ALL = sorted((SAMPLES / "log_memory").glob("*.log*"))
 LOGS = [log for log in ALL if "function" not in log.name]
@@ -136,3 +137,12 @@ def test_a_failure_at_the_end_is_told_too(told: str, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(text_of(LENET) + told, encoding="utf-8")
     found = pipeline.capture(tmp_path / "train.log")
     assert len(found.timelines) == len(found.incidents) == 1
+
+
+def test_a_figure_of_hundreds_of_digits_is_none(tmp_path: Path) -> None:
+    """From a mutated log: what was lost to rounding was a number too large to print."""
+    text = gzip.decompress((SAMPLES / "log_memory" / "2.21-lenet.log.gz").read_bytes()).decode()
+    damaged = re.sub(r"requested_bytes: \d+", f"requested_bytes: {'9' * 400}", text, count=3)
+    assert damaged != text
+    (tmp_path / "train.log").write_text(damaged, encoding="utf-8")
+    assert terminal.render(pipeline.explain(tmp_path / "train.log"), View(full=True))

@@ -74,7 +74,7 @@ def _buffer(case: Case, row: Row) -> _Buffer | None:
     allocation = row.allocation
     item = ITEM_BYTES.get(allocation.dtype or "float32", 4)
     shape = allocation.shape
-    if shape is not None and len(shape) == 3 and None not in shape:
+    if shape is not None and len(shape) == 3 and all(shape):
         images, positions, patch = (size or 0 for size in shape)
         layer = known(case, allocation.node, row.owner, patch)
         if layer is None:

@@ -29,7 +29,7 @@ from tfmemlens.values import dataclass, field
 
 HOLDS = Holds.OUTPUTS
 SUFFIXES = (".timeline", ".trace", ".json")
-_DIMENSION = regex(r"dim \{\s*(?:size: (-?\d+))?")
+_DIMENSION = regex(r"dim \{\s*(?:size: (-?\d{1,19}))?")
 _FACT = regex(
     r"^\s*(dtype|requested_bytes|allocated_bytes|allocator_name|allocation_id|ptr|unknown_rank): (\S+)",
     re.MULTILINE,

@@ -32,10 +32,10 @@ SHARED = True
 SUFFIXES = (".log", ".txt")
 MARK = b"__LOG_MEMORY__"
 _KIND = regex(r"__LOG_MEMORY__\s+MemoryLog(\w+)\s*\{")
-_NUMBER = regex(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|num_bytes):\s*(-?\d+)")
+_NUMBER = regex(r"\b(step_id|requested_bytes|allocated_bytes|allocation_id|num_bytes):\s*(-?\d{1,19})(?!\d)")
 _WORD = regex(r'\b(kernel_name|allocator_name|operation|handle):\s*"((?:[^"\\]|\\.)*)"')
 _DTYPE = regex(r"\bdtype:\s*(\w+)")
-_DIMENSION = regex(r"\bdim\s*\{\s*(?:size:\s*(-?\d+))?")
+_DIMENSION = regex(r"\bdim\s*\{\s*(?:size:\s*(-?\d{1,19}))?")
 _STAMP = regex(
     r"(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})|\b[IWE]\d{4} \d\d:\d\d:(?P<seconds>\d{10}\.\d{6})"
 )

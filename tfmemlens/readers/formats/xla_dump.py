@@ -35,10 +35,10 @@ _VALUE = regex(
     r" (?P<shape>.+?)\s*\Z"
 )
 _INSTRUCTION = regex(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
-_PEAK = regex(r"\s*Live ranges at (?P<at>\d+) \(peak\):")
-_ALIVE = regex(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d+) bytes")
+_PEAK = regex(r"\s*Live ranges at (?P<at>\d{1,19}) \(peak\):")
+_ALIVE = regex(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d{1,19}) bytes")
 _ROW = regex(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
-_TOTAL = regex(rf"Total bytes used: (?P<bytes>\d+) \({SIZE}\)")
+_TOTAL = regex(rf"Total bytes used: (?P<bytes>\d{{1,19}}) \({SIZE}\)")
 _MODULE = regex(
     r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations"
 )
