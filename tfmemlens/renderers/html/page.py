@@ -20,7 +20,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.patterns import regex
-from tfmemlens.renderers import origin, savings
+from tfmemlens.renderers import origin, palette, savings
 from tfmemlens.renderers.html import _glossary
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request
@@ -70,13 +70,23 @@ def render(page: Page, view: View = View()) -> str:
         .render(
             page=page,
             tabs=tabs,
-            style=asset("page.css"),
+            style=style(),
             script=code,
             script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
             terms=_glossary.TERMS,
             kinds=_glossary.KINDS,
             rules={slug: _glossary.rule(text) for slug, text in sorted(page.rules.items()) if slug in fired},
         )
+    )
+
+
+def style() -> str:
+    """The style sheet, with the colours of the one table."""
+    return (
+        asset("page.css")
+        .replace("/* light colours */", palette.variables(palette.LIGHT, palette.LAYERS))
+        .replace("/* dark colours */", palette.variables(palette.DARK, palette.LAYERS_DARK))
+        .replace("/* classes */", palette.classes())
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
+from tfmemlens.renderers.palette import TERMINAL
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar, styled
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
@@ -23,20 +24,6 @@ LETTERS = {
     Kind.INPUT: "i",
     Kind.TRANSFER: "t",
     Kind.UNATTRIBUTED: "u",
-}
-
-_COLORS = {
-    Kind.ACTIVATION: 71,
-    Kind.LAYOUT_TRANSPOSE: 168,
-    Kind.GRADIENT: 173,
-    Kind.PARAMETER: 62,
-    Kind.OPTIMIZER_SLOT: 98,
-    Kind.WORKSPACE: 178,
-    Kind.LOOP_STACK: 73,
-    Kind.CONSTANT: 246,
-    Kind.INPUT: 111,
-    Kind.TRANSFER: 95,
-    Kind.UNATTRIBUTED: 250,
 }
 
 
@@ -73,7 +60,7 @@ def bar(moment: Moment, view: View) -> list[str]:
 
 def style(kind: Kind | None) -> str:
     """A kind's colour in a terminal of 256 colours: the nearest to that of the page."""
-    return f"color-{_COLORS[kind]}" if kind else "dim"
+    return f"color-{TERMINAL[kind]}" if kind else "dim"
 
 
 def headline(moment: Moment) -> str:
