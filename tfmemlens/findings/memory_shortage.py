@@ -77,7 +77,7 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
             " does not help here"
         )
         return (Remedy(text, slug="smaller-model"),)
-    text = "free or shrink what is held"
-    if remedies.shows_batch(case, moment):
-        text += "; the biggest lever is usually the batch"
-    return (Remedy(text, slug="free-what-is-held"), *remedies.offered(case, moment, "smaller-batch"))
+    smaller = remedies.offered(case, moment, "smaller-batch")
+    if smaller:
+        return smaller
+    return (Remedy("free or shrink what is held", slug="free-what-is-held"),)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -57,17 +58,21 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterator[Remedy]:
-    request = case.moments[index].request
+    moment = case.moments[index]
+    request, bound = moment.request, batch_bound(case, moment)
     shape = request.failed.shape if request else None
     if not shape or not all(shape):
         return
     sizes = [size or 1 for size in shape]
-    factor = -(-need // limit)
     if sizes[0] >= 2 and request and not request.fixed:
-        fits = max(sizes[0] // factor, 1)
-        first = "the batch" if request.batch == sizes[0] else "its first dimension"
+        if bound and request.batch == sizes[0] and bound.most(sizes[0]):
+            fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; then this tensor"
+        else:
+            fits = max(sizes[0] // -(-need // limit), 1)
+            first = f"its first dimension is {sizes[0]}: with {fits} the tensor"
         yield Remedy(
-            f"{first} is {sizes[0]}: with {fits} the tensor takes {human(need // sizes[0] * fits)}",
+            f"{first} takes {human(need // sizes[0] * fits)}"
+            + (" then" if request.batch == sizes[0] else ""),
             saves_bytes=need - need // sizes[0] * fits,
             certainty=Certainty.EXACT,
             slug="smaller-batch",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
+from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.phase import (
     EVALUATION,
     PREDICTION,
@@ -21,7 +22,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
+from tfmemlens.units import MIB, human
 
 _DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
 """How many digits of a saving are worth printing."""
@@ -33,12 +34,22 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         return None
     index = next(at for at, known in enumerate(case.moments) if known is moment)
     saving = case.what_if(index, slug)
-    if slug == "smaller-batch" and not saving.best_bytes and not shows_batch(case, moment):
-        return _in_pieces(case, moment)
+    if slug == "smaller-batch":
+        if not saving.best_bytes and not shows_batch(case, moment):
+            return _in_pieces(case, moment)
+        saving = _of_first_batch(case, index, moment, saving)
     if saving.basis is Basis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
     return of_saving(*words, saving) if words else None
+
+
+def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> Saving:
+    """What the batch saves that is advised to begin with, where a failure bounds it; else what half does."""
+    bound, batch = batch_bound(case, moment), batch_of(case, moment)
+    if bound is None or not batch or batch != saving.batch:
+        return saving
+    return case.what_if(index, "smaller-batch", bound.start(batch))
 
 
 def _is_beside_the_point(moment: Moment) -> bool:
@@ -112,7 +123,7 @@ Words = tuple[str, str | None]
 
 
 def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
-    """Half the batch: everything whose first dimension is the batch halves. Weight gradients, weights and
+    """A smaller batch: everything whose first dimension is the batch shrinks. Weight gradients, weights and
     slots stay; nothing is said where what was asked for is as large whatever the batch.
     """
     if moment.request and moment.request.fixed and not saving.best_bytes:
@@ -120,19 +131,32 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     ran = other_than_training(case, moment.request) if moment.request else None
     if ran and ran[0] in (EVALUATION, PREDICTION):
         return None  # the rule of that phase says it, for the batch of its data set
-    stated = _stated_batch(case)
-    shown = stated or (moment.request.batch if moment.request else None)
-    batch = saving.batch if saving.basis is Basis.REPLAY else shown
-    if (batch == 1 or (batch == stated == 2)) and not saving.best_bytes:
+    batch = saving.batch if saving.basis is Basis.REPLAY else batch_of(case, moment)
+    bound = batch_bound(case, moment)
+    if bound and bound.none_fits:
+        text = f"make the model smaller: its weights alone take {human(bound.fixed)}, so that no batch fits"
+        return text, None
+    if (
+        batch == 1 or (batch == _stated_batch(case) == 2) or (bound and batch and not bound.most(batch))
+    ) and not saving.best_bytes:
+        alone = f"the batch is {batch} already" if batch in (1, 2) else "not even one sample fits"
         text = (
-            f"the batch is {batch} already: make the samples themselves smaller (crop or tile images, shorten"
+            f"{alone}: make the samples themselves smaller (crop or tile images, shorten"
             " sequences), or the model"
         )
         return text, None
-    example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
+    if bound:
+        again = "; accumulate gradients to keep the effective batch" if accumulate else ""
+        return f"{in_words(bound, batch)}{again}", None
+    example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""
     return f"halve the batch{example}{again}", None
+
+
+def batch_of(case: Case, moment: Moment) -> int | None:
+    """The batch as it is stated, else as the request's shape shows it."""
+    return _stated_batch(case) or (moment.request.batch if moment.request else None)
 
 
 def shows_batch(case: Case, moment: Moment) -> bool:

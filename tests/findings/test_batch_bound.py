@@ -1,0 +1,89 @@
+"""Which batch is advised, by what a failure tells of the room for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import dump, oom, report
+from tfmemlens import pipeline
+from tfmemlens.findings.support.batch_bound import BatchBound, in_words
+from tfmemlens.units import MIB
+
+FIT = "    model.fit(x, y)\n"
+GRADIENT = "gradient_tape/net/conv/Relu/ReluGrad"
+
+
+def bound(share: float, *, backward: bool = False, divisor: int = 4) -> BatchBound:
+    return BatchBound(share, 100 * MIB, round(share * 100 * MIB), 0, backward, divisor)
+
+
+def advised(text: str) -> str:
+    remedies = [
+        remedy
+        for finding in pipeline.explain(text).findings
+        for remedy in finding.remedies
+        if remedy.slug == "smaller-batch"
+    ]
+    return remedies[0].text if remedies else ""
+
+
+@pytest.mark.parametrize(
+    ("share", "divisor", "batch", "most", "start"),
+    [
+        (0.99, 4, 256, 253, 64),  # just above a power of two counts
+        (0.8, 4, 256, 204, 32),
+        (0.99, 2, 48, 47, 16),
+        (0.5, 4, 16, 8, 2),
+        (0.1, 4, 16, 1, 1),
+        (0.01, 4, 16, 0, 1),
+        (0.999, 2, 3, 2, 1),
+        (1.0, 4, 2, 1, 1),
+    ],
+)
+def test_the_batch_to_begin_with(share: float, divisor: int, batch: int, most: int, start: int) -> None:
+    told = bound(share, divisor=divisor)
+    assert (told.most(batch), told.start(batch)) == (most, start)
+
+
+@pytest.mark.parametrize(("share", "part"), [(0.99, "a quarter"), (0.5, "an eighth"), (0.02, "1/256")])
+def test_an_unknown_batch_is_told_in_parts(share: float, part: str) -> None:
+    assert in_words(bound(share), None).startswith(f"lower the batch: {part} of it as a guess")
+
+
+def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:
+    assert in_words(bound(0.5), 64).endswith("more than 32 cannot fit")
+    assert "cannot fit" not in in_words(bound(0.9), 64)
+    assert in_words(bound(0.9, divisor=2), 3) == "lower the batch: 3 -> 1"
+    assert "the backward pass is still to come" in in_words(bound(0.9, backward=True), 64)
+
+
+def test_before_the_backward_pass_a_quarter_fits_and_in_it_half() -> None:
+    text = dump(49, 400, 380) + FIT
+    forward = advised(text + oom("64,112,112,16"))
+    assert forward.startswith("lower the batch: 64 -> 16 as a guess (the backward pass is still to come)")
+    backward = advised(text + oom("64,112,112,16", GRADIENT))
+    assert backward.startswith("lower the batch: 64 -> 32; ")
+
+
+def test_one_tensor_above_the_limit_needs_that_factor_and_more() -> None:
+    said = advised(dump(1200, 400, 10) + oom("48,256,256,100") + FIT)
+    assert "48 -> 4 as a guess" in said and "more than 15 cannot fit" in said
+
+
+def test_weights_by_name_are_not_taken_to_shrink() -> None:
+    weights = report("140.00MiB from net/fc/kernel/Adam", "230.00MiB from x/Relu")
+    without = advised(dump(49, 400, 380) + oom("64,112,112,16") + FIT)
+    with_weights = advised(dump(49, 400, 380) + oom("64,112,112,16") + weights + FIT)
+    assert "64 -> 16" in without and "cannot fit" not in without
+    assert "64 -> 8 as a guess" in with_weights
+    many = "Total params: 110,000,000\n"
+    assert "no batch fits" in advised(many + dump(49, 400, 380) + oom("64,112,112,16") + FIT)
+
+
+def test_without_a_limit_nothing_bounds_the_batch() -> None:
+    assert advised(oom("64,112,112,16")) == "halve the batch (64 -> 32)"
+
+
+def test_what_would_have_fitted_in_sum_bounds_nothing() -> None:
+    pieces = dump(49, 400, 300, (40, 40))
+    assert "as a guess" not in advised(pieces + oom("64,112,112,16"))

@@ -1,0 +1,104 @@
+"""How large a batch can fit, as far as a failure tells.
+
+At the failure `in use + request` exceeded the limit. If all of it shrank with the batch but what is known
+not to, and nothing more were asked for afterwards, the share `(limit - fixed) / (in use + request - fixed)`
+of the batch would fit: no larger one can. What is fixed beyond the known, and what was still to come, make it
+less; how much less no log of a failure tells, so the batch to begin with is a guess and worded as one.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tfmemlens.findings.support.rows import device_limit, has_backward, held
+from tfmemlens.findings.support.situation import situation
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.values import dataclass
+
+_FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
+_BEFORE_BACKWARD, _AFTERWARDS = 4, 2
+"""By what the share that can fit is divided to begin with. Where the backward pass is still to come, some of
+the forward pass and as many gradients are; in the backward pass, or without any, little is."""
+_TOLD = 0.8
+"""A bound above it says no more than that the batch failed."""
+_PARTS = {2: "half", 4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchBound:
+    """What part of a batch can fit, and with which to begin."""
+
+    share: float
+    """No more than this part of the batch, between 0 and 1; negative where what is fixed exceeds the
+    limit."""
+    taken: int
+    """Bytes in use and asked for at this batch, without what is known to be fixed."""
+    room: int
+    """Bytes that the limit leaves for them."""
+    fixed: int
+    """Bytes that are known not to depend on the batch."""
+    backward_to_come: bool
+    """Whether the run trains and nothing of its backward pass was alive."""
+    divisor: int
+    """By what the share that can fit is divided to begin with."""
+
+    @property
+    def none_fits(self) -> bool:
+        """Whether not even an empty batch has room."""
+        return self.room <= 0
+
+    def most(self, batch: int) -> int:
+        """No batch above this one fits; 0 where not even one sample does."""
+        return min(max(int(batch * self.share), 0), batch - 1)
+
+    def start(self, batch: int) -> int:
+        """The batch to begin with: a power of two, at most half of the one that failed."""
+        return max(1, min(int(_power_of_two(batch * self.share / self.divisor)), batch // 2))
+
+    @property
+    def part(self) -> int:
+        """One in how many samples to begin with, where the batch is not known."""
+        return max(2, round(1 / _power_of_two(self.share / self.divisor)))
+
+
+def _power_of_two(wanted: float) -> float:
+    """The power of two below a number, or just above it."""
+    return 2.0 ** math.floor(math.log2(1.1 * wanted)) if wanted > 0 else 0.0
+
+
+def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
+    """What the figures of a failure tell; None without a limit, and where request and use would fit it."""
+    request, limit = moment.request, device_limit(case, moment)
+    need = request.needed_bytes if request else None
+    if request is None or need is None or limit is None or request.failed.kind is not RequestKind.TENSOR:
+        return None
+    in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
+    fixed = _fixed(case, moment)
+    taken, room = max(in_use, held(moment)) + need - fixed, limit.bytes - fixed
+    if taken <= room:
+        return None
+    training, backward = situation(case, moment).training, has_backward(moment)
+    divisor = _AFTERWARDS if backward or training is False else _BEFORE_BACKWARD
+    return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
+
+
+def _fixed(case: Case, moment: Moment) -> int:
+    """Bytes of weights and slots by name, or what the weights of a summary take at the least."""
+    table, owners = moment.attribution.table, moment.attribution.owners
+    named = sum(row.total_bytes for row, owner in zip(table, owners, strict=True) if owner.kind in _FIXED)
+    told = case.capture.surroundings.parameters
+    return max(named, 4 * told[0] if told else 0)
+
+
+def in_words(bound: BatchBound, batch: int | None) -> str:
+    """Which batch to begin with, and why."""
+    later = " (the backward pass is still to come)" if bound.backward_to_come else ""
+    more = f" as a guess{later}, and double it while it runs"
+    if batch is None:
+        return f"lower the batch: {_PARTS.get(bound.part, f'1/{bound.part}')} of it{more}"
+    if bound.start(batch) == batch // 2:
+        return f"lower the batch: {batch} -> {batch // 2}"
+    told = f"; more than {bound.most(batch)} cannot fit" if bound.share < _TOLD else ""
+    return f"lower the batch: {batch} -> {bound.start(batch)}{more}{told}"
