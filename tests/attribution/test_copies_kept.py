@@ -25,6 +25,24 @@ def test_an_original_is_half_as_large_as_its_copy_at_least(original_mib: float, 
     assert curve_without(step, GRAPH, {"copy"}) == peak_mib * MIB
 
 
+def test_an_original_kept_for_its_copy_counts_once_when_its_own_life_ends() -> None:
+    step = timeline(row("y", 8, 0, 2), row("copy", 8, 1, 5), row("x", 5, 3, 4))
+    assert curve_without(step, GRAPH, {"copy"}) == 13 * MIB  # 8 + 8 only while the copy is made
+
+
+def test_an_original_lives_as_long_as_the_last_copy_of_its_copies() -> None:
+    graph = Graph({**GRAPH.nodes, "again": Node("again", "Transpose", ("copy",))})
+    step = timeline(row("y", 8, 0, 2), row("copy", 8, 1, 4), row("again", 8, 3, 9), row("x", 5, 8, 9))
+    assert curve_without(step, graph, {"copy", "again"}) == 13 * MIB
+    assert curve_without(step, graph, {"again"}) == 16 * MIB  # `copy` stays, and lives as long as `again`
+
+
+def test_copies_of_each_other_keep_their_bytes() -> None:
+    graph = Graph({name: Node(name, "Transpose", (other,)) for name, other in (("a", "b"), ("b", "a"))})
+    step = timeline(row("a", 8, 0, 2), row("b", 8, 0, 2))
+    assert curve_without(step, graph, {"a", "b"}) == 16 * MIB
+
+
 def test_a_row_of_no_bytes_is_born_where_it_is() -> None:
     step = timeline(row("a", 4, 0, 9), row("empty", 0, 2, 3))
     (moment,) = attribution.attribute(capture(step)).moments

@@ -67,53 +67,56 @@ def peak_alone(graph: Graph, types: Types) -> PeakWithout | None:
 
 
 def curve_without(timeline: Timeline, graph: Graph, gone: Collection[str]) -> int:
-    """The peak of the curve when these nodes allocate nothing and what they copied lives as long as they
-    did.
+    """The peak of the curve (bytes) when these nodes allocate nothing and what they copied lives as long as
+    they did.
     """
     table = timeline.table
     rows: dict[str, list[int]] = {}
     for row, node in enumerate(table.node):
         rows.setdefault(node or "", []).append(row)
     skipped = {row for name in gone for row in rows.get(name, ())}
-    lives = [
-        (start, table.end_micros[row], table.size_bytes[row])
-        for row, start in enumerate(table.start_micros)
-        if row not in skipped and start is not None
-    ]
+    ends = _ends_without(skipped, timeline, graph, rows)
     changes: list[tuple[float, int]] = []
-    for begin, end, size in (*lives, *_kept(skipped, timeline, graph, rows)):
-        changes.append((begin, size))
+    for row, start in enumerate(table.start_micros):
+        if start is None or (row in skipped and row not in ends):
+            continue
+        end, size = ends.get(row, table.end_micros[row]), table.size_bytes[row]
+        changes.append((start, size))
         if end is not None:
             changes.append((end, -size))
     changes.sort(key=lambda change: (change[0], -change[1]))
     return max(accumulate((size for _, size in changes), initial=timeline.baseline_bytes))
 
 
-def _kept(
+def _ends_without(
     skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict[str, list[int]]
-) -> list[tuple[float, float | None, int]]:
-    """What must live on in place of the copies: each original from its own end to the end of its last copy.
-    One whose original is not found is kept whole.
+) -> dict[int, float | None]:
+    """When the rows end that stand for the copies: each original with the last of its copies, and a copy
+    whose original is not found with itself. None outlives the step.
     """
-    table = timeline.table
-    lives: list[tuple[float, float | None, int]] = []
-    last: dict[int, tuple[float, float | None, int]] = {}
+    ends: dict[int, float | None] = {}
     for row in skipped:
-        start, end, size = table.start_micros[row] or 0.0, table.end_micros[row], table.size_bytes[row]
+        held = _held_without(row, skipped, timeline, graph, rows)
+        end, own = timeline.table.end_micros[row], timeline.table.end_micros[held]
+        last = ends.get(held, own)
+        ends[held] = None if end is None or last is None else max(end, last)
+    return ends
+
+
+def _held_without(
+    row: int, skipped: Collection[int], timeline: Timeline, graph: Graph, rows: dict[str, list[int]]
+) -> int:
+    """The row that is held in place of a copy: the original, where that is a copy itself what it was made
+    from, and the last of them whose original is not found.
+    """
+    passed = set[int]()
+    while row in skipped and row not in passed:
+        passed.add(row)
         source = _original(row, timeline, graph, rows)
         if source is None:
-            lives.append((start, end, size))
-            continue
-        begin = table.end_micros[source]
-        if begin is not None and (end is None or end > begin):
-            before = last.get(source)
-            longest = (
-                end
-                if before is None or (before[1] is not None and (end is None or end > before[1]))
-                else before[1]
-            )
-            last[source] = (begin, longest, max(size, before[2] if before else 0))
-    return lives + list(last.values())
+            break
+        row = source
+    return row
 
 
 def _original(row: int, timeline: Timeline, graph: Graph, rows: dict[str, list[int]]) -> int | None:
