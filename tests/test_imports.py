@@ -64,7 +64,14 @@ def imported(file: Path, known: Iterable[str]) -> set[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.level
+            and file.parent == PACKAGE / "recording" / "inside"
+        ):
+            inside = f"tfmemlens.recording.inside.{node.module or ''}".rstrip(".")
+            modules |= {inside} if node.module else {f"{inside}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file} imports relatively"
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
@@ -143,6 +150,16 @@ def test_the_rules_see_a_violation(tmp_path: Path) -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == {frozenset("abc")}
     assert circles({"a": {"a"}}) == {frozenset("a")}
     assert not circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
+
+
+def test_what_runs_inside_the_users_process_imports_the_standard_library_and_itself() -> None:
+    for file in sorted((PACKAGE / "recording" / "inside").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 6))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names.append(node.module or "")
+            roots = {name.split(".")[0] for name in names}
+            assert roots <= {*sys.stdlib_module_names, "sitecustomize"}, file
 
 
 def test_only_the_recorder_imports_tensorflow() -> None:

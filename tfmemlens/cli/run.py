@@ -16,6 +16,7 @@ from tfmemlens.errors import UsageError
 
 EXAMPLES = """examples:
   tfmemlens run -- python train.py --batch 64
+  tfmemlens run --trace -- python train.py                        # also steps, layers' names, who holds tensors
   tfmemlens run --out evidence -- mpirun -np 2 python train.py    # always keeps log.txt and run.json
   tfmemlens explain evidence                                      # the same page again, --full for all of it
 exit status: the program's own, 128 + N when signal N killed it; 126 it cannot be run, 127 it does not exist,
@@ -28,7 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="keep the bundle here whatever happens (default: ./tfmemlens-run-<time>, after a failure only)",
     )
+    parser.add_argument(
+        "--trace",
+        metavar="N",
+        nargs="?",
+        const=0,
+        type=_interval,
+        help="let the program record itself: its layers and variables, each N-th step (default: as many as cost"
+        " little), the tensors that Python holds when it fails",
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the program and its arguments, after --")
+
+
+def _interval(text: str) -> int:
+    """Each how many steps. Raises ArgumentTypeError."""
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of steps; the program comes after --")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases import run as use_case
 
     try:
-        outcome = use_case.run(command, args.out)
+        outcome = use_case.run(command, args.out, args.trace is not None, args.trace or None)
     except OSError as error:
         return _not_started(command, error)
     lines = [f"tfmemlens: {problem}" for problem in outcome.problems]

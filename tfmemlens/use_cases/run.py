@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.errors import TfmemlensError, UsageError
-from tfmemlens.recording.beside import cgroups, relay
+from tfmemlens.recording.beside import cgroups, recorded, relay
 from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.values import dataclass
 
@@ -42,16 +42,22 @@ class Outcome:
     """What could not be kept or explained, in sentences."""
 
 
-def run(command: Sequence[str], out: str | None = None) -> Outcome:
+def run(
+    command: Sequence[str], out: str | None = None, trace: bool = False, every: int | None = None
+) -> Outcome:
     """Run a command to its end. The bundle is kept in `out`, or in a new folder of the current one if the
-    program failed for memory. Raises UsageError where `out` cannot be used, OSError where the command cannot
-    be started.
+    program failed for memory. With `trace` the program records itself: its model, a step now and then (each
+    `every`-th, by default as many as cost little), and who holds tensors when it fails. Raises UsageError
+    where `out` cannot be used, OSError where the command cannot be started.
     """
     folder = _prepared(out) if out else _spool()
     log = KeptLog(os.path.join(folder, LOG))
     started, before = time.time(), cgroups.read()
     try:
-        ending = relay.run(command, _environment(folder), _keeper(folder, log))
+        environment = _environment(folder)
+        if trace:
+            environment = recorded.environment(environment, folder, every)
+        ending = relay.run(command, environment, _keeper(folder, log))
     except OSError:
         if not out:
             shutil.rmtree(folder, ignore_errors=True)
@@ -73,6 +79,7 @@ def run(command: Sequence[str], out: str | None = None) -> Outcome:
         "memory_group": _group(before, after),
         "output_bytes": log.total_bytes,
         "output_bytes_left_out": dropped,
+        "traced": trace,
     }
     problems = [f"the log is not complete on disk: {log.problem}; the run went on"] if log.problem else []
     if ending.lost_bytes:
@@ -109,9 +116,9 @@ def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) ->
     """The report of a program that failed for memory, None of any other."""
     from tfmemlens import pipeline
 
-    sources = list(_files(folder))
+    sources = [folder]
     if log.problem:
-        sources = [each for each in sources if os.path.basename(each) != LOG]
+        sources = [each for each in _files(folder) if os.path.basename(each) != LOG]
     tail = log.tail.decode("utf-8", "replace") if log.problem or not written else ""
     try:
         report = pipeline.explain([*sources, *([tail + "\n"] if tail.strip() else [])])
@@ -124,7 +131,7 @@ def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) ->
 def _files(folder: str) -> Iterator[str]:
     """What the readers are given of a bundle; an empty log has nothing to say."""
     for path in sorted(Path(folder).iterdir()) if os.path.isdir(folder) else ():
-        if path.name != PAGE and path.stat().st_size:
+        if path.name != PAGE and path.is_file() and path.stat().st_size:
             yield str(path)
 
 
@@ -134,10 +141,15 @@ def _prepared(out: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = list(folder.iterdir())
-        if any(not _ours(file.name) for file in files) and not (folder / RECORD).exists():
+        if (
+            any(not _ours(file.name) and not recorded.is_folder(file) for file in files)
+            and not (folder / RECORD).exists()
+        ):
             raise UsageError(f"{out} is not empty", "name a new folder for --out")
         for file in files:
-            if _ours(file.name):
+            if recorded.is_folder(file):
+                shutil.rmtree(file)
+            elif _ours(file.name):
                 file.unlink()
         (folder / LOG).touch()
     except OSError as error:
@@ -149,7 +161,11 @@ def _prepared(out: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    return name in (LOG, RECORD, PAGE) or name.startswith((f"{LOG}.part", f"{_DUMPS}_"))
+    return (
+        name in (LOG, RECORD, PAGE)
+        or name.startswith((f"{LOG}.part", f"{_DUMPS}_"))
+        or recorded.is_file(name)
+    )
 
 
 def _spool() -> str:
@@ -251,7 +267,7 @@ def _write_page(folder: str, problems: list[str]) -> None:
     from tfmemlens.use_cases.page import build_page
 
     try:
-        page = renderers.render(build_page([list(_files(folder))]), "page", "html")
+        page = renderers.render(build_page([[folder]]), "page", "html")
     except TfmemlensError as problem:
         problems.append(f"{PAGE} cannot be made: {problem.sentence}")
     else:

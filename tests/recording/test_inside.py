@@ -1,0 +1,202 @@
+"""What runs inside the user's process: here a process with a TensorFlow of a few lines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfmemlens.recording.beside import recorded
+from tfmemlens.recording.inside import bundle, keras_models, living, recorder
+
+SESSION = """
+class config_pb2:
+    class RunOptions:
+        SOFTWARE_TRACE = 1
+        def __init__(self, **options): self.options = options
+        def SerializeToString(self): return repr(sorted(self.options)).encode()
+class BaseSession:
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        told = options.SerializeToString() if options else b""
+        print(len(told) > 40, end=" ")
+        if fetches == "fail":
+            raise MemoryError("OOM when allocating tensor")
+        if run_metadata:
+            run_metadata.ParseFromString(b"metadata of " + fetches.encode())
+"""
+FILES = {
+    "tensorflow/__init__.py": "from tensorflow.python.client import session\n__version__ = '1.15.0'\n",
+    "tensorflow/python/__init__.py": "",
+    "tensorflow/python/client/__init__.py": "",
+    "tensorflow/python/client/session.py": SESSION,
+}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A folder with a small TensorFlow beside the program."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bundle").mkdir()
+    return tmp_path
+
+
+def run(folder: Path, code: str, every: int | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(code)
+    known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder), **more}
+    return subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=folder,
+        env=recorded.environment(known, str(folder / "bundle"), every),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def bundle_of(folder: Path) -> dict[str, str]:
+    place = folder / "bundle"
+    return {str(file.relative_to(place)): file.read_text() for file in place.rglob("*") if file.is_file()}
+
+
+STEPS = """
+import tensorflow as tf
+session = tf.session.BaseSession()
+for _ in range(7): session.run("train")
+session.run("train", options=tf.session.config_pb2.RunOptions(mine=1))
+"""
+
+
+def test_every_run_asks_for_the_list_and_every_third_for_its_allocations(program: Path) -> None:
+    ended = run(program, STEPS, every=3)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split() == ["False", "True", "True", "False", "False", "True", "False", "False"]
+    kept = bundle_of(program)
+    assert {name for name in kept if name.startswith("step")} == {"step-0000003.pb", "step-0000006.pb"}
+    assert kept["step-0000006.pb"] == "metadata of train"
+    record = json.loads(kept["recorder.json"])
+    assert (record["versions"]["tensorflow"], record["steps"], record["traced_steps"]) == (
+        "1.15.0", {"train": 7}, 3,
+    )  # fmt: skip
+
+
+def test_a_failure_looks_as_it_does_without_us(program: Path) -> None:
+    code = 'import tensorflow as tf\ntf.session.BaseSession().run("fail")\n'
+    recorded_run = run(program, code)
+    (program / "plain").mkdir()
+    plain = subprocess.run(
+        [sys.executable, "train.py"], cwd=program, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert recorded_run.stderr == plain.stderr
+    assert recorded_run.returncode == plain.returncode == 1
+
+
+def test_a_session_that_is_not_known_is_left_alone_and_noted(program: Path) -> None:
+    other = SESSION.replace("options=None, run_metadata=None", "options=None").replace(
+        "run_metadata", "feed_dict"
+    )
+    (program / "tensorflow/python/client/session.py").write_text(other)
+    ended = run(program, STEPS)
+    assert (ended.returncode, ended.stdout.split()) == (0, ["False"] * 8)
+    assert "another Session.run" in bundle_of(program)["recorder.json"]
+
+
+def test_the_users_own_sitecustomize_runs_and_our_folder_is_not_on_the_path(program: Path) -> None:
+    (program / "sitecustomize.py").write_text("print('theirs')\n")
+    ended = run(program, "import sys, sitecustomize; print(sitecustomize.__file__, sys.path)")
+    first, second = ended.stdout.splitlines()
+    assert first == "theirs"
+    assert second.startswith(str(program / "sitecustomize.py"))
+    assert recorded.STARTUP not in second
+    assert bundle_of(program) == {}
+
+
+def test_a_folder_that_is_gone_hurts_nobody(program: Path) -> None:
+    (program / "bundle").rmdir()
+    ended = run(program, STEPS)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_ranks_and_further_processes_have_folders_of_their_own(program: Path) -> None:
+    fork = "import os\nchild = os.fork()\n" + STEPS + "if child: os.waitpid(child, 0)\n"
+    assert run(program, fork, OMPI_COMM_WORLD_RANK="").returncode == 0
+    names = sorted(name.partition("-")[0] for name in bundle_of(program) if name.endswith("recorder.json"))
+    assert names == ["process", "recorder.json"]
+
+
+def test_a_rank_that_the_run_itself_is_not_has_a_folder(program: Path) -> None:
+    assert run(program, "import os\nos.environ['RANK'] = '3'\n" + STEPS).returncode == 0
+    assert "rank-3/recorder.json" in bundle_of(program)
+
+
+@pytest.mark.parametrize(
+    ("told", "rank"),
+    [
+        ({"OMPI_COMM_WORLD_RANK": "2"}, "2"),
+        ({"SLURM_PROCID": "0"}, None),
+        ({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, "1"),
+        ({"TF_CONFIG": '{"task": {"type": "worker", "index": 1}}'}, "worker-1"),
+        ({"TF_CONFIG": "{"}, None),
+        ({"TF_CONFIG": '{"task": {"type": "../x", "index": 1}}'}, None),
+        ({}, None),
+    ],
+)
+def test_the_rank_is_what_the_launcher_says(told: dict[str, str], rank: str | None) -> None:
+    assert bundle.rank_of(told) == rank
+
+
+class EagerTensor:
+    """Looks like TensorFlow's."""
+
+    __module__ = "tensorflow.python.framework.ops"
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+        self.dtype = type("DType", (), {"name": "float32", "size": 4})
+
+
+history: dict[str, list[EagerTensor]] = {"loss": []}
+
+
+def test_tensors_are_named_by_the_container_that_holds_them() -> None:
+    for _ in range(3):
+        history["loss"].append(EagerTensor(8, 16))
+    kept = {"a": (EagerTensor(2, 2), 1)}
+    told = living.living()
+    big, small = (
+        next(group for group in told["groups"] if group["shape"] == shape) for shape in ([8, 16], [2, 2])
+    )
+    assert (big["count"], big["bytes"]) == (3, 3 * 8 * 16 * 4)
+    holder = big["held_by"][0]
+    assert (holder["name"], holder["kind"], holder["count"]) == ("history['loss']", "list", 3)
+    source = Path(__file__).read_text().splitlines()
+    assert source[holder["line"] - 1].strip() == 'history["loss"].append(EagerTensor(8, 16))'
+    assert small["held_by"][0]["name"] == "kept['a']"
+    assert kept
+
+
+def test_looking_for_tensors_ends_in_time() -> None:
+    history["loss"] = [EagerTensor(1)]
+    assert living.living(seconds=0.0)["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("OOM when allocating tensor with shape[2]"), True),
+        (type("XlaRuntimeError", (Exception,), {})("INVALID_ARGUMENT: no"), False),
+        (type("XlaRuntimeError", (Exception,), {})("RESOURCE_EXHAUSTED: Out of memory"), True),
+        (ValueError("no such layer"), False),
+    ],
+)
+def test_which_failures_are_for_memory(error: Exception, told: bool) -> None:
+    assert recorder.is_for_memory(error) is told
+
+
+def test_nothing_is_described_where_nothing_lives() -> None:
+    assert keras_models.describe([]) == {"tfmemlens_model": 1, "models": [], "variables": []}

@@ -1,0 +1,40 @@
+"""What lets a program record itself: the environment that loads our start-up module, and the files that it
+writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tfmemlens.recording.inside import bundle, start
+
+STARTUP = str(Path(bundle.__file__).resolve().parent / "startup")
+_FILE = r"(?:step-\d{7}(?:\.xplane)?\.pb|device_memory\.prof)(?:\.new)?"
+_FOLDER = r"rank-[\w-]+|process-\d+|\.window-\d+"
+
+
+def environment(known: Mapping[str, str], folder: str, every: int | None) -> dict[str, str]:
+    """The program's environment with what makes it record itself, and its children, too."""
+    path = known.get("PYTHONPATH", "")
+    rank = bundle.rank_of(known)
+    return {
+        **known,
+        "PYTHONPATH": STARTUP + (os.pathsep + path if path else ""),
+        start.FOLDER: str(Path(folder).resolve()),
+        start.EVERY: str(every or ""),
+        start.RANK: "" if rank is None else rank,
+    }
+
+
+def is_file(name: str) -> bool:
+    """Whether a file of a bundle was written by the program."""
+    names = (bundle.RECORDER, bundle.MODEL, bundle.LIVING)
+    return name.removesuffix(".new") in names or re.fullmatch(_FILE, name) is not None
+
+
+def is_folder(place: Path) -> bool:
+    """Whether a folder of a bundle is that of a rank or of a further process."""
+    return place.is_dir() and not place.is_symlink() and re.fullmatch(_FOLDER, place.name) is not None

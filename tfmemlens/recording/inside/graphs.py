@@ -1,0 +1,178 @@
+"""TensorFlow 1 and `tf.compat.v1`: the list of live tensors at a failure, and now and then a traced step.
+
+`Session.run` turns its options into bytes before a run and fills in its metadata after it. So what is changed
+are the defaults of these two arguments: objects that give the bytes and take the metadata. No function of
+ours is on the stack while a graph runs, and a traceback looks as it always does.
+"""
+
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, List, cast
+
+from .recorder import Recorder
+
+_MAX_NAMES = 40
+
+
+class Options:
+    """Stands where RunOptions would: TensorFlow asks for its truth and its bytes."""
+
+    def __init__(self, runs: "Runs") -> None:
+        self._runs = runs
+
+    def __bool__(self) -> bool:
+        return True
+
+    def SerializeToString(self) -> bytes:  # noqa: N802
+        """The list of tensors on a failure, and for a step that is due its allocations and graphs."""
+        due = self._runs.begin(sys._getframe(1).f_locals.get("fetches"))
+        return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
+
+
+class Metadata:
+    """Stands where RunMetadata would: wanted only for a step that is due."""
+
+    def __init__(self, runs: "Runs", always: str = "") -> None:
+        self._runs, self._always = runs, always
+
+    def __bool__(self) -> bool:
+        if self._always:
+            self._runs.begin_callable(self._always)
+            return True  # a callable with a list of tensors but without metadata ends the process
+        return self._runs.is_due
+
+    def ParseFromString(self, data: bytes) -> None:  # noqa: N802
+        """Called after the run with what TensorFlow recorded."""
+        self._runs.end(data)
+
+
+class Runs:
+    """The runs of all sessions of a process."""
+
+    def __init__(self, recorder: Recorder, run_options: Any) -> None:
+        self._recorder, self._local = recorder, threading.local()
+        self.plain = run_options(report_tensor_allocations_upon_oom=True)
+        self.plain_bytes = self.plain.SerializeToString()
+        self.traced = run_options(
+            report_tensor_allocations_upon_oom=True,
+            trace_level=run_options.SOFTWARE_TRACE,  # all allocations, and no tracer of the device
+            output_partition_graphs=True,
+        )
+        self.traced_bytes = self.traced.SerializeToString()
+        self.begin = recorder.guard(self._begin)
+        self.begin_callable = recorder.guard(self._begin_callable)
+        self.end = recorder.guard(self._end)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the run that this thread is in is traced."""
+        return bool(getattr(self._local, "due", False))
+
+    def _begin(self, fetches: Any) -> bool:
+        what = _names(fetches)
+        self._local.due, self._local.what, self._local.start = False, what, time.perf_counter()
+        self._local.due = self._recorder.begins(what)
+        return bool(self._local.due)
+
+    def _begin_callable(self, what: str) -> None:
+        """A Keras function; its truth is asked for before the run and after it."""
+        if getattr(self._local, "calling", None) == what:
+            return
+        self._local.calling = what
+        self._begin(what)
+
+    def _end(self, data: bytes) -> None:
+        local = self._local
+        due, local.due, local.calling = self.is_due, False, None
+        self._recorder.first_step_done()
+        if due:
+            seconds = time.perf_counter() - local.start
+            self._recorder.ended(data, ".pb", seconds / 2)
+
+
+def _names(fetches: Any) -> str:
+    """What is fetched, as a text that tells kinds of steps apart."""
+    if isinstance(fetches, dict):
+        fetches = [fetches[key] for key in list(fetches)[:_MAX_NAMES]]
+    if isinstance(fetches, (list, tuple)):
+        return ",".join(_names(each) for each in fetches[:_MAX_NAMES])
+    return str(getattr(fetches, "name", fetches))[:100]
+
+
+def _runs(recorder: Recorder, module: Any) -> Runs:
+    """One for the process. The module knows TensorFlow's RunOptions."""
+    runs = getattr(recorder, "_runs", None)
+    if runs is None:
+        config = (
+            getattr(module, "config_pb2", None)
+            or sys.modules[module.__name__.split(".")[0] + ".core.protobuf.config_pb2"]
+        )
+        runs = Runs(recorder, config.RunOptions)
+        recorder._runs = runs  # type: ignore[attr-defined]
+    return runs
+
+
+def sessions(module: Any, recorder: Recorder) -> None:
+    """`tensorflow.python.client.session`."""
+    runs = _runs(recorder, module)
+    run = module.BaseSession.run
+    if run.__defaults__ != (None, None, None) or run.__code__.co_varnames[3:5] != ("options", "run_metadata"):
+        raise RuntimeError("another Session.run than is known")
+    run.__defaults__ = (None, Options(runs), Metadata(runs))
+
+
+class Hook:
+    """A hook of every monitored session, whose options go into each run."""
+
+    def __init__(self, runs: Runs, arguments: Callable[..., Any]) -> None:
+        self._runs, self._arguments = runs, arguments
+
+    def before_run(self, context: Any) -> Any:
+        """The options for this run."""
+        due = self._runs.begin(context.original_args.fetches)
+        return self._arguments(None, options=self._runs.traced if due else self._runs.plain)
+
+    def after_run(self, context: Any, values: Any) -> None:
+        """Keep what was recorded."""
+        del context
+        self._runs.end(values.run_metadata.SerializeToString() if self._runs.is_due else b"")
+
+
+def monitored_sessions(module: Any, recorder: Recorder) -> None:
+    """`tensorflow.python.training.monitored_session`: Estimators run through it."""
+    runs = _runs(recorder, module)
+    original = module._HookedSession.__init__
+
+    def init(self: Any, sess: Any, hooks: Any) -> None:
+        original(self, sess, hooks)
+        self._hooks = list(hooks or []) + [Hook(runs, module.session_run_hook.SessionRunArgs)]
+
+    module._HookedSession.__init__ = init
+
+
+def keras_functions(module: Any, recorder: Recorder) -> None:
+    """Keras on TensorFlow 1: its functions are callables with options of their own."""
+    function = getattr(module, "GraphExecutionFunction", None) or getattr(module, "Function", None)
+    if function is None:
+        return
+    runs, original = _runs(recorder, module), function.__init__
+    made: List[int] = []
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if all(
+            hasattr(self, name) and getattr(self, name) is None for name in ("run_options", "run_metadata")
+        ):
+            made.append(1)
+            what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
+            self.run_metadata, self.run_options = Metadata(runs, always=what), runs.plain
+
+    function.__init__ = init
+
+
+PATCHES: Dict[str, Callable[..., Any]] = {
+    "client.session": sessions,
+    "training.monitored_session": monitored_sessions,
+    "keras.backend": keras_functions,
+}

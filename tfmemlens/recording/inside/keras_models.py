@@ -1,0 +1,235 @@
+"""The models and variables that live in this process: names as their user gave them, shapes and bytes."""
+
+import gc
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+KEY = "tfmemlens_model"
+MAX_MODELS = 8
+MAX_LAYERS = 20_000
+MAX_VARIABLES = 50_000
+_VARIABLES = ("ResourceVariable", "RefVariable", "Variable", "VariableV1")
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+
+
+class Rows:
+    """Variables, each once, though Keras 3 wraps TensorFlow's."""
+
+    def __init__(self) -> None:
+        self.all: List[Dict[str, Any]] = []
+        self._seen: Set[int] = set()
+
+    def known(self, variable: Any) -> bool:
+        """Whether it has a row."""
+        return id(variable) in self._seen or id(getattr(variable, "_value", None)) in self._seen
+
+    def add(self, variable: Any, row: Dict[str, Any]) -> None:
+        """Its row."""
+        inner = getattr(variable, "_value", None)
+        self._seen.update([id(variable)] if inner is None else [id(variable), id(inner)])
+        self.all.append(row)
+
+
+def describe(models: Optional[List[Any]] = None) -> Dict[str, Any]:
+    """These models, or all that live: layers with their paths, variables with the layer that they belong to.
+    `models` is empty where there is none; a program without Keras has one model without layers.
+    """
+    found, loose = _living() if models is None else (list(models), [])
+    rows = Rows()
+    described = [_model(model, rows) for model in _outermost(found)[:MAX_MODELS]]
+    for model in found:
+        _slots(getattr(model, "optimizer", None), rows)
+    for optimizer in _optimizers(loose):
+        _slots(optimizer, rows)
+    for variable in loose[:MAX_VARIABLES]:
+        _add(variable, rows, None, "other")
+    if rows.all and not described:
+        described = [{"name": "program", "class": None, "layers": []}]
+    return {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
+
+
+def _living() -> Tuple[List[Any], List[Any]]:
+    """Keras models, and all variables of TensorFlow."""
+    models, variables = [], []
+    kinds: Dict[type, str] = {}
+    for each in gc.get_objects():
+        kind = type(each)
+        known = kinds.get(kind)
+        if known is None:
+            known = kinds[kind] = _kind(kind)
+        if known == "model":
+            models.append(each)
+        elif known == "variable":
+            variables.append(each)
+    return models, variables
+
+
+def _kind(kind: type) -> str:
+    try:
+        bases = [(base.__name__, (base.__module__ or "").split(".")[0]) for base in kind.__mro__]
+    except Exception:
+        return ""
+    if any(name in _VARIABLES and root.startswith("tensorflow") for name, root in bases):
+        return "variable"
+    if any(name in ("Model", "Network") and root.startswith(_FRAMEWORKS) for name, root in bases):
+        return "model"
+    return ""
+
+
+def _optimizers(loose: List[Any]) -> List[Any]:
+    """Keras's optimizers of a training loop of one's own."""
+    if not loose:
+        return []
+    return [
+        each
+        for each in gc.get_objects()
+        if any(
+            base.__name__ in ("Optimizer", "OptimizerV2", "BaseOptimizer")
+            and (base.__module__ or "").startswith(_FRAMEWORKS)
+            for base in type(each).__mro__
+        )
+        and not isinstance(each, type)
+    ]
+
+
+def _outermost(models: List[Any]) -> List[Any]:
+    """Models that are no part of another, the largest first. Of two with the same layers (a Sequential model
+    has a functional one inside) the first is kept.
+    """
+    parts = [({id(part) for _, part in _walk(model) if part is not model}, model) for model in models]
+    kept: List[Tuple[Set[int], Any]] = []
+    for own, model in sorted(parts, key=lambda pair: (-len(pair[0]), type(pair[1]).__name__ == "Functional")):
+        if own and not any(id(model) in other or own <= other for other, _ in kept):
+            kept.append((own, model))
+    return [model for _, model in kept]
+
+
+def _model(model: Any, rows: Rows) -> Dict[str, Any]:
+    layers: List[Dict[str, Any]] = []
+    for path, layer in _walk(model):
+        if layer is not model:
+            layers.append({"path": path, "class": type(layer).__name__, "outputs": _outputs(layer)})
+    for path, layer in reversed(list(_walk(model))):  # what is inside first: a variable belongs to one layer
+        for variable in _own_variables(layer):
+            _add(variable, rows, path or None, "parameter")
+    optimizer = getattr(model, "optimizer", None)
+    return {
+        "name": str(getattr(model, "name", type(model).__name__)),
+        "class": type(model).__name__,
+        "optimizer": type(optimizer).__name__ if optimizer is not None else None,
+        "layers": layers,
+    }
+
+
+def _walk(model: Any) -> Iterator[Tuple[str, Any]]:
+    """A model and its layers with their paths below it, in their order, each once."""
+    seen: Set[int] = set()
+    waiting = [("", model)]
+    while waiting and len(seen) < MAX_LAYERS:
+        path, layer = waiting.pop(0)
+        if id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        yield path, layer
+        waiting += [("%s/%s" % (path, part.name) if path else str(part.name), part) for part in _parts(layer)]
+
+
+def _parts(layer: Any) -> List[Any]:
+    """The layers directly in a layer, as this Keras tells them."""
+    flat = getattr(layer, "_flatten_layers", None)
+    try:
+        parts = list(flat(include_self=False, recursive=False)) if flat else []
+    except TypeError:
+        parts = []
+    parts = parts or list(getattr(layer, "_layers", None) or ())
+    return [part for part in parts if hasattr(part, "name") and hasattr(part, "weights")]
+
+
+def _own_variables(layer: Any) -> List[Any]:
+    try:
+        return list(layer.weights)
+    except Exception:  # a layer that was never built, in some versions
+        return []
+
+
+def _add(variable: Any, rows: Rows, layer: Optional[str], kind: str) -> Optional[Dict[str, Any]]:
+    """The new row of a variable, None where it has one; Keras 3 wraps TensorFlow's."""
+    if rows.known(variable):
+        return None
+    shape, dtype = _shape(variable), _dtype(variable)
+    if shape is None or dtype is None:
+        return None
+    row = {
+        "name": str(getattr(variable, "path", None) or getattr(variable, "name", "")).split(":")[0],
+        "layer": layer,
+        "kind": kind,
+        "shape": shape,
+        "dtype": dtype[0],
+        "bytes": _product(shape) * dtype[1],
+    }
+    rows.add(variable, row)
+    return row
+
+
+def _slots(optimizer: Any, rows: Rows) -> None:
+    """An optimizer's variables; each with the layer of the weight whose name and shape it has."""
+    own = getattr(optimizer, "variables", None)
+    try:
+        variables = list((own() if callable(own) else own) or ())
+    except Exception:
+        return
+    weights = [row for row in rows.all if row["kind"] == "parameter"]
+    for variable in variables:
+        row = _add(variable, rows, None, "optimizer-slot")
+        if row is not None:
+            row["layer"] = _layer_of_slot(row, weights)
+
+
+def _layer_of_slot(slot: Dict[str, Any], weights: List[Dict[str, Any]]) -> Optional[str]:
+    name, best = slot["name"], None  # type: str, Optional[Dict[str, Any]]
+    for weight in weights:
+        if weight["shape"] != slot["shape"]:
+            continue
+        if weight["name"] in name or weight["name"].replace("/", "_") in name:
+            if best is None or len(weight["name"]) > len(best["name"]):
+                best = weight
+    return best["layer"] if best else None
+
+
+def _outputs(layer: Any) -> List[List[Any]]:
+    """The types of what a layer of a functional model returns; [] where only a call tells."""
+    try:
+        outputs = layer.output
+    except Exception:
+        return []
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    types = [(_shape(each), _dtype(each)) for each in outputs]
+    return [[shape, dtype[0]] for shape, dtype in types if shape is not None and dtype is not None]
+
+
+def _shape(tensor: Any) -> Optional[List[Any]]:
+    try:
+        shape = tensor.shape
+        return [
+            None if size is None else int(size)
+            for size in (shape.as_list() if hasattr(shape, "as_list") else shape)
+        ]
+    except Exception:
+        return None
+
+
+def _dtype(tensor: Any) -> Optional[Tuple[str, int]]:
+    """NumPy's name of a dtype, and the bytes of an element."""
+    dtype = getattr(tensor, "dtype", None)
+    name = str(getattr(dtype, "name", dtype)).replace("_ref", "")
+    if name in ("resource", "variant", "string", "None"):
+        return None
+    sizes = {"bool": 1, "bfloat16": 2, "half": 2, "complex64": 8, "complex128": 16}
+    digits = "".join(letter for letter in name if letter.isdigit())
+    return name, sizes.get(name) or (max(int(digits) // 8, 1) if digits else 4)
+
+
+def _product(shape: List[Any]) -> int:
+    product = 1
+    for size in shape:
+        product *= size or 0
+    return product

@@ -1,0 +1,326 @@
+"""Which tensors Python holds, and by what names: a leak is a list, a dictionary or an attribute that somebody
+gave a name. Bounded in time and in number.
+"""
+
+import ast
+import gc
+import os
+import sys
+import sysconfig
+import time
+from collections import deque
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+KEY = "tfmemlens_living"
+SECONDS = 3.0
+MAX_OBJECTS = 3_000_000
+MAX_GROUPS = 40
+MAX_HOLDERS = 12
+_DEPTH = 5
+_TENSORS = {"EagerTensor": ("tensorflow",), "ArrayImpl": ("jax", "jaxlib")}
+_MAX_SOURCE = 2 << 20
+
+
+class Clock:
+    """What may still be looked at."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end, self._left = time.perf_counter() + seconds, MAX_OBJECTS
+
+    def is_over(self) -> bool:
+        """Whether the time or the number is used up; the time is asked for now and then."""
+        self._left -= 1
+        if self._left % 256 == 0 and time.perf_counter() > self._end:
+            self._left = 0
+        return self._left <= 0
+
+
+def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
+    """The tensors that containers hold, grouped by shape and dtype, the most bytes first, with the names that
+    lead to the containers. `trace` is the traceback of a failure: its frames' variables are names, too.
+    """
+    clock, held = Clock(seconds), Held()
+    _TREES.clear()
+    for name, value, place in _roots(trace):
+        _walk(name, value, place, held, clock)
+    for container in gc.get_objects():
+        if clock.is_over():
+            break
+        if isinstance(container, (list, dict, tuple, set, deque)):
+            _add_all(container, held)
+    return held.told(complete=not clock.is_over())
+
+
+class Place:
+    """Where a name stands: a module or a function, and its source."""
+
+    def __init__(self, file: str, function: Optional[str], first_line: int) -> None:
+        self.file, self.function, self.first_line = file, function, first_line
+
+    def line_of(self, name: str) -> Optional[int]:
+        """The line that puts something into what the name means, else the one that makes it."""
+        tree = _tree(self.file)
+        if tree is None:
+            return None
+        growing: List[int] = []
+        making: List[int] = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr in ("append", "extend", "add", "insert", "appendleft", "setdefault"):
+                    if name in _spellings(node.func.value):
+                        growing.append(node.lineno)
+            elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets:
+                    if isinstance(target, ast.Subscript) and name in _spellings(target.value):
+                        growing.append(node.lineno)
+                    elif name in _spellings(target):
+                        (growing if isinstance(node, ast.AugAssign) else making).append(node.lineno)
+        lines = growing or making
+        return min(lines, key=lambda line: (line < self.first_line, line)) if lines else None
+
+
+def _spellings(node: Any) -> Set[str]:
+    """`history`, and of `self.cache` the attribute; of `history["loss"]` that of the dictionary."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.Attribute):
+        return {node.attr, "." + node.attr}
+    return set()
+
+
+_TREES: Dict[str, Any] = {}
+
+
+def _tree(file: str) -> Any:
+    """The parsed source of a file, None where there is none to be had."""
+    if file not in _TREES:
+        _TREES[file] = None
+        try:
+            if os.path.getsize(file) < _MAX_SOURCE:
+                with open(file, "rb") as source:
+                    _TREES[file] = ast.parse(source.read())
+        except (OSError, SyntaxError, ValueError):
+            pass
+    return _TREES[file]
+
+
+class Held:
+    """Tensors, each once, under the first name that led to it: shorter names come first."""
+
+    def __init__(self) -> None:
+        self.seen: Set[int] = set()
+        self.visited: Set[int] = set()
+        """The containers that were looked into."""
+        self._rows: Dict[Tuple[Any, ...], List[Any]] = {}
+
+    def add(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
+        """Count a tensor."""
+        if id(tensor) in self.seen:
+            return
+        self.seen.add(id(tensor))
+        known = _type(tensor)
+        if known is None:
+            return
+        framework, shape, dtype, size = known
+        row = self._rows.setdefault((framework, shape, dtype, name, kind), [0, 0, place])
+        row[0] += 1
+        row[1] += size
+
+    def told(self, complete: bool) -> Dict[str, Any]:
+        """As a document."""
+        groups: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
+        for (framework, shape, dtype, name, kind), (count, size, place) in self._rows.items():
+            group = groups.setdefault(
+                (framework, shape, dtype),
+                {
+                    "framework": framework,
+                    "shape": list(shape),
+                    "dtype": dtype,
+                    "count": 0,
+                    "bytes": 0,
+                    "held_by": [],
+                },
+            )
+            group["count"] += count
+            group["bytes"] += size
+            holder = {"name": name or None, "kind": kind, "count": count, "bytes": size}
+            if place is not None and name:
+                holder.update(file=place.file, function=place.function, line=place.line_of(_last(name)))
+            group["held_by"].append(holder)
+        ordered = sorted(groups.values(), key=lambda group: -group["bytes"])
+        for group in ordered:
+            group["held_by"] = sorted(group["held_by"], key=lambda each: -each["bytes"])[:MAX_HOLDERS]
+        return {
+            KEY: 1,
+            "complete": complete,
+            "count": sum(group["count"] for group in ordered),
+            "bytes": sum(group["bytes"] for group in ordered),
+            "groups": ordered[:MAX_GROUPS],
+        }
+
+
+def _last(name: str) -> str:
+    """What stands in the source: the last attribute of a path, or its only name."""
+    return name.split("[")[0].rpartition(".")[2]
+
+
+def _type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
+    """Framework, shape, dtype and bytes; None for handles and for what was given away."""
+    try:
+        if type(tensor).__name__ == "EagerTensor":
+            dtype = tensor.dtype
+            if dtype.name in ("resource", "variant", "string"):
+                return None
+            shape, item = tuple(int(size) for size in tensor.shape), int(dtype.size)
+            size = item
+            for each in shape:
+                size *= each
+            return "tensorflow", shape, dtype.name, size
+        if tensor.is_deleted():
+            return None
+        return "jax", tuple(tensor.shape), str(tensor.dtype), int(tensor.nbytes)
+    except Exception:
+        return None
+
+
+_TENSOR_TYPES: Dict[type, bool] = {}
+
+
+def _is_tensor(value: Any) -> bool:
+    kind = type(value)
+    known = _TENSOR_TYPES.get(kind)
+    if known is None:
+        roots = _TENSORS.get(kind.__name__)
+        known = _TENSOR_TYPES[kind] = bool(roots) and (kind.__module__ or "").split(".")[0].startswith(
+            roots or ()
+        )
+    return known
+
+
+def _roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
+    """Every name of the user's modules and of the functions that run or failed."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if getattr(module, "__name__", "") == "__main__":
+            file = file or _main_file(trace)
+        elif not _is_users(file):
+            continue
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if not name.startswith("__"):
+                yield name, value, Place(file or "", None, 0)
+    for frame in _frames(trace):
+        code = frame.f_code
+        if code.co_name == "<module>" or not _is_users(code.co_filename):
+            continue
+        for name, value in list(frame.f_locals.items()):
+            yield name, value, Place(code.co_filename, code.co_name, code.co_firstlineno)
+
+
+def _main_file(trace: Any) -> str:
+    """The program's own file: Python forgets it before it ends."""
+    if trace is not None and trace.tb_frame.f_code.co_name == "<module>":
+        return str(trace.tb_frame.f_code.co_filename)
+    return sys.argv[0] if sys.argv else ""
+
+
+def _frames(trace: Any) -> Iterator[Any]:
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
+    for frame in list(sys._current_frames().values()):
+        walked: Optional[Any] = frame
+        while walked is not None:
+            yield walked
+            walked = walked.f_back
+
+
+_LIBRARIES = tuple(
+    {
+        os.path.realpath(sysconfig.get_path(name)) + os.sep
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    }
+)
+
+
+def _is_users(file: Optional[str]) -> bool:
+    """Whether a source file is the user's own: no library's, and none of ours."""
+    if not file or file.startswith("<"):
+        return bool(file) and str(file).startswith(("<ipython", "<stdin", "<string"))
+    path = os.path.realpath(file)
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
+    return (
+        not path.startswith(_LIBRARIES + (own,))
+        and "site-packages" not in path
+        and "dist-packages" not in path
+    )
+
+
+def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None:
+    """Everything that a name leads to, near things first."""
+    waiting = deque([(name, value, 0)])
+    if _is_tensor(value):
+        held.add(value, name, "variable", place)
+        return
+    while waiting and not clock.is_over():
+        path, container, depth = waiting.popleft()
+        if id(container) in held.visited:
+            continue
+        held.visited.add(id(container))
+        for inner, each in _inside(path, container):
+            if clock.is_over():
+                return
+            if _is_tensor(each):
+                held.add(each, path if inner.startswith(path + "[") else inner, _word(container), place)
+            elif depth < _DEPTH and _may_hold(each):
+                waiting.append((inner, each, depth + 1))
+
+
+def _add_all(container: Any, held: Held) -> None:
+    """What a container without a name holds itself. Asked is the collector: of a tuple that is still being
+    made it leaves out what is not there yet, where a loop over it would end the process.
+    """
+    for each in gc.get_referents(container):
+        if _is_tensor(each):
+            held.add(each, "", _word(container), None)
+
+
+def _inside(path: str, container: Any) -> Iterator[Tuple[str, Any]]:
+    """What a container holds with the path to it; places in a list are one."""
+    try:
+        if isinstance(container, dict):
+            pairs = [(path + _key(key), value) for key, value in list(container.items())]
+        elif isinstance(container, (list, tuple, set, frozenset, deque)):
+            inner = path + "[…]"
+            pairs = [(inner, value) for value in gc.get_referents(container)]
+        elif type(container).__name__ == "function":
+            cells = zip(container.__code__.co_freevars, container.__closure__ or ())
+            pairs = [(name, cell.cell_contents) for name, cell in cells]
+        else:
+            pairs = [("%s.%s" % (path, key), value) for key, value in list(vars(container).items())]
+    except Exception:
+        return
+    for pair in pairs:
+        yield pair
+
+
+def _key(key: Any) -> str:
+    return "[%r]" % key if isinstance(key, str) and len(key) <= 40 else "[…]"
+
+
+def _word(container: Any) -> str:
+    return type(container).__name__
+
+
+def _may_hold(value: Any) -> bool:
+    """Containers, functions with a closure, and objects of the user's classes."""
+    if isinstance(value, (list, dict, tuple, set, frozenset, deque)):
+        return bool(value)
+    kind = type(value)
+    if kind.__name__ == "function":
+        return bool(value.__closure__)
+    root = (kind.__module__ or "").split(".")[0]
+    libraries = ("tensorflow", "keras", "jax", "jaxlib", "numpy", "builtins", "module", "_tfmemlens_inside")
+    return root not in libraries and not isinstance(value, type) and hasattr(value, "__dict__")

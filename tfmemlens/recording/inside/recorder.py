@@ -1,0 +1,151 @@
+"""What one process records, whichever framework it uses: when a step is traced, and what is gathered at a
+failure and at the end.
+"""
+
+import os
+import sys
+import threading
+import time
+from typing import Any, Dict, Mapping, Optional
+
+from . import bundle, keras_models, living
+from .safely import Guard
+
+SHARE = 0.05
+"""Where no interval is asked for: tracing may cost this much of the time that passes."""
+_FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
+_WORDS = (
+    "OOM when",
+    "ut of memory",
+    "RESOURCE_EXHAUSTED",
+    "esource exhausted",
+    "Unable to allocate",
+    "bad_alloc",
+)
+
+
+class Recorder:
+    """Of one process: its bundle, its steps, its failure."""
+
+    def __init__(self, folder: str, environment: Mapping[str, str], every: Optional[int]) -> None:
+        self.guard = Guard()
+        self.every = every
+        self.steps: Dict[str, int] = {}
+        self.traced = 0
+        self._root, self._environment = folder, environment
+        self._bundle: Optional[bundle.Bundle] = None
+        self._pid = os.getpid()
+        self._started = time.time()
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._told = False
+        self._models_written = 0.0
+
+    @property
+    def bundle(self) -> bundle.Bundle:
+        """Made when something is to be written; a process that was forked has one of its own."""
+        if self._bundle is None or self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._bundle = bundle.Bundle.of(self._root, self._environment)
+        return self._bundle
+
+    def begins(self, what: str) -> bool:
+        """Whether this step is to be traced. The first of a kind builds graphs, so that the second is the
+        first that is traced.
+        """
+        with self._lock:
+            count = self.steps.get(what, 0) + 1
+            if count == 1 and len(self.steps) > 1000:
+                return False
+            self.steps[what] = count
+        if count < 2:
+            return False
+        return count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
+
+    def ended(self, data: bytes, suffix: str, cost_seconds: float) -> None:
+        """Keep the record of a traced step, and wait for as long as its cost demands."""
+        self._next = time.time() + cost_seconds / SHARE
+        if data and self.bundle.keep_trace(sum(self.steps.values()), data, suffix):
+            self.traced += 1
+
+    def first_step_done(self) -> None:
+        """The model stands now: describe it once, for a process that will be killed cannot."""
+        if not self._models_written:
+            self.describe_models()
+            self.write_record()
+
+    def describe_models(self) -> None:
+        """Write the models that live."""
+        self._models_written = time.time()
+        described = keras_models.describe()
+        if described["models"]:
+            self.bundle.write_json(bundle.MODEL, described)
+
+    def failed(self, error: Any, trace: Any = None) -> None:
+        """Gather what explains a failure for memory, once; any other is left alone."""
+        if self._told or not is_for_memory(error):
+            return
+        self._told = True
+        self.describe_models()
+        held = living.living(trace)
+        if held["groups"]:
+            self.bundle.write_json(bundle.LIVING, held)
+        jax = sys.modules.get("jax")
+        if jax is not None:
+            save_device_memory(jax, os.path.join(self.bundle.folder, "device_memory.prof"))
+
+    def finish(self) -> None:
+        """At the end of the program: its failure, if there was one, and what was recorded."""
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        if error is not None:
+            self.guard(self.failed)(error, getattr(sys, "last_traceback", None))
+        self.guard(self.write_record)()
+
+    def write_record(self) -> None:
+        """What this process was, and what recording it cost."""
+        own = self.bundle
+        problems = self.guard.problems + ([own.problem] if own.problem else [])
+        own.write_json(
+            bundle.RECORDER,
+            {
+                bundle.KEY: 1,
+                "pid": os.getpid(),
+                "rank": bundle.rank_of(self._environment),
+                "versions": bundle.versions(),
+                "ended": bundle.clock(),
+                "seconds": round(time.time() - self._started, 3),
+                "recording_seconds": round(self.guard.seconds, 3),
+                "steps": dict(sorted(self.steps.items(), key=lambda pair: -pair[1])[:20]),
+                "traced_steps": self.traced,
+                "problems": problems,
+            },
+        )
+
+
+def is_for_memory(error: Any) -> bool:
+    """Whether an exception, or one that it was raised from, tells of memory that ran out."""
+    seen = 0
+    while error is not None and seen < 8:
+        name, text = type(error).__name__, ""
+        if isinstance(error, MemoryError) or name in _FAILURES:
+            return name not in ("XlaRuntimeError", "JaxRuntimeError") or _speaks(str(error))
+        try:
+            text = str(error)[:20000]
+        except Exception:
+            text = ""
+        if _speaks(text):
+            return True
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return False
+
+
+def _speaks(text: str) -> bool:
+    return any(word in text for word in _WORDS)
+
+
+def save_device_memory(jax: Any, path: str) -> bool:
+    """JAX's own profile of its devices' memory, where it has any; whether it was written."""
+    if "jax._src.xla_bridge" not in sys.modules:
+        return False
+    jax.profiler.save_device_memory_profile(path)
+    return True

@@ -1,0 +1,189 @@
+"""TensorFlow 2: a call of a `tf.function`, or what lies between two gradient tapes, is a step; every so often
+one is recorded by the profiler, in memory.
+
+A call of a function opens `Trace` for the profiler. That class is given a successor which is told of the
+beginning and the end and is not on the stack in between.
+"""
+
+import os
+import shutil
+import threading
+import time
+from typing import Any, Callable, Dict, Optional
+
+from . import bundle
+from .recorder import Recorder
+
+_OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0}
+"""Allocations are events of the host, also a GPU's; the tracer of the device costs much, if it is there."""
+_TAPE = "eager step"
+
+
+class Windows:
+    """The steps of a process; one at a time is recorded."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder, self._local = recorder, threading.local()
+        self._lock = threading.Lock()
+        self._session: Optional[Any] = None
+        self._eager = False
+        self._start = 0.0
+        self.enter, self.leave, self.tape, self.yield_to = (
+            recorder.guard(each) for each in (self._enter, self._leave, self._tape, self._yield_to)
+        )
+
+    def _enter(self, name: str) -> None:
+        depth = getattr(self._local, "depth", 0)
+        self._local.depth = depth + 1
+        if depth == 0 and not self._eager and self._recorder.begins(name):
+            self._open()
+
+    def _leave(self, name: str, error: Optional[BaseException], trace: Any) -> None:
+        self._local.depth = getattr(self._local, "depth", 1) - 1
+        if self._local.depth:
+            return
+        if not self._eager:
+            self._close()
+        if error is not None:
+            self._recorder.failed(error, trace)
+        elif self._recorder.steps.get(name, 0) == 1:
+            self._recorder.first_step_done()
+
+    def _tape(self) -> None:
+        """A tape begins in eager execution: the step before it has ended."""
+        if getattr(self._local, "depth", 0):
+            return
+        if self._eager:
+            self._close()
+        if self._recorder.begins(_TAPE):
+            self._recorder.first_step_done()
+            self._eager = self._open()
+
+    def _yield_to(self) -> None:
+        """The program's own profiler comes first."""
+        if self._session is not None:
+            self._close()
+
+    def _open(self) -> bool:
+        """Begin to record; not where somebody does."""
+        with self._lock:
+            profiler = _profiler()
+            if self._session is not None or profiler is None:
+                return False
+            session = profiler.ProfilerSession()
+            self._start = time.perf_counter()
+            session.start(self._folder(), dict(_OPTIONS))
+            self._session = session
+        return True
+
+    def _close(self) -> None:
+        with self._lock:
+            session, self._session, self._eager = self._session, None, False
+        if session is None:
+            return
+        stopping = time.perf_counter()
+        data = self._exported(session)
+        now = time.perf_counter()
+        self._recorder.ended(data, ".xplane.pb", now - stopping + (stopping - self._start) / 4)
+
+    def _folder(self) -> str:
+        return os.path.join(self._recorder.bundle.folder, ".window-%d" % os.getpid())
+
+    def _exported(self, session: Any) -> bytes:
+        """The record as XSpace: TensorFlow gives it by a folder only, what it hands over itself holds no
+        memory.
+        """
+        try:
+            session.export_to_tb()
+            for folder, _, names in os.walk(self._folder()):
+                for name in names:
+                    if name.endswith(".xplane.pb"):
+                        with open(os.path.join(folder, name), "rb") as file:
+                            return file.read(bundle.MAX_TRACE_BYTES + 1)
+        finally:
+            shutil.rmtree(self._folder(), ignore_errors=True)
+        return b""
+
+
+def _profiler() -> Optional[Any]:
+    """TensorFlow's own, unless the program profiles itself."""
+    import sys
+
+    for root in ("tensorflow", "tensorflow_core"):
+        own = sys.modules.get(root + ".python.profiler.profiler_v2")
+        if own is not None:
+            return None if own._profiler is not None else own._pywrap_profiler
+    return None
+
+
+def functions(module: Any, recorder: Recorder) -> None:
+    """The module of `tf.function`."""
+    if not hasattr(module, "trace") or not hasattr(module.trace, "Trace"):
+        return
+    windows = _windows(recorder)
+
+    class Trace(module.trace.Trace):  # type: ignore[misc]
+        """TensorFlow's, and we are told."""
+
+        def __init__(self, name: str, **kwargs: Any) -> None:
+            self._tfmemlens = str(name)
+            windows.enter(self._tfmemlens)
+            super().__init__(name, **kwargs)
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+            try:
+                return super().__exit__(kind, error, trace)
+            finally:
+                windows.leave(self._tfmemlens, error, trace)
+
+    module.trace = _Namespace(module.trace, Trace)
+
+
+class _Namespace:
+    """A module with one of its names replaced."""
+
+    def __init__(self, module: Any, trace: Any) -> None:
+        self._module, self.Trace = module, trace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def tapes(module: Any, recorder: Recorder) -> None:
+    """The module of `tf.GradientTape`."""
+    windows, original = _windows(recorder), module.GradientTape.__enter__
+
+    def enter(self: Any) -> Any:
+        if module.context.executing_eagerly():
+            windows.tape()
+        return original(self)
+
+    module.GradientTape.__enter__ = enter
+
+
+def profilers(module: Any, recorder: Recorder) -> None:
+    """The program's own use of the profiler ends ours."""
+    windows, original = _windows(recorder), module.start
+
+    def start(*args: Any, **kwargs: Any) -> Any:
+        windows.yield_to()
+        return original(*args, **kwargs)
+
+    start.__doc__, start.__name__ = original.__doc__, original.__name__
+    module.start = start
+
+
+def _windows(recorder: Recorder) -> Windows:
+    windows = getattr(recorder, "_windows", None)
+    if windows is None:
+        windows = Windows(recorder)
+        recorder._windows = windows  # type: ignore[attr-defined]
+    return windows
+
+
+PATCHES: Dict[str, Callable[..., Any]] = {
+    "eager.def_function": functions,
+    "eager.polymorphic_function.polymorphic_function": functions,
+    "eager.backprop": tapes,
+    "profiler.profiler_v2": profilers,
+}
