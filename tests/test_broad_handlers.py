@@ -31,6 +31,8 @@ ALLOWED = {
     "recording/inside/startup/sitecustomize.py ": "the same, before there is a bundle",
     "recording/inside/recorder.py is_for_memory": "the user's exceptions, whose texts may raise anything",
     "recording/inside/keras_models.py _kind": "any class of the user's process",
+    "recording/inside/bundle.py rank_of": "TF_CONFIG is what somebody wrote: any JSON, or none",
+    "recording/inside/keras_models.py _parts": "one Keras takes no arguments there",
     "recording/inside/keras_models.py _own_variables": "a layer that was never built raises what it likes",
     "recording/inside/keras_models.py _slots": "optimizers of five generations of Keras",
     "recording/inside/keras_models.py _outputs": "layers of five generations of Keras",

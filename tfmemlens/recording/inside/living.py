@@ -260,10 +260,10 @@ def _is_users(file: Optional[str]) -> bool:
 
 def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None:
     """Everything that a name leads to, near things first."""
-    waiting = deque([(name, value, 0)])
     if _is_tensor(value):
         held.add(value, name, "variable", place)
         return
+    waiting = deque([(name, value, 0)] if _may_hold(value) else [])
     while waiting and not clock.is_over():
         path, container, depth = waiting.popleft()
         if id(container) in held.visited:
