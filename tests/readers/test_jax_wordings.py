@@ -32,7 +32,7 @@ def read(text: str) -> Capture:
         ),
         (
             "XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 2.00GiB on device ordinal 0",
-            "jax",
+            "xla",
             "XLA",
             2 * GIB,
         ),

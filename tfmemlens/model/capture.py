@@ -151,6 +151,9 @@ class Surroundings:
     """Settings seen in the log: (`allow_growth`, `True`, line)."""
     purposes: tuple[tuple[str, Line], ...] = ()
     """What the text shows the program to do: (`training`, the first line)."""
+    libraries: tuple[tuple[str, Line], ...] = ()
+    """Libraries on top of JAX that the text names, the one that decides what code looks like first: (`Keras`,
+    the first line)."""
     ranks: tuple[str, ...] = ()
     session: bool = False
     """Whether a stack trace goes through `Session.run`."""

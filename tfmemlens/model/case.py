@@ -231,6 +231,10 @@ class Api:
     oldest: tuple[int, int] = (0, 5)
     newest: tuple[int, int] = (2, 99)
     front_end: FrontEnd = FrontEnd.UNKNOWN
+    library: str | None = None
+    """The library on top of JAX: `Keras`, `Flax`, `Equinox`; None elsewhere, and where nothing tells."""
+    optax: bool = False
+    """Whether the optimizer is Optax's."""
 
     @property
     def is_tf1(self) -> bool:

@@ -33,7 +33,7 @@ _FORMATS = {
     "keras-3": "Keras 3 model",
     "variables": "the names and shapes of variables",
 }
-_FRAMEWORKS = {"jax": "JAX", "xla": "an XLA compiler", "torch_xla": "PyTorch/XLA"}
+_FRAMEWORKS = {"jax": "JAX", "xla": "XLA, framework unknown", "torch_xla": "PyTorch/XLA"}
 
 
 def described(report: Report) -> str:
@@ -44,7 +44,9 @@ def described(report: Report) -> str:
         return f"{formats or 'no known format'}; predicted, nothing was run"
     if not formats:
         return "no known format"
-    return f"{formats}, {_FRAMEWORKS.get(source.framework or '') or _tensorflow(report.case.api)}"
+    library = report.case.api.library
+    framework = _FRAMEWORKS.get(source.framework or "") or _tensorflow(report.case.api)
+    return f"{formats}, {library} on {framework}" if library else f"{formats}, {framework}"
 
 
 def _tensorflow(api: Api) -> str:

@@ -17,13 +17,15 @@ _FIRST_LAYOUT_PASS = regex(
 )
 
 _ELSEWHERE = {"jax": FrontEnd.JAX, "torch_xla": FrontEnd.TORCH_XLA, "xla": FrontEnd.XLA}
+_OPTAX, _WITH_OPTAX = "Optax", ("Flax", "Flax NNX", "Equinox", "Haiku")
+"""Libraries of nets alone, whose optimizers are Optax's."""
 _OPS_OF_1_14 = {"FusedBatchNormV3", "AddV2"}
 
 
 def api_of(capture: Capture) -> Api:
     """What version and front end betray themselves."""
     if capture.source.framework in _ELSEWHERE:
-        return Api(front_end=_ELSEWHERE[capture.source.framework])
+        return _of_xla(_ELSEWHERE[capture.source.framework], capture)
     low, high = capture.source.version or ("0.5", "2.99")
     oldest, newest = _version(low), _version(high)
     if newest == (2, 21):
@@ -47,6 +49,14 @@ def api_of(capture: Capture) -> Api:
         ):
             front_end = FrontEnd.SESSION
     return Api(oldest, newest, front_end)
+
+
+def _of_xla(front_end: FrontEnd, capture: Capture) -> Api:
+    """Another framework on XLA; of JAX, the library that the program is written with."""
+    named = [name for name, _ in capture.surroundings.libraries] if front_end is FrontEnd.JAX else []
+    library = next((name for name in named if name != _OPTAX), None)
+    optax = library != "Keras" and (_OPTAX in named or library in _WITH_OPTAX)
+    return Api(front_end=front_end, library=library, optax=optax)
 
 
 def _era(

@@ -63,10 +63,14 @@ class Applicability:
     code: frozenset[str] = _ALL
     """The frameworks in which its code runs; the others are offered the words alone."""
 
+    not_in: frozenset[str] = frozenset()
+    """Libraries on top of JAX whose users cannot do it, or whose own code does it already."""
+
     def holds(self, run: Situation) -> bool:
         """Whether the remedy applies to the run."""
         return (
             self.is_of(run.framework)
+            and run.library not in self.not_in
             and (self.program is None or run.program in self.program)
             and not (run.program in _INFERENCE and (self.training or self.python))
             and (run.framework != TENSORFLOW or (run.newest >= self.since and run.oldest <= self.until))
@@ -205,7 +209,11 @@ TABLE: dict[str, Applicability] = {
     "compare-with-device": Applicability(code=_OF_JAX),
     "mark-step": Applicability(frozenset({TORCH_XLA})),
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
-    "donate-buffers": Applicability(_OF_JAX, done="donate_argnums=.*"),
+    "donate-buffers": Applicability(
+        _OF_JAX, done="donate_argnums=.*", not_in=frozenset({"Keras", "NumPyro"})
+    ),
+    "fewer-draws": Applicability(_OF_JAX),
+    "smaller-moments": Applicability(_OF_JAX, training=True),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
     "batch-for-the-block": _ANYWHERE,

@@ -5,6 +5,29 @@ from __future__ import annotations
 from tfmemlens.model.case import Api, FrontEnd
 
 _OLD_LIST = "tf.config.experimental.list_physical_devices"
+_IN_BFLOAT16: dict[str, str | None] = {
+    "": "loss(jax.tree.map(lambda w: w.astype(jnp.bfloat16), params), x.astype(jnp.bfloat16))",
+    "Keras": "keras.config.set_dtype_policy('mixed_bfloat16')   # before the model is built",
+    "Flax": "nn.Dense(features, dtype=jnp.bfloat16)   # param_dtype stays float32",
+    "Flax NNX": "nnx.Linear(din, dout, dtype=jnp.bfloat16, rngs=rngs)   # param_dtype stays float32",
+    "Haiku": "hk.mixed_precision.set_policy(Block, jmp.get_policy('p=f32,c=bf16,o=f32'))",
+    "Equinox": None,
+}
+_RECOMPUTED = {
+    "": "y = jax.checkpoint(block)(x)",
+    "Keras": "with keras.RematScope(mode='full'): model = build()   # Keras 3.9+",
+    "Flax": "Block = nn.remat(Block)   # then use Block(...) as before",
+    "Flax NNX": "y = nnx.remat(lambda block, x: block(x))(self.block, x)",
+    "Haiku": "y = hk.remat(block)(x)",
+    "Equinox": "y = eqx.filter_checkpoint(block)(x)",
+}
+_DONATED = {
+    "": "step = jax.jit(step, donate_argnums=(0, 1))   # jax.pmap takes it, too",
+    "Flax NNX": "@nnx.jit(donate_argnums=(0, 1))   # model and optimizer",
+    "Equinox": "@eqx.filter_jit(donate='all')",
+}
+"""Code for each library on top of JAX; the empty name is for JAX alone."""
+
 _ELSEWHERE = (FrontEnd.JAX, FrontEnd.TORCH_XLA, FrontEnd.XLA)
 
 
@@ -49,7 +72,7 @@ def mixed_precision(api: Api, device: str | None = None) -> str | None:
     `gpu`, `tpu`). Only GPUs compute well in float16.
     """
     if api.front_end is FrontEnd.JAX:
-        return "layer = nn.Dense(features, dtype=jnp.bfloat16)   # Flax; param_dtype stays float32"
+        return _IN_BFLOAT16.get(api.library or "", _IN_BFLOAT16[""])
     if api.front_end in _ELSEWHERE:
         return None
     if api.newest < (1, 14):
@@ -69,7 +92,7 @@ def mixed_precision(api: Api, device: str | None = None) -> str | None:
 def recompute(api: Api) -> str:
     """Recompute activations in backward instead of keeping them."""
     if api.front_end is FrontEnd.JAX:
-        return "y = jax.checkpoint(block)(x)"
+        return _RECOMPUTED.get(api.library or "", _RECOMPUTED[""])
     if api.front_end is FrontEnd.TORCH_XLA:
         return "y = torch_xla.utils.checkpoint.checkpoint(block, x)"
     if api.front_end is FrontEnd.XLA:
@@ -80,6 +103,18 @@ def recompute(api: Api) -> str:
             " with get_variable"
         )
     return "block = tf.recompute_grad(block)"
+
+
+def donate(api: Api) -> str | None:
+    """Let a step's results take the place of the state that it was given."""
+    return _DONATED.get(api.library or "", _DONATED[""]) if api.front_end is FrontEnd.JAX else None
+
+
+def accumulate(api: Api) -> str | None:
+    """Add up the gradients of two steps before the weights change; None where no wrapper is known."""
+    if api.library == "Keras":
+        return "optimizer = keras.optimizers.Adam(..., gradient_accumulation_steps=2)"
+    return "tx = optax.MultiSteps(tx, every_k_schedule=2)" if api.optax else None
 
 
 def in_pieces(api: Api) -> str | None:

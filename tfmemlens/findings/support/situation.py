@@ -37,6 +37,8 @@ class Situation:
     """Whether activations are in 16 bits already."""
     settings: frozenset[str] = frozenset()
     """What the input says is set: `name=value`."""
+    library: str | None = None
+    """The library on top of JAX that the program is written with."""
 
     @property
     def program(self) -> str | None:
@@ -65,6 +67,7 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         _keeps_slots(moment) if moment else None,
         _is_half(moment) if moment else False,
         frozenset(_settings(case)),
+        case.api.library,
     )
 
 

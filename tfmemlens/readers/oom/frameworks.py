@@ -11,7 +11,10 @@ from tfmemlens.patterns import regex
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
 OTHER = "xla"
-"""A program of XLA's in another language: Elixir, Julia."""
+"""A program of XLA's in another language (Elixir, Julia), or one whose framework nothing names."""
+
+NOBODYS = "nobody's"
+"""What `mention` says of words that any program of XLA's may have."""
 
 _MENTIONS = (
     "jax",
@@ -30,6 +33,10 @@ _MENTIONS = (
     "xm.",
     "XLA_PYTHON",
     "haiku",
+    "jnp",
+    "eqx",
+    "equinox",
+    "numpyro",
     "replica",
     "CompiledMemory",
     "EXLA",
@@ -39,6 +46,10 @@ _MENTIONS = (
     "tpu_worker",
     "Error recorded from",
     "backend/tensorflow",
+    "errors_impl",
+    "__inference_",
+    "Graph execution error",
+    "xla_run",
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
@@ -48,25 +59,31 @@ _TORCH_XLA = regex(
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
+    r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_|^Graph execution error"
+    r"|\bcluster_\d+(?:_\d+)?/xla_run\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|XlaRuntimeError|\bp(?:map|jit)(?:ped"
+    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
-    r"|XLA_PYTHON_CLIENT|\bhaiku\b",
+    r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b",
 )
+_NOBODY = regex(r"XlaRuntimeError")
+"""Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""
 
 
 def mention(text: str) -> str | None:
-    """The framework that a line of text names; None where it names none, or TensorFlow in other words than
-    those that tell a program of XLA's.
+    """The framework that a line of text names, `NOBODYS` where it shows XLA alone; None where it names none,
+    or TensorFlow in other words than those that tell a program of XLA's.
     """
     if not any(word in text for word in _MENTIONS):
         return None
     for framework, words in ((TORCH_XLA, _TORCH_XLA), (OTHER, _OTHER), (TENSORFLOW, _TENSORFLOW)):
         if words.search(text):
             return framework
-    return JAX if _JAX.search(text) else None
+    if _JAX.search(text):
+        return JAX
+    return NOBODYS if _NOBODY.search(text) else None
 
 
 def likeliest(mentions: Counter[str], messages: Iterable[str]) -> str | None:
@@ -76,4 +93,5 @@ def likeliest(mentions: Counter[str], messages: Iterable[str]) -> str | None:
         return TENSORFLOW
     if mentions[TORCH_XLA]:
         return TORCH_XLA
-    return next((framework for framework in (OTHER, TENSORFLOW, JAX) if mentions[framework]), None)
+    named = next((framework for framework in (OTHER, TENSORFLOW, JAX) if mentions[framework]), None)
+    return named or (OTHER if mentions[NOBODYS] else None)

@@ -11,13 +11,17 @@ from tfmemlens.readers.oom.rules import LineRule
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
     r"|\btrain\w*\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
-    r"|\.minimize\(|tf\.gradients\(|transpose\(jvp|\bloss\s*[=:]\s*\d|\bEpoch[ :#]*\d+/\d+"
+    r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w*\(|update_p?map\w*\("
+    r"|(?<![a-z])opt(?:im\w*)?_state\b|nnx\.Optimizer"
+    r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp|\bloss\s*[=:]\s*\d"
+    r"|\bEpoch[ :#]*\d+/\d+"
     r"|--epochs?\b|\bepochs\s*=)",
     "  model.fit(x_train, y_train, batch_size=64)",
     "    return self.train_step(data)",
     'File "train.py", line 30, in <module>',
     "session.run(train, feed)",
     "grads = optax.global_norm(grads)",
+    "model, opt_state, loss = make_step(model, opt_state, batch)",
     'op_name="jit(step)/jit(main)/transpose(jvp(net))/dot_general"',
     "step 120 loss = 0.31",
     "Epoch 3/10",

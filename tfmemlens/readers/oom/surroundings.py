@@ -7,6 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom import switches
+from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
     CPP_FRAME,
     CRASH,
@@ -110,6 +111,7 @@ class SurroundingsCollector:
         self.parameters: tuple[int, Line] | None = None
         self.settings: list[tuple[str, str, Line]] = []
         self.purposes: dict[str, Line] = {}
+        self.libraries: dict[str, Line] = {}
         self.harmless: dict[str, tuple[int, Line]] = {}
         self.foreign: dict[str, Line] = {}
         self.refusals: list[tuple[Size, Line]] = []
@@ -155,6 +157,9 @@ class SurroundingsCollector:
         for purpose, rule in PURPOSES.items():
             if purpose not in self.purposes and rule.search(line.text):
                 self.purposes[purpose] = line
+        for library, rule in LIBRARIES.items():
+            if library not in self.libraries and rule.search(line.text):
+                self.libraries[library] = line
 
     def not_ours(self, line: Line) -> bool:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,
@@ -229,6 +234,7 @@ class SurroundingsCollector:
             parameters=self.parameters,
             settings=tuple(self.settings),
             purposes=tuple(self.purposes.items()),
+            libraries=tuple((name, self.libraries[name]) for name in LIBRARIES if name in self.libraries),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
             crash=self.crash,
