@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import program_account, remedies
 from tfmemlens.findings.support.rows import failures, quote, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import NOTHING, RequestKind
-from tfmemlens.units import human_size
+from tfmemlens.model.incident import NOTHING, CompilerMemory, RequestKind
+from tfmemlens.units import human, human_size
 
+_WORTH_A_WORD = 0.01
+"""The share of the program's need from which its results are spoken of."""
 BASIS = Basis.FIGURES
 EXPLAINS = "the program's temporaries"
 
@@ -30,28 +32,23 @@ def check(case: Case) -> Iterator[Finding]:
         if incident is None or incident.compiler is None or incident.request.kind is not RequestKind.PROGRAM:
             continue
         compiler = incident.compiler
-        temporaries, arguments = (
-            compiler.section("preallocated temp") or NOTHING,
-            compiler.section("parameter") or NOTHING,
-        )
+        temporaries, arguments = compiler.temporaries or NOTHING, compiler.arguments or NOTHING
         shares = (
             f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
+            f"{_results(compiler)}"
         )
         compare = Remedy(
             "nothing failed here: compare the sum with what the device has",
             "jax.devices()[0].memory_stats()['bytes_limit']",
             slug="compare-with-device",
         )
-        advice = (compare, *remedies.offered(case, moment, "smaller-batch", "recompute"))
+        smaller = remedies.offered(case, moment, "smaller-batch", "recompute")
         if arguments.bytes > temporaries.bytes:
-            advice = (
-                compare,
-                Remedy(
-                    "most of it are arguments: weights, optimizer slots and the batch; shard them, or use a"
-                    " lighter optimizer",
-                    slug="shard-arguments",
-                ),
-            )
+            smaller = tuple(program_account.smaller_arguments(case, moment, compiler))
+        donated = (
+            [program_account.donate(case, compiler)] if program_account.donatable_bytes(compiler) else []
+        )
+        advice = (compare, *donated, *smaller)
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{shares}; the arena is allocated as one block",
@@ -76,3 +73,15 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=advice,
             moment=index,
         )
+
+
+def _results(compiler: CompilerMemory) -> str:
+    """The results that do not lie in the arguments' place, where there are any."""
+    if not compiler.results or not compiler.results.bytes:
+        return ""
+    beside = compiler.results.bytes - (compiler.shared_bytes or 0)
+    if beside <= 0:
+        return ", the results in their place"
+    whole = compiler.needed or compiler.section("total")
+    worth = whole is None or beside > _WORTH_A_WORD * whole.bytes
+    return f", {human(beside)} of results beside them" if worth else ""

@@ -205,9 +205,36 @@ class CompilerMemory:
     free: Size | None = None
     """What the device had left when a loaded program or a buffer asked for its memory."""
 
-    def section(self, name: str) -> Size | None:
-        """The size stated for one purpose."""
-        return next((size for key, size, _ in self.sections if key == name), None)
+    def section(self, *names: str) -> Size | None:
+        """The size stated for one purpose, whichever of its names the input uses."""
+        return next((size for name in names for key, size, _ in self.sections if key == name), None)
+
+    @property
+    def arguments(self) -> Size | None:
+        """What the program is given: weights, slots, the batch."""
+        return self.section("parameter", "arguments")
+
+    @property
+    def results(self) -> Size | None:
+        """What it returns."""
+        return self.section("maybe_live_out", "output")
+
+    @property
+    def temporaries(self) -> Size | None:
+        """The arena of all that lives only while it runs."""
+        return self.section("preallocated temp", "HLO temp")
+
+    @property
+    def shared_bytes(self) -> int | None:
+        """How much of the results lies in the arguments' place, as stated or by the sums; None where neither
+        tells.
+        """
+        if stated := self.section("shared"):
+            return stated.bytes
+        parts, total = (self.arguments, self.results, self.temporaries), self.section("total")
+        if total is None or None in parts:
+            return None
+        return max(sum(part.bytes for part in parts if part) - total.bytes, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ def _compiled(moment: Moment) -> CompilerMemory | None:
 
 def _of_program(known: RowsBasis, compiler: CompilerMemory, change: str, gone: float | None) -> Saving:
     """Of a compiled program its temporaries, for its list names only the largest."""
-    temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
+    temporaries = compiler.temporaries
     if change != changes.SMALLER_BATCH or temporaries is None or not temporaries.bytes or gone is None:
         return Saving(change)
     part = round(temporaries.bytes * gone)

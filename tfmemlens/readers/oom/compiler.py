@@ -155,12 +155,26 @@ TPU_TOTAL = LineRule(
 )
 TPU_ROW = LineRule(
     r"(?:\A|\s)(?P<name>reserved|program|arguments|output|HLO"
-    rf" temp|global|scoped|overlays|stack)(?:\([^)]*\))? {{2,}}(?P<size>{TPU_SIZE}|unknown size)(?:"
-    r" \((?P<detail>.*))?",
+    rf" temp|global|scoped|overlays|stack)(?:\([^)]*\))? +(?P<size>{TPU_SIZE}|unknown size)"
+    r"(?=\s*(?:[(\[]|\Z))",
     "    program          41.74G ",
     "    HLO temp         41.73G (99.9% utilization: Unpadded (20.01G) Padded (20.01G), 0.0% fragmentation"
     " (2.00K))",
     "    arguments       unknown size ",
+    "    output                     5.06G (71.6% utilization) [may share some memory with arguments]",
+    "arguments 12.0G",
+)
+TPU_OUTPUT = LineRule(
+    rf"Output size (?P<size>{TPU_SIZE}); shares (?P<shared>{TPU_SIZE}) with arguments",
+    "Output size 8.45G; shares 8.45G with arguments.",
+    needs="Output size",
+)
+EARLY = LineRule(
+    r"Aborting compilation early because it's unlikely to have enough (?:device )?memory\. Requires"
+    rf" (?P<used>{TPU_SIZE}), has (?P<capacity>{TPU_SIZE}) available",
+    "Aborting compilation early because it's unlikely to have enough device memory."
+    " Requires 17.24G, has 14.71G available.",
+    needs="Aborting compilation early",
 )
 TPU_ENTRY = LineRule(
     rf"(?:\A|\s)(?P<index>\d+)\\?\. Size: (?P<size>{TPU_SIZE})\s*\Z", "  1. Size: 32.00G", needs=". Size: "
@@ -177,7 +191,8 @@ TPU_TYPE = LineRule(
     r"Allocation type: (?P<type>.+?)\s*\Z", "     Allocation type: HLO temp", needs="Allocation type"
 )
 BORING = LineRule(
-    r"Largest program allocations|Program \w+ requirement|Output size|Compilation failure|profiler will"
+    r"Largest program allocations|Program \w+ requirement|Output size unknown|Compilation failure"
+    r"|Persistent allocations include|Heap allocator status|Max free chunk|heap allocations|profiler will"
     r" not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
     "  Largest program allocations in hbm:",
 )
@@ -313,6 +328,7 @@ class CompilerCollector:
             (ANALYSIS, self._analysis),
             (TPU, self._tpu),
             (TPU_RESERVE, self._reserve),
+            (EARLY, self._early),
             (ON_CHIP, self._on_chip),
             (ON_STACK, self._on_stack),
             (TWO_CORES, self._two_cores),
@@ -351,6 +367,13 @@ class CompilerCollector:
             return True
         if match := SECTION.search(text) or TPU_ROW.search(text):
             self._section(match.groupdict(), line)
+            return True
+        if match := TPU_OUTPUT.search(text):
+            known = self._program(line, RequestKind.TPU).sections
+            known += [
+                ("output", parse_size(match["size"]), line),
+                ("shared", parse_size(match["shared"]), line),
+            ]
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
 
@@ -422,8 +445,10 @@ class CompilerCollector:
             for name, section in _SECTION_OF.items()
             if name in sizes
         ]
-        taken = sum(size.bytes for _, size, _ in program.sections) - int(sizes.get("alias", 0))
+        shared = Size.exactly(int(sizes.get("alias", 0)))
+        taken = sum(size.bytes for _, size, _ in program.sections) - shared.bytes
         program.size = program.needed = Size.exactly(taken)
+        program.sections.append(("shared", shared, line))
 
     def _tpu(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
@@ -431,6 +456,12 @@ class CompilerCollector:
         program.size = program.needed = parse_size(groups["used"] or "0B")
         program.capacity = parse_size(groups["capacity"] or "0B")
         program.excess = parse_size(groups["excess"]) if groups["excess"] else None
+
+    def _early(self, groups: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.allocator = "hbm"
+        program.size = program.needed = parse_size(groups["used"] or "0B")
+        program.capacity = parse_size(groups["capacity"] or "0B")
 
     def _on_stack(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

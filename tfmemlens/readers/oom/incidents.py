@@ -96,6 +96,9 @@ def _best_program(draft: IncidentDraft) -> Executable | None:
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
     best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
+    best.size = best.size or next(
+        (size for name, size, _ in best.sections if name == "preallocated temp"), None
+    )
     best.tellings = best.tellings or next(
         (program.tellings for program in draft.executables if program.tellings), []
     )

@@ -51,6 +51,6 @@ def user_frame(file: str) -> bool:
 
 SIZE = r"-?\d+(?:\.\d+)?(?:B|[KMGTPE]iB)"
 """TensorFlow and XLA on GPU: 512B, 3.0KiB, 450.14MiB."""
-TPU_SIZE = r"-?\d+(?:\.\d+)?[KMGT]?B?"
+TPU_SIZE = r"-?\d+(?:\.\d+)?[KMGTPE]?B?"
 """TPU listings: 32.00G, 530.00M, 12.0K, 0B."""
 DEVICE = r"(?:/job:[\w-]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?[A-Za-z_]+:\d+"

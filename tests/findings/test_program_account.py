@@ -1,0 +1,113 @@
+"""A compiled program's account: what its arguments are, what donating them buys, what is advised first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+GIB = 1 << 30
+ASKED = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes."
+STEP = 'File "train.py", line 8, in <module>\n    state = train_step(state, batch)\n'
+
+
+def tpu(arguments: str, program: str, output: str, shared: str, capacity: str = "15.75G") -> Report:
+    return pipeline.explain(
+        f"{STEP}jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+        f" memory in memory space hbm. Used 21.37G of {capacity} hbm. Exceeded hbm capacity by 5.62G.\n\n"
+        f"Total hbm usage >= 21.63G:\n    reserved        258.00M\n    program          {program}\n"
+        f"    arguments        {arguments}\n\nOutput size {output}; shares {shared} with arguments.\n"
+        f"Program hbm requirement {program}:\n    HLO temp         {program} (99.8% utilization)\n"
+    )
+
+
+def slugs(report: Report) -> list[str]:
+    return [action.remedy.slug or "" for action in report.actions]
+
+
+def test_arguments_that_are_returned_are_state_and_can_be_donated() -> None:
+    report = tpu("12.25G", "9.12G", "12.25G", "0B")
+    assert "12.25 GiB of it are its arguments (returned anew, so most likely weights and" in report.verdict
+    first = report.actions[0].remedy
+    assert first.slug == "donate-buffers"
+    assert first.saves_bytes == int(12.25 * GIB)
+
+
+def test_donated_arguments_are_not_donated_again() -> None:
+    report = tpu("12.25G", "9.12G", "12.25G", "12.25G")
+    assert "donate-buffers" not in slugs(report)
+    assert slugs(report)[0] == "lighter-optimizer"
+
+
+def test_arguments_larger_than_the_device_need_no_smaller_batch() -> None:
+    report = tpu("16.90G", "4.47G", "8.45G", "8.45G", "15.48G")
+    assert "about 8.45 GiB of them returned anew" in report.verdict
+    assert "smaller-batch" not in slugs(report)
+
+
+def test_arguments_that_are_only_read_ask_for_no_optimizer() -> None:
+    report = tpu("16.90G", "4.47G", "64.00M", "0B", "15.48G")
+    assert "hardly any of it returned" in report.verdict
+    assert "lighter-optimizer" not in slugs(report)
+
+
+def test_temporaries_are_the_batch_s() -> None:
+    report = tpu("1.25G", "20.12G", "1.25G", "1.25G")
+    assert "arguments (" not in report.verdict
+    assert slugs(report)[0] == "smaller-batch"
+
+
+@pytest.mark.parametrize(("alias", "saves"), [(0, 3 * GIB), (3 * GIB, None)])
+def test_an_analysis_tells_what_donation_saves(alias: int, saves: int | None) -> None:
+    report = pipeline.explain(
+        f"CompiledMemoryStats(generated_code_size_in_bytes=0, argument_size_in_bytes={3 * GIB},"
+        f" output_size_in_bytes={3 * GIB}, alias_size_in_bytes={alias}, temp_size_in_bytes={9 * GIB})\n"
+    )
+    donated = [
+        action.remedy.saves_bytes for action in report.actions if action.remedy.slug == "donate-buffers"
+    ]
+    assert donated == ([saves] if saves else [])
+    assert ("3.00 GiB of results beside them" in report.verdict) is (alias == 0)
+
+
+@pytest.mark.parametrize(
+    ("library", "donated", "recomputed"),
+    [
+        ('File "site-packages/flax/nnx/transforms.py", line 3', "nnx.jit(donate_argnums", "nnx.remat"),
+        ('File "site-packages/equinox/_jit.py", line 3', "eqx.filter_jit(donate", "eqx.filter_checkpoint"),
+        ('File "site-packages/haiku/_src/x.py", line 3', "jax.jit(step, donate", "hk.remat"),
+        ('File "site-packages/flax/linen/x.py", line 3', "jax.jit(step, donate", "nn.remat"),
+        ('os.environ["KERAS_BACKEND"] = "jax"', None, "keras.RematScope"),
+        ("import jax", "jax.jit(step, donate", "jax.checkpoint(block)"),
+    ],
+)
+def test_the_library_decides_the_code(library: str, donated: str | None, recomputed: str) -> None:
+    report = pipeline.explain(f"{library}\n{STEP}jaxlib.xla_extension.XlaRuntimeError: {ASKED}\n")
+    code = {action.remedy.slug: action.remedy.code or "" for action in report.actions}
+    assert recomputed in code["recompute"]
+    assert ("donate-buffers" in code) is (donated is not None)
+    assert donated is None or donated in code["donate-buffers"]
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        (f"XlaRuntimeError: {ASKED}", "xla"),
+        (f"import jax\nXlaRuntimeError: {ASKED}", "jax"),
+        (f"errors_impl.ResourceExhaustedError: Graph execution error:\n\n{ASKED}", "tensorflow"),
+    ],
+)
+def test_a_program_that_nobody_names(text: str, framework: str) -> None:
+    report = pipeline.explain(text + "\n")
+    assert report.case.capture.source.framework == framework
+    code = " ".join(action.remedy.code or "" for action in report.actions)
+    assert framework == "jax" or "jax" not in code
+
+
+def test_a_compiler_that_gave_up_early_says_what_it_needs() -> None:
+    report = pipeline.explain(
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Aborting compilation early because it's unlikely to"
+        " have enough device memory. Requires 24.10G, has 14.71G available.\n"
+    )
+    assert report.verdict.startswith("The TPU program needs about 24.10 GiB: the device has about 14.71 GiB")

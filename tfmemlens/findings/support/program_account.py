@@ -1,0 +1,109 @@
+"""What a compiled program's account says of its parts: which is largest, what the arguments are, what
+donating them buys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.rows import of_kind, total
+from tfmemlens.findings.support.situation import situation
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.incident import NOTHING, CompilerMemory
+from tfmemlens.units import human_size
+
+_MOST = 0.5
+"""A part of the whole that decides what helps."""
+
+
+def donatable_bytes(compiler: CompilerMemory) -> int | None:
+    """What donated arguments save at most: the results that could lie in their place and do not. None where
+    the account does not tell.
+    """
+    arguments, results, shared = compiler.arguments, compiler.results, compiler.shared_bytes
+    if any(part is not None and not part.bytes for part in (arguments, results)):
+        return 0
+    if arguments is None or results is None or shared is None:
+        return None
+    return max(min(arguments.bytes, results.bytes) - shared, 0)
+
+
+def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether donated buffers can save anything: as the account says, else only where a training step shows,
+    which returns the state that it is given.
+    """
+    saves = donatable_bytes(compiler)
+    if saves is not None:
+        smaller = min(part.bytes for part in (compiler.arguments, compiler.results) if part) if saves else 0
+        return saves > _MOST * smaller
+    return situation(case, moment).training is True
+
+
+def donate(case: Case, compiler: CompilerMemory) -> Remedy:
+    """Let a step's results lie where the state that it was given lay."""
+    saves = donatable_bytes(compiler) or None
+    return Remedy(
+        "donate the state that the step returns anew (weights, optimizer state), so that the results take its"
+        " place; the old arrays cannot be used afterwards",
+        code_snippets.donate(case.api),
+        saves,
+        Certainty.BOUND if saves else None,
+        slug="donate-buffers",
+    )
+
+
+def mostly_arguments(compiler: CompilerMemory) -> bool:
+    """Whether the program's arguments are more than half of what it needs, or more than the device has."""
+    arguments, whole = compiler.arguments, compiler.needed or compiler.section("total")
+    if arguments is None or not arguments.bytes:
+        return False
+    if compiler.capacity and arguments.bytes > compiler.capacity.bytes:
+        return True
+    if whole is None:
+        return compiler.temporaries is not None and arguments.bytes > compiler.temporaries.bytes
+    return arguments.bytes > _MOST * whole.bytes
+
+
+def what_arguments_are(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """What the arguments most likely are, by what is returned, listed, or run."""
+    arguments, results = compiler.arguments, compiler.results
+    inputs, weights = (total(of_kind(moment, kind)) for kind in (Kind.INPUT, Kind.PARAMETER))
+    if arguments and results and results.bytes > 0.9 * arguments.bytes:
+        return "returned anew, so most likely weights and optimizer state"
+    if inputs > weights:
+        return "mostly the data that it is given"
+    if arguments and results and results.bytes > 0.1 * arguments.bytes:
+        return f"{human_size(results)} of them returned anew, as a step does with weights and optimizer state"
+    if arguments and results and results.bytes < 0.1 * arguments.bytes:
+        return "hardly any of it returned: weights that it only reads, or data"
+    if situation(case, moment).training:
+        return "weights, optimizer state and the batch"
+    return "weights and data"
+
+
+def of_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """`12.25 GiB are its arguments (weights, optimizer state and the batch)`."""
+    assert compiler.arguments
+    what = what_arguments_are(case, moment, compiler)
+    return f"{human_size(compiler.arguments)} of it are its arguments ({what})"
+
+
+def smaller_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
+    """What makes them less: another optimizer where one may be among them, more devices; a smaller batch only
+    where temporaries or data are among what does not fit.
+    """
+    returned = (
+        compiler.results is None or compiler.results.bytes > 0.1 * (compiler.arguments or NOTHING).bytes
+    )
+    if returned:
+        yield from remedies.offered(case, moment, "lighter-optimizer")
+    yield Remedy(
+        "shard the arguments over several devices (weights, optimizer state), or keep weights in 16 bits",
+        slug="shard-arguments",
+    )
+    alone = compiler.capacity and compiler.arguments and compiler.arguments.bytes > compiler.capacity.bytes
+    if not alone:
+        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
