@@ -58,6 +58,11 @@ HESSIAN = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
     " 25769238784 bytes.\n"
 )
+PAIRS = (
+    'Traceback (most recent call last):\n  File "/home/u/gp.py", line 12, in kernel\n'
+    "    d = jnp.abs(x[:, None] - y[None])\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 9600000000 bytes.\n"
+)
 RETRACING = (
     "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
     " retracing. Tracing is expensive.\n"
@@ -157,6 +162,7 @@ CASES: dict[str, tuple[str, str]] = {
         FOUR_EQUAL.replace("32.00MiB (rounded to 33554432)", "16.00MiB (rounded to 16777216)")
         + oom("64,256,256,1"),
     ),
+    "failing-line-of-jax": (PAIRS, PAIRS.replace("y[None]", "y[0]")),
     "failing-op-is-a-bystander": (
         dump(1, 4000, 3999) + oom("64"),
         dump(784, 4000, 3999) + oom("64,224,224,64"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import jax_lines, program_account, remedies
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -25,11 +25,6 @@ from tfmemlens.units import MIB, Size, human, human_size
 BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
 
-_COPY = regex(
-    r"\s*(?:[\w.,\[\] ]+ = )?(?:jnp|jax\.numpy|jax)\.(?:asarray|array|device_put)"
-    r"\([\w.\[\]'\", =]*\)\s*\Z"
-)
-"""A line that copies a value which is made already: no call of a model within."""
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -51,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
-            because=_because(moment, compiler, failed.size),
+            because=_because(case, moment, compiler, failed.size),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -80,7 +75,7 @@ def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
             + ("; without XLA the error names the op." if by else "."),
             remedies=(
                 _WITHOUT_XLA,
-                *remedies.offered(case, moment, "smaller-batch"),
+                *remedies.offered(case, moment, "smaller-batch", "recompute"),
                 remedies.name_the_buffers(),
             ),
             moment=index,
@@ -139,9 +134,16 @@ def _on_chip(moment: Moment) -> str | None:
     return space if space in ("vmem", "smem", "cmem", "sflag", "imem") else None
 
 
-def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str:
-    if _copied(moment):
-        return "this line copies one array to the device whole"
+def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """What the device has, and what of the program's need is no temporary, where that is most of it."""
+    assert compiler.capacity
+    has = f"the device has {human_size(compiler.capacity)}, {_over(compiler)} too little"
+    if not program_account.mostly_arguments(compiler):
+        return has
+    return f"{has}; {program_account.of_arguments(case, moment, compiler)}"
+
+
+def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | None) -> str:
     if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
         return (
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
@@ -158,7 +160,7 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
                 f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds the tiles that a"
                 f" kernel works on, {_over(compiler)} too little"
             )
-        return f"the device has {human_size(compiler.capacity)}, {_over(compiler)} too little"
+        return _on_device(case, moment, compiler)
     if space := _on_chip(moment):
         return f"the {space} of a TPU core, which holds the tiles that a kernel works on, is too small for it"
     if compiler.free:
@@ -166,6 +168,8 @@ def _because(moment: Moment, compiler: CompilerMemory, size: Size | None) -> str
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
             " alive hold the rest"
         )
+    if _is_part(compiler.results, size) and not _is_arena(compiler, size):
+        return "these are the results of the program, which it makes beside its arguments"
     if size and size.bytes < 256 * MIB:
         return (
             "so small a request fails only where the device is full already: arrays kept alive by earlier"
@@ -184,16 +188,13 @@ def _is_scoped(moment: Moment) -> bool:
     return line is not None and "scoped" in line.text.lower()
 
 
-def _copied(moment: Moment) -> bool:
-    """Whether the user's failing line does nothing but copy an array to the device."""
-    text = moment.request.failed.source_text if moment.request else None
-    return bool(text and _COPY.match(text))
-
-
 def _is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
     """Whether the request is the arena that the compiler's account names, as far as printed figures tell."""
-    arena = compiler.section("preallocated temp")
-    return bool(arena and size and arena.may_be(size.bytes))
+    return _is_part(compiler.temporaries, size)
+
+
+def _is_part(part: Size | None, size: Size | None) -> bool:
+    return bool(part and part.bytes and size and part.may_be(size.bytes))
 
 
 def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
@@ -214,6 +215,7 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
             "HLO temp",
             "parameter",
             "arguments",
+            "output",
             "program",
             "total",
         ):
@@ -223,6 +225,7 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
 
 
 def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
+    assert moment.request
     if space := _on_chip(moment):
         name = (moment.request.failed.executable if moment.request else None) or ""
         attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
@@ -238,13 +241,6 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
                 slug="larger-vmem",
             )
         return
-    if _copied(moment):
-        yield Remedy(
-            "keep the data set in NumPy on the host, and copy one batch at a time",
-            "batch = jax.device_put(data[i : i + 256])",
-            slug="one-batch-to-the-device",
-        )
-        return
     if compiler.free:
         yield from _let_go(moment)
     if is_buffer(moment):
@@ -253,13 +249,14 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             slug="shard-arguments",
         )
         return
-    yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    if _could_donate(compiler):
-        yield Remedy(
-            "give input buffers back to the program, where they are not needed afterwards",
-            "jax.jit(step, donate_argnums=(0, 1))   # jax.pmap takes it, too",
-            slug="donate-buffers",
-        )
+    of_arguments = program_account.mostly_arguments(compiler)
+    line = jax_lines.made_by(moment.request.failed.source_text, _needed(compiler, moment.request.failed.size))
+    if not of_arguments and not line:
+        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
+    if program_account.could_donate(case, moment, compiler):
+        yield program_account.donate(case, compiler)
+    if of_arguments:
+        yield from program_account.smaller_arguments(case, moment, compiler)
     if _larger_pool_may_do(case, moment, compiler):
         yield Remedy(
             "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
@@ -270,15 +267,6 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
     if not len(moment.attribution.table):
         yield remedies.name_the_buffers()
     yield _WITHOUT_XLA
-    arguments = compiler.section("parameter") or compiler.section("arguments")
-    temporaries = compiler.section("preallocated temp") or compiler.section("HLO temp")
-    if arguments and temporaries and arguments.bytes > temporaries.bytes:
-        yield Remedy(
-            "most of it are the program's arguments (weights, optimizer state): shard them over devices, or"
-            " use a lighter optimizer",
-            saves_bytes=None,
-            slug="shard-arguments",
-        )
 
 
 def _let_go(moment: Moment) -> Iterator[Remedy]:
@@ -302,22 +290,6 @@ def _let_go(moment: Moment) -> Iterator[Remedy]:
         "del x; jax.clear_caches()   # x.delete()",
         slug="drop-references",
     )
-
-
-def _could_donate(compiler: CompilerMemory) -> bool:
-    """Whether donated buffers can save anything: there are arguments and results, and the account does not
-    show that they share memory already.
-    """
-    arguments = compiler.section("parameter") or compiler.section("arguments")
-    results = compiler.section("maybe_live_out") or compiler.section("output")
-    if any(part is not None and not part.bytes for part in (arguments, results)):
-        return False
-    total = compiler.section("total")
-    temporaries = compiler.section("preallocated temp")
-    if not (arguments and results and total and temporaries):
-        return True
-    shared = arguments.bytes + results.bytes + temporaries.bytes - total.bytes
-    return shared < 0.5 * min(arguments.bytes, results.bytes)
 
 
 def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:

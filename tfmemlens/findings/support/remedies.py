@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, jax_lines
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.phase import (
@@ -151,7 +151,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return f"{in_words(bound, batch)}{again}", None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""
-    return f"halve the batch{example}{again}", None
+    return f"halve the batch{example}{again}", code_snippets.accumulate(case.api) if accumulate else None
 
 
 def batch_of(case: Case, moment: Moment) -> int | None:
@@ -192,11 +192,18 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     if request is None or need is None or need < _PIECES_BYTES:
         return None
     failed = request.failed
+    of_jax = situation(case, moment).framework == JAX
+    if of_jax and jax_lines.made_by(failed.source_text, need):
+        return None  # the rule of the failing line says it, for what the line makes
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"
-    if _WAITS.search(failed.source_text or "") and situation(case, moment).framework == JAX:
-        where = f"an earlier call, for whose result {where} waits,"
-    text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
+    if of_jax and _WAITS.search(failed.source_text or ""):
+        text = (
+            f"an earlier call, for whose result {where} waits, asks for this memory: if that is a training"
+            " step, halve its batch; else make its operands smaller, or process them in pieces"
+        )
+    else:
+        text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
 
 

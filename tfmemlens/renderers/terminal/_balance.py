@@ -26,6 +26,8 @@ LETTERS = {
     Kind.UNATTRIBUTED: "u",
 }
 
+UNLISTED = "in buffers that are not listed"
+
 
 def page(moment: Moment, view: View) -> list[str]:
     """The bar under its heading, each letter explained; nothing where no size is known."""
@@ -48,7 +50,7 @@ def page(moment: Moment, view: View) -> list[str]:
 def bar(moment: Moment, view: View) -> list[str]:
     """The bar alone, each kind in its colour; nothing where no size is known."""
     stretches, whole = parts(moment), _whole(moment)
-    if not whole:
+    if not whole or _says_nothing(moment, stretches):
         return []
     drawn = stacked_bar([(part.letter, part.bytes) for part in stretches], whole, view.width - 4)
     kinds = {part.letter: part.kind for part in stretches}
@@ -56,6 +58,11 @@ def bar(moment: Moment, view: View) -> list[str]:
         styled("".join(run), style(kinds[letter]), view.color) for letter, run in groupby(drawn)
     )
     return [f"  [{colored}{'·' * (view.width - 4 - len(drawn))}]"]
+
+
+def _says_nothing(moment: Moment, stretches: list[Part]) -> bool:
+    """Whether the bar would draw what failed alone, and nobody knows of what: no limit, no buffer by name."""
+    return moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
 
 
 def style(kind: Kind | None) -> str:
@@ -120,9 +127,7 @@ def parts(moment: Moment) -> list[Part]:
             Part("o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole))
         )
     if unlisted:
-        stretches.append(
-            Part("?", "in buffers that are not listed", unlisted, human(unlisted), percent(unlisted, whole))
-        )
+        stretches.append(Part("?", UNLISTED, unlisted, human(unlisted), percent(unlisted, whole)))
     return stretches
 
 

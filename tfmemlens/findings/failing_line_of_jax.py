@@ -1,0 +1,42 @@
+"""JAX says only how many bytes it asked for; the user's failing line says what they are for.
+
+What it means: outside of a compiled step JAX runs one call at a time, so the last line of the user's own code
+made the array. A line that pairs all rows, spreads labels over classes or keeps every draw explains a large
+request by itself.
+When it fires: a request of JAX's of 64 MiB or more, and the failing line holds such a call; where the line
+states a shape, only if this shape has the request's bytes.
+What to do: make the call itself smaller: blocks of rows, matrix products, labels instead of one-hot rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import jax_lines
+from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "the request"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) != JAX:
+        return
+    for index, _, request in requests(case):
+        made = jax_lines.made_by(request.failed.source_text, request.needed_bytes)
+        if made is None:
+            continue
+        at = f" at {request.failed.source}" if request.failed.source else ""
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{made.what}{at}",
+            because=made.what,
+            explains=request.needed_bytes,
+            evidence=(Evidence("the message", request.failed.line),),
+            remedies=made.remedies,
+            moment=index,
+            basis=made.basis,
+        )
