@@ -33,7 +33,7 @@ _FORMATS = {
     "keras-3": "Keras 3 model",
     "variables": "the names and shapes of variables",
 }
-_FRAMEWORKS = {"jax": "JAX", "xla": "XLA, framework unknown", "torch_xla": "PyTorch/XLA"}
+_FRAMEWORKS = {"jax": "JAX", "xla": "framework unknown", "torch_xla": "PyTorch/XLA"}
 
 
 def described(report: Report) -> str:
