@@ -12,6 +12,7 @@ from tfmemlens.attribution.moments.owners import attribute_request, attribute_ta
 from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
+from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
@@ -19,6 +20,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
 from tfmemlens.values import replace
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
+def frame(timeline: Timeline, graph: Graph | None = None, model: LiveModel | None = None) -> pandas.DataFrame:
     """All allocations of a timeline with layer, kind and phase."""
     from tfmemlens.attribution.moments.consumers import graph_of
     from tfmemlens.attribution.moments.timelines import owners_of
@@ -35,7 +37,7 @@ def frame(timeline: Timeline, graph: Graph | None = None) -> pandas.DataFrame:
 
     rows = timeline.table.to_frame()
     named = scopes_of_rows(timeline.table).of_rows(timeline.table)
-    told = _told_of(timeline, named, owners_of_updates(graph or graph_of(timeline)))
+    told = _told_of(timeline, named, owners_of_updates(graph or graph_of(timeline)), LiveNames(model))
     owners = owners_of(timeline.owned(told))
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
@@ -47,11 +49,13 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     largest first.
     """
     scopes = scopes_of(capture)
-    moments = [_failure(capture, incident, scopes) for incident in capture.incidents]
+    live = LiveNames(capture.live_model)
+    moments = [_failure(capture, incident, scopes, live) for incident in capture.incidents]
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
         from tfmemlens.attribution.moments.layers import summaries
+        from tfmemlens.attribution.moments.live_variables import with_variables
         from tfmemlens.attribution.moments.timelines import index_of, moment_at, standing_of
         from tfmemlens.attribution.moments.updates import owners_of_updates
 
@@ -59,28 +63,34 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         updates = owners_of_updates(capture.graph)
         owned = (
-            timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates))
+            timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates, live))
             for timeline in capture.timelines
         )
         capture = replace(capture, timelines=tuple(owned))
-        standing = [standing_of(timeline, capture.graph) for timeline in capture.timelines]
+        standing = [
+            with_variables(timeline, standing_of(timeline, capture.graph), capture.live_model)
+            for timeline in capture.timelines
+        ]
         peaks = [
             moment_at(capture, timeline, index_of(timeline, at) if at else None, known)
             for timeline, known in zip(capture.timelines, standing, strict=True)
         ]
         layers = capture.layers or summaries(capture.timelines, standing, capture.graph)
-        peaks = [replace(peak, attribution=scopes.attribution(peak.attribution)) for peak in peaks]
+        peaks = [
+            replace(peak, attribution=live.attribution(scopes.attribution(peak.attribution)))
+            for peak in peaks
+        ]
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 
 
 def _told_of(
-    timeline: Timeline, named: Mapping[str, Owner], updates: Mapping[str, Owner]
+    timeline: Timeline, named: Mapping[str, Owner], updates: Mapping[str, Owner], live: LiveNames
 ) -> dict[str, Owner]:
     """What the user's names, the graph's updates and the peak tell of a timeline's nodes beyond each name."""
     from tfmemlens.attribution.moments.timelines import kept_by_loops
 
-    told = {**named, **updates}
+    told = live.of_rows(timeline.table, {**named, **updates})
     return {**told, **kept_by_loops(timeline.owned(told))}
 
 
@@ -110,10 +120,10 @@ def without_copies(capture: Capture) -> LayoutStudy:
     return LayoutStudy((), peak=peak_alone(capture.graph, types), malformed=tuple(malformed.items()))
 
 
-def _failure(capture: Capture, incident: Incident, scopes: Scopes) -> Moment:
+def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames) -> Moment:
     table = holders(incident)
-    attribution = scopes.attribution(attribute_table(table))
-    owner = scopes.owner(attribute_request(incident.request))
+    attribution = live.attribution(scopes.attribution(attribute_table(table)))
+    owner = live.owner(scopes.owner(attribute_request(incident.request)))
     first = first_dimension(incident.request, owner)
     request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)

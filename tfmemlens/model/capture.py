@@ -10,6 +10,7 @@ from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.live_model import HeldTensors, LiveModel
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
@@ -233,6 +234,10 @@ class Capture:
     hints: Hints = Hints()
     layers: tuple[LayerSummary, ...] = ()
     """The model's own layers, where its description was read."""
+    live_model: LiveModel | None = None
+    """The model as the program itself described it while it ran."""
+    living: tuple[HeldTensors, ...] = ()
+    """The tensors that Python held when the program failed, the most bytes first."""
     network: Network | None = None
     """The model itself, where the input is one that never ran."""
     with_types: Callable[[Graph | None], Graph | None] | None = field(default=None, compare=False, repr=False)

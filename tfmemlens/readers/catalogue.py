@@ -40,6 +40,11 @@ def passed_over() -> tuple[str, ...]:
     return tuple(sorted((beside | kept) - ran))
 
 
+def beside_steps() -> frozenset[str]:
+    """Names of files that describe the program whose traced step lies beside them."""
+    return frozenset(name for module in formats().values() for name in _declared(module, "BESIDE_STEPS"))
+
+
 def stem(name: str) -> str:
     """A file's name without the endings that formats and gzip give it."""
     parts = {

@@ -40,5 +40,7 @@ def allocations(capture: Capture) -> pandas.DataFrame:
     """
     import pandas
 
-    frames = [attribution.frame(timeline, capture.graph) for timeline in capture.timelines]
+    frames = [
+        attribution.frame(timeline, capture.graph, capture.live_model) for timeline in capture.timelines
+    ]
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()

@@ -23,7 +23,9 @@ and where it applies
 - `join(captures) -> captures`: what becomes of several inputs when one of them is of this format;
 - `SUFFIXES`, how its files are usually named: the endings are taken off to get a step's name;
 - `COMPANIONS`, endings or whole names of files that are written beside it and tell nothing of memory:
-  they are passed over when a directory is read.
+  they are passed over when a directory is read;
+- `BESIDE_STEPS`, whole names of files that describe the program and are read with a traced step of their
+  directory.
 
 `keras_models/` keeps the same contract for models that never ran: their captures hold a `network`.
 """

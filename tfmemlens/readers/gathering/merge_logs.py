@@ -34,6 +34,8 @@ def merge(captures: list[Capture]) -> Capture:
         graph=next((capture.graph for capture in captures if capture.graph), None),
         with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=surroundings(captures),
+        live_model=next((capture.live_model for capture in captures if capture.live_model), None),
+        living=tuple(group for capture in captures for group in capture.living),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
     )
 

@@ -98,7 +98,14 @@ def _of_place(place: inputs.Place, hints: Hints, logs: bool) -> tuple[list[input
     files, notes = choose(os.fspath(place), hints, steps)
     if not files:
         return inputs.resolve(place), []
-    return (_beside(place, steps) if logs else []) + files, notes
+    return (_beside(place, steps) if logs else _described(place)) + files, notes
+
+
+def _described(place: inputs.Place) -> list[inputs.Input]:
+    """What describes the program in a directory itself: a bundle has its model there."""
+    names = catalogue.beside_steps()
+    paths = (os.path.join(place, name) for name in sorted(names))
+    return [inputs.Input(path) for path in paths if os.path.isfile(path) and os.path.getsize(path)]
 
 
 def _beside(place: inputs.Place, steps: list[TracedStep]) -> list[inputs.Input]:

@@ -1,0 +1,142 @@
+"""What a program recorded of itself, read whole: names for a trace's rows, who holds tensors, versions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.attribution.names.live_names import LiveNames
+from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.live_model import LiveModel
+
+DUMP = SAMPLES / "oom_log" / "2.21-gradients-stored.txt"
+TRACE = SAMPLES / "xspace" / "2.21-function.xplane.pb"
+MIB = 1 << 20
+
+
+def model(*paths: str, variables: Any = ()) -> dict[str, Any]:
+    layers = [{"path": path, "class": "Conv2D", "outputs": []} for path in paths]
+    return {"tfmemlens_model": 1, "models": [{"name": "net", "layers": layers}], "variables": list(variables)}
+
+
+def living(name: str | None, count: int, size: int) -> dict[str, Any]:
+    holder = {"name": name, "kind": "list", "count": count, "bytes": size, "file": "/a/train.py", "line": 41}
+    group = {"shape": [4, 4], "dtype": "float32", "count": count, "bytes": size, "held_by": [holder]}
+    return {"tfmemlens_living": 1, "complete": True, "groups": [group]}
+
+
+def bundle(folder: Path, **files: Any) -> Path:
+    for name, document in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(document, indent=1))
+    (folder / "log.txt").write_bytes(DUMP.read_bytes())
+    return folder
+
+
+def rules(folder: Path) -> list[str]:
+    return [finding.rule for finding in pipeline.explain(folder).findings]
+
+
+def test_a_container_that_holds_much_is_the_cause_by_its_name_and_line(tmp_path: Path) -> None:
+    report = pipeline.explain(bundle(tmp_path, living=living("history['loss']", 7, 400 * MIB)))
+    (finding,) = (each for each in report.findings if each.rule == "held-by-python")
+    assert finding.headline.startswith("`history['loss']` (train.py:41) holds 7 tensors, 400.00 MiB")
+    (evidence,) = finding.evidence
+    assert evidence.line
+    assert evidence.line.text == '"name": "history[\'loss\']",'
+    assert finding.explains == 400 * MIB
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "size"), [(None, 7, 400 * MIB), ("batch", 2, 400 * MIB), ("seen", 7, 4 * MIB)]
+)
+def test_few_small_or_nameless_tensors_are_no_leak(
+    tmp_path: Path, name: str | None, count: int, size: int
+) -> None:
+    assert "held-by-python" not in rules(bundle(tmp_path, living=living(name, count, size)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "layer"),
+    [
+        ("net/body", "body"),
+        ("net_1/body_1", "body"),
+        ("body", "body"),
+        ("net_2/down_1/conv_3", "down/conv"),
+        ("tower/net/down/conv/add", "down/conv/add"),
+        ("conv_2", "conv_2"),
+        ("other/thing", "other/thing"),
+        ("net/conv_2_1", "conv_2"),
+    ],
+)
+def test_scopes_are_the_models_layers(scope: str, layer: str) -> None:
+    from tfmemlens.model.attribution import NOBODY
+    from tfmemlens.values import replace
+
+    names = LiveNames(LiveModel(("net",), tuple((path, "X") for path in ("body", "down/conv", "conv_2"))))
+    assert names.owner(replace(NOBODY, layer=scope)).layer == layer
+
+
+def test_what_stood_before_a_step_has_the_names_of_the_variables(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    before = pipeline.case(pipeline.timelines(tmp_path)).moments[0].attribution
+    bare = {group.name: group.total_bytes for group in before.by("kind")}
+    size = 64
+    row = {"name": "features/kernel", "layer": "features", "kind": "parameter", "dtype": "float32"}
+    (tmp_path / "model.json").write_text(
+        json.dumps(
+            model(
+                "features",
+                "refine",
+                "pool",
+                "classes",
+                variables=[{**row, "shape": [size], "bytes": 4 * size}],
+            )
+        )
+    )
+    case = pipeline.case(pipeline.timelines(tmp_path))
+    named = {group.name: group.total_bytes for group in case.moments[0].attribution.by("kind")}
+    assert named["unattributed"] == bare["unattributed"] - 4 * size
+    assert sum(named.values()) == sum(bare.values())
+    layers = {group.name for group in case.moments[0].attribution.by("layer")}
+    assert "features" in layers
+    assert not any((name or "").startswith("net/") for name in layers)
+
+
+def test_variables_that_exceed_what_stood_are_on_another_device(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    row = {"name": "w", "layer": None, "kind": "parameter", "dtype": "float32", "shape": [1 << 30]}
+    (tmp_path / "model.json").write_text(json.dumps(model(variables=[row])))
+    (moment, *_) = pipeline.case(pipeline.timelines(tmp_path)).moments
+    assert not moment.attribution.ranked_by_kind.get(Kind.PARAMETER)
+
+
+def test_the_recorder_tells_the_version(tmp_path: Path) -> None:
+    told = {"tfmemlens_recorder": 1, "versions": {"tensorflow": "2.21.0"}, "steps": {"train": 9}}
+    (tmp_path / "recorder.json").write_text(json.dumps({**told, "traced_steps": 2, "problems": ["x: y"]}))
+    capture = pipeline.capture(tmp_path)
+    assert (capture.source.framework, capture.source.version) == ("tensorflow", ("2.21", "2.21"))
+    assert [note.text for note in capture.notes] == [
+        "the program recorded 2 of its 9 steps",
+        "not recorded: x: y",
+    ]
+
+
+@pytest.mark.parametrize("key", ["tfmemlens_model", "tfmemlens_living", "tfmemlens_recorder"])
+@pytest.mark.parametrize(
+    "rest", ["", ": 1", ": 1, []", ': 1, "models": {}}', ': 1, "groups": [{"shape": 3}]}']
+)
+def test_a_damaged_document_is_refused_or_empty(tmp_path: Path, key: str, rest: str) -> None:
+    file = tmp_path / "some.json"
+    file.write_text(f'{{"{key}"{rest}')
+    try:
+        capture = pipeline.capture(file)
+    except UnreadableInput as problem:
+        assert "cut" in problem.sentence
+    else:
+        assert not capture.incidents

@@ -1,0 +1,85 @@
+"""Scopes of a graph as layers of the live model: its user's names, and one layer however often it is called.
+
+`sequential/body` is the layer `body` of the model `sequential`; `unet_1/down_3/conv_5` is `down/conv` where
+the model has such a layer, and none that is called `conv_5`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.live_model import LiveModel
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass, replace
+
+_NUMBER = regex(r"_\d{1,4}\Z")
+_MAX_SCOPES = 3
+"""Scopes around a model: towers, steps, outer functions."""
+
+
+@dataclass(frozen=True)
+class LiveNames:
+    """The layers of a model, asked for by scopes."""
+
+    model: LiveModel | None
+
+    def attribution(self, attribution: Attribution) -> Attribution:
+        """The same rows under the model's names."""
+        if not self._known:
+            return attribution
+        return replace(attribution, owners=[*map(self.owner, attribution.owners)])
+
+    def owner(self, owner: Owner) -> Owner:
+        """The owner with the name that the model has for its layer."""
+        if not self._known or owner.layer is None:
+            return owner
+        if owner.layer not in self._found:
+            self._found[owner.layer] = self._path(owner.layer)
+        name = self._found[owner.layer]
+        return replace(owner, layer=name) if name else owner
+
+    def of_rows(self, table: AllocationTable, told: Mapping[str, Owner]) -> dict[str, Owner]:
+        """What is told of the nodes of a table, with the model's names in it."""
+        if not self._known:
+            return dict(told)
+        pairs = dict(zip(table.node, table.op, strict=True))
+        owners = {node: told.get(node) or owner_of(node, op) for node, op in pairs.items() if node}
+        named = {node: self.owner(owner) for node, owner in owners.items()}
+        return {**told, **{node: owner for node, owner in named.items() if owner is not owners[node]}}
+
+    @cached_property
+    def _known(self) -> Mapping[str, str]:
+        """The paths of all layers, and those with the models' names before them, by path."""
+        if self.model is None:
+            return {}
+        paths = {path: path for path, _ in self.model.layers}
+        return {**{f"{name}/{path}": path for name in self.model.names for path in paths}, **paths}
+
+    @cached_property
+    def _found(self) -> dict[str, str | None]:
+        return {}
+
+    def _path(self, scope: str) -> str | None:
+        """The longest path of a layer that stands in a scope, with what is inside of the layer."""
+        parts = scope.split("/")
+        for first in range(min(len(parts), _MAX_SCOPES + 1)):
+            for last in range(len(parts), first, -1):
+                path = self._match(parts[first:last])
+                if path is not None:
+                    return "/".join([path, *parts[last:]])
+        return None
+
+    def _match(self, parts: list[str]) -> str | None:
+        """The layer with this path as it is, else without the numbers that further calls add."""
+        path = self._known.get("/".join(parts))
+        if path is not None:
+            return path
+        for size in range(len(parts)):
+            plain = [*parts[:size], *(_NUMBER.sub("", part) for part in parts[size:])]
+            if (path := self._known.get("/".join(plain))) is not None:
+                return path
+        return None

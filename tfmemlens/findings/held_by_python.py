@@ -1,0 +1,95 @@
+"""A list, a dictionary or an attribute of the program holds tensors that nothing needs any more.
+
+What it means: a tensor stays as long as Python can reach it. A loss that is appended to a list keeps a
+scalar, the predictions beside it a whole batch, and on each step one more.
+When it fires: the program recorded itself (`run --trace`), and at the failure one container held three and
+more tensors of one type that make up a tenth of what was in use or of the limit.
+What to do: keep numbers, not tensors: `float(loss)`, `.numpy()` of what is small; clear what is used up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import held, requests
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.live_model import HeldTensors, Holder
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import human, percent
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the tensors that the container holds"
+
+_LEAST_COUNT, _LEAST_SHARE = 3, 0.1
+_MAX_EVIDENCE = 3
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, _ in list(requests(case))[:1]:
+        named = _by_name(case.capture.living)
+        whole = _whole(moment)
+        for name, parts in sorted(named.items(), key=lambda pair: -_bytes(pair[1])):
+            size, count = _bytes(parts), sum(holder.count for _, holder in parts)
+            if count < _LEAST_COUNT or not whole or size < _LEAST_SHARE * whole:
+                break
+            yield _finding(name, parts, whole, index)
+            break
+
+
+def _finding(name: str, parts: list[tuple[HeldTensors, Holder]], whole: int, index: int) -> Finding:
+    size, count = _bytes(parts), sum(holder.count for _, holder in parts)
+    first = parts[0][1]
+    place = f" ({os.path.basename(first.file)}:{first.code_line})" if first.file and first.code_line else ""
+    what = f"`{name}`{place} holds {count} tensors, {human(size)}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}: {percent(size, whole)} of what was in use",
+        because=what,
+        explains=size,
+        evidence=tuple(
+            Evidence(
+                f"{holder.count} x {format_shape(group.tensor.shape)} {group.tensor.dtype} in a {holder.kind}"
+                f" at `{name}`, {human(holder.bytes)}",
+                holder.line,
+            )
+            for group, holder in parts[:_MAX_EVIDENCE]
+        ),
+        detail="Counted by Python's own collector when the program failed; each tensor once, under the"
+        " shortest name that leads to it.",
+        remedies=(
+            Remedy(
+                f"keep numbers in `{name}`, not tensors, or clear it when they are used up",
+                "history.append(float(loss))",
+                saves_bytes=size,
+                certainty=Certainty.BOUND,
+                slug="keep-numbers",
+            ),
+        ),
+        moment=index,
+    )
+
+
+def _by_name(living: tuple[HeldTensors, ...]) -> dict[str, list[tuple[HeldTensors, Holder]]]:
+    """What each name holds, the largest part first. Variables alone are no containers."""
+    named: dict[str, list[tuple[HeldTensors, Holder]]] = {}
+    for group in living:
+        for holder in group.holders:
+            if holder.name and holder.kind != "variable":
+                named.setdefault(holder.name, []).append((group, holder))
+    return {
+        name: sorted(parts, key=lambda part: (-part[1].bytes, part[1].name or ""))
+        for name, parts in named.items()
+    }
+
+
+def _bytes(parts: list[tuple[HeldTensors, Holder]]) -> int:
+    return sum(holder.bytes for _, holder in parts)
+
+
+def _whole(moment: Moment) -> int:
+    """What was in use; the limit where only that is known."""
+    balance = moment.balance
+    in_use = balance.in_use.bytes if balance.in_use else 0
+    return max(held(moment), in_use) or (balance.limit.bytes if balance.limit else 0)

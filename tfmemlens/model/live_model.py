@@ -1,0 +1,57 @@
+"""What the user's own process said of itself: its layers and variables by the user's names, and the tensors
+that Python held when it failed.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LiveVariable:
+    """A variable of the program, of a layer if it belongs to one."""
+
+    name: str
+    layer: str | None
+    kind: Kind
+    tensor: TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class LiveModel:
+    """The layers of the program's models by their paths in `model.layers`, and all variables."""
+
+    names: tuple[str, ...]
+    """What the models are called: their scopes stand before their layers'."""
+    layers: tuple[tuple[str, str], ...]
+    """(path, class) of each, in the models' order."""
+    variables: tuple[LiveVariable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A container that holds tensors: the name that leads to it, None where none was found."""
+
+    name: str | None
+    kind: str
+    """Its class: `list`, `dict`."""
+    count: int
+    bytes: int
+    file: str | None = None
+    code_line: int | None = None
+    """The line of the program that fills it."""
+    line: Line | None = None
+    """Where the input says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTensors:
+    """Live tensors of one type, and who holds them, the most bytes first."""
+
+    tensor: TensorType
+    count: int
+    bytes: int
+    holders: tuple[Holder, ...]

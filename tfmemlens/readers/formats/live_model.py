@@ -1,0 +1,54 @@
+"""`model.json` of a bundle: the program's layers and variables, as the program itself wrote them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.readers.bytes import own_json
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+
+HOLDS = Holds.SURROUNDINGS
+KEY = "tfmemlens_model"
+BESIDE_STEPS = ("model.json",)
+_KINDS = {"parameter": Kind.PARAMETER, "optimizer-slot": Kind.OPTIMIZER_SLOT}
+
+
+def sniff(sample: Sample) -> Confidence:
+    """A JSON object that begins with our key."""
+    return own_json.sniff(sample, KEY)
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """The names and variables. Raises UnreadableInput."""
+    del hints
+    document = own_json.read(opened)
+    models = own_json.rows(document, "models")
+    layers = {
+        str(layer.get("path")): str(layer.get("class"))
+        for model in models
+        for layer in own_json.rows(model, "layers")
+    }
+    variables = (_variable(row) for row in own_json.rows(document, "variables"))
+    return Capture(
+        Source(opened.path, ("live-model",)),
+        live_model=LiveModel(
+            tuple(str(model.get("name")) for model in models),
+            tuple(layers.items()),
+            tuple(variable for variable in variables if variable.tensor.bytes),
+        ),
+    )
+
+
+def _variable(row: dict[str, Any]) -> LiveVariable:
+    layer = row.get("layer")
+    return LiveVariable(
+        str(row.get("name")),
+        None if layer is None else str(layer),
+        _KINDS.get(str(row.get("kind")), Kind.PARAMETER),
+        TensorType(own_json.shape(row), str(row.get("dtype"))),
+    )
