@@ -64,3 +64,91 @@ def test_attention_elsewhere_in_the_net_makes_no_convolution_a_score() -> None:
     held = report("512.0MiB from unet/mid/attn/Softmax")
     assert "attention-scores" not in rules(oom("8,320,64,64", "unet/down_2/Conv2D") + held)
     assert "attention-scores" in rules(oom("8,320,64,64", "unet/down_2/mul") + held)
+
+
+def ran(code: str, op: str, shape: str, frames: str = "") -> str:
+    """An eager op that failed below the user's line, with the library's frames between."""
+    return (
+        f'Traceback (most recent call last):\n  File "run.py", line 12, in <module>\n    {code}\n{frames}'
+        f"tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{{{function_node __wrapped__{op}"
+        f"_device_{GPU}}}}} OOM when allocating tensor with shape[{shape}] and type float on {GPU} by"
+        f" allocator GPU_0_bfc [Op:{op}]\n"
+    )
+
+
+def advice(text: str) -> str:
+    return " | ".join(action.remedy.text for action in explained(text).actions)
+
+
+@pytest.mark.parametrize(
+    ("code", "op", "shape"),
+    [
+        ("net = tf.keras.applications.VGG16(weights=None)", "Mul", "25088,4096"),
+        ("h = layers.Dense(16384)(h)", "StatelessRandomUniformV2", "1024,16384"),
+        ("net = build_unet(base=256)", "AddV2", "3,3,1024,2048"),
+        ("model = TFAutoModel.from_pretrained('xlm')", "Fill", "250880,2560"),
+        ("x = Block(dim)(x)", "StatelessTruncatedNormalV2", "1536,6144"),
+        ("model = build_model()", "Add", "6272,4096"),
+    ],
+)
+def test_what_a_line_that_makes_layers_asks_for_is_a_weight(code: str, op: str, shape: str) -> None:
+    text = ran(code, op, shape)
+    assert (
+        "a smaller batch does not help" in explained(text).verdict or "kernel of" in explained(text).verdict
+    )
+    assert "batch" not in advice(text).replace("at a smaller batch instead", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "op", "shape"),
+    [
+        ("x = layers.Dense(4096)(x)", "MatMul", "65536,4096"),
+        ("y = model(x, training=True)", "AddV2", "25088,4096"),
+        ("ds = build_dataset(paths)", "Cast", "60000,784"),
+        ("z = tf.random.normal([64, 512, 512, 3])", "RandomStandardNormal", "64,512,512,3"),
+    ],
+)
+def test_what_a_layer_computes_is_no_weight(code: str, op: str, shape: str) -> None:
+    assert rules(ran(code, op, shape)).isdisjoint({"parameters-dominate", "dense-kernel-gradient"})
+
+
+def test_a_graphs_line_that_makes_a_layer_made_its_ops_too() -> None:
+    text = (
+        "Caused by op u'dense/MatMul', defined at:\n  File \"run.py\", line 30, in <module>\n    x ="
+        " tf.layers.dense(x, 4096)\n" + oom("32768,4096", "dense/MatMul")
+    )
+    assert "parameters-dominate" not in rules(text)
+
+
+SLOTS = '  File "site-packages/keras/src/optimizers/{}.py", line 92, in build\n    {}\n'
+
+
+def test_making_slots_is_no_update_and_a_lighter_optimizer_helps() -> None:
+    frames = SLOTS.format("rmsprop", "self._velocities = self.add_optimizer_variables(")
+    made = explained(ran("model.fit(x)", "Fill", "8192,32768", frames))
+    assert "RMSProp was creating its slots" in made.verdict
+    assert "keeps less" in made.actions[0].remedy.text
+    frames = SLOTS.format("adam", "self.assign_add(m, ops.multiply(g, 0.1))")
+    assert "optimizer's update" in explained(ran("model.fit(x)", "Mul", "8192,32768", frames)).verdict
+
+
+def test_a_table_is_named_by_the_file_of_its_layer_or_by_its_rows() -> None:
+    frames = '  File "keras/src/layers/core/embedding.py", line 9, in build\n    self.add_weight(\n'
+    for text in (
+        ran("u = self.user(ids)", "Mul", "50000000,64", frames),
+        oom("3000000,300", "Adam/Adam/update/mul_2"),
+    ):
+        assert "embedding table of" in explained(text).verdict
+        assert "flattened" not in advice(text) and "fewer rows" in advice(text)
+
+
+def test_the_first_layer_behind_flatten_is_known_by_its_rows() -> None:
+    text = oom("{},4096", "", kernel="constant_op.cc").split("\n")[0]
+    assert "fully connected kernel" in explained(text.format(25088)).verdict
+    assert "kernel" not in explained(text.format(32768)).verdict
+
+
+def test_a_tables_update_tells_of_the_table() -> None:
+    frames = SLOTS.format("adam", "self.assign_add(m, ops.multiply(g, 0.1))")
+    said = explained(ran("model.fit(x)", "AssignAddVariableOp", "300000,128", frames))
+    assert "embedding table of 300,000 x 128" in said.verdict

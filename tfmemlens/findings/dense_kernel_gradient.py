@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
-from tfmemlens.findings.support.weights import Weight, copies, flattened, weight_of
+from tfmemlens.findings.support.weights import Weight, copies, optimizer_of, weight_of
+from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -46,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         inputs, units = (size or 1 for size in shape)
         if inputs >= 256 and units >= 16 and _of_weights(request) and _fully_connected(request):
-            yield _finding(index, moment, request, inputs, units, need)
+            yield _finding(case, index, moment, request)
 
 
 def _of_weights(request: Request) -> bool:
@@ -77,20 +79,31 @@ def _fully_connected(request: Request) -> bool:
     return bool(layer or (creating and many)) and weight_of(request) is not Weight.TABLE
 
 
-def _finding(index: int, moment: Moment, request: Request, inputs: int, units: int, need: int) -> Finding:
+def _finding(case: Case, index: int, moment: Moment, request: Request) -> Finding:
     what = weight_of(request)
     times, kept = copies(request)
+    inputs, units = (size or 1 for size in request.failed.shape or (1, 1))
+    need = request.failed.tensor_bytes or 0
+    because = (
+        f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much"
+        " again each"
+    )
+    if makes_slots := request.failed.creating and request.owner.kind is Kind.OPTIMIZER_SLOT:
+        known = optimizer_of(request)
+        who = known[0] if known else "the optimizer"
+        because = (
+            f"{who} was creating its slots of {what}, {inputs:,} x {units:,}: {human(need)} each; a smaller"
+            " batch does not help here"
+        )
+    lighter = remedies.offered(case, moment, "lighter-optimizer") if makes_slots else ()
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; {kept} {human(times * need)}",
-        because=(
-            f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as"
-            " much again each"
-        ),
+        because=because,
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
         detail=_image(inputs),
-        remedies=tuple(_remedies(what, inputs, units, need, times)),
+        remedies=(*lighter, *_remedies(what, inputs, units, need, times)),
         moment=index,
     )
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import (
+    OF_SLOTS,
+    OF_UPDATE,
     alike,
     cut_list,
     held,
@@ -37,6 +39,9 @@ EXPLAINS = "weights and slots; or the failing one and held ones of the same size
 _MAKING = regex(
     r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
 )
+
+_MANY_ROWS = 10_000
+"""Rows of a fully connected kernel from which on a rule of its own tells of it."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -74,22 +79,26 @@ def _while_making(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, owner = request.failed, request.owner
         name = failed.node or ""
+        what = weight_of(request)
         making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
         )
         updating = owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
+        making = making or (updating and what is Weight.TABLE)
         where = _doing(updating, place(moment))
         if owner.kind is Kind.PARAMETER and failed.node is None:
-            where = "while creating a weight's first value" + (
+            kind = what if what in (Weight.TABLE, Weight.KERNEL) else "a weight"
+            where = f"while creating the first value of {kind}" + (
                 f" at {failed.source}" if failed.source else ""
             )
         if making and not failed.pipeline and (failed.tensor_bytes or 0) >= MIB:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the run failed {where}: {tensor_text(moment)}",
-                because=f"it failed {where}",
+                because=f"{_taking(request) or f'it failed {where}'}; a smaller batch does not help here",
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
+                basis=Basis.SHAPE if failed.creating or what is Weight.TABLE else None,
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
                 remedies=tuple(_of_kind(case, moment, request)),
                 moment=index,
@@ -114,13 +123,34 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
             " all",
             slug="count-parameters",
         )
+    rows = (request.failed.shape or (0,))[0] or 0
+    first_value = request.owner.kind is Kind.PARAMETER and request.failed.node is None
+    if what is Weight.DENSE and first_value and rows < _MANY_ROWS:
+        yield Remedy(
+            "make the layers narrower, or fewer: weights, gradients and slots shrink with them",
+            slug="narrower-layer",
+        )
     if request.owner.kind is Kind.OPTIMIZER_SLOT or known:
         yield from remedies.offered(case, moment, "lighter-optimizer")
 
 
+def _taking(request: Request) -> str | None:
+    """What an embedding table takes in training: its rows tell more than the op that failed."""
+    need, shape = request.needed_bytes, request.failed.shape
+    if weight_of(request) is not Weight.TABLE or need is None or not shape or len(shape) != 2:
+        return None
+    rows, width = shape
+    return (
+        f"an embedding table of {rows:,} x {width:,} takes {human(need)}, and each slot of the optimizer as"
+        " much again"
+    )
+
+
 def _doing(updating: bool, where: str) -> str:
-    """What the run was at when it failed; the optimizer's update may be the place itself."""
-    if where.startswith("the optimizer's update"):
+    """What the run was at when it failed; the optimizer's update or its slots may be the place itself."""
+    if where.startswith(OF_UPDATE):
         return f"in {where}"
+    if where.startswith(OF_SLOTS):
+        return f"while creating {where}"
     doing = "in the optimizer update of" if updating else "while creating the weights or optimizer slots of"
     return f"{doing} {where}"

@@ -1,4 +1,4 @@
-"""Shapes of the kernels of convolutions."""
+"""Shapes of kernels: of convolutions, and of a fully connected layer behind Flatten."""
 
 from __future__ import annotations
 
@@ -11,3 +11,22 @@ def like_a_kernel(shape: tuple[int | None, ...] | None) -> bool:
         return False
     *sides, inputs, units = (size or 1 for size in shape)
     return len(set(sides)) == 1 and sides[0] <= _MAX_KERNEL_SIDE and min(inputs, units) >= sides[0]
+
+
+def flattened(inputs: int) -> tuple[int, int] | None:
+    """The side and the channels of a square feature map with so many numbers, None where there is none."""
+    for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
+        side = round((inputs / channels) ** 0.5)
+        if side > 1 and side * side * channels == inputs:
+            return side, channels
+    return None
+
+
+def like_a_dense_kernel(shape: tuple[int | None, ...] | None) -> bool:
+    """Whether a matrix has as many rows as a square feature map has numbers, and so many as no batch or
+    sequence is likely to have: a power of two may be any of these.
+    """
+    if not shape or len(shape) != 2 or not all(shape):
+        return False
+    rows, units = (size or 1 for size in shape)
+    return rows >= 2048 and units >= 256 and bool(rows & (rows - 1)) and flattened(rows) is not None

@@ -84,6 +84,8 @@ class FailedRequest:
     """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
     creating: bool = False
     """Whether a weight or a slot was being created, as the traceback shows."""
+    optimizer: str | None = None
+    """The optimizer whose own file is in the traceback: `adam`."""
     pipeline: bool = False
     """Whether it failed in a function of the input pipeline."""
     training: bool | None = None

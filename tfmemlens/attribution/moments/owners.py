@@ -7,7 +7,7 @@ from collections import Counter
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
-from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.kernel_shapes import like_a_dense_kernel, like_a_kernel
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -130,8 +130,12 @@ def _is_initial_value(request: FailedRequest, owner: Owner) -> bool:
     if _MAKING.search(name):
         return True
     last = name.rpartition("/")[2] or request.op or ""
-    random = bool(_RANDOM.match(last)) or "random_op" in (request.kernel or "")
     shape = request.shape or ()
+    if "TruncatedNormal" in last and len(shape) >= 2:
+        return True  # nothing but initialisers draws from it
+    if not name and "constant_op" in (request.kernel or "") and like_a_dense_kernel(shape):
+        return True
+    random = bool(_RANDOM.match(last)) or "random_op" in (request.kernel or "")
     table = len(shape) == 2 and (shape[0] or 0) >= _MANY_ROWS
     return random and (like_a_kernel(shape) or table)
 

@@ -167,6 +167,10 @@ def tensor_text(moment: Moment) -> str:
     return human_size(failed.size) if failed.size else "an unknown amount"
 
 
+OF_UPDATE, OF_SLOTS = "the optimizer's update", "the optimizer's slots"
+"""Places in an optimizer, which no name of a layer tells."""
+
+
 def place(moment: Moment) -> str:
     """Where the request failed, in the user's words: the layer, else the op or node, else nothing."""
     request = moment.request
@@ -175,11 +179,8 @@ def place(moment: Moment) -> str:
     if request.owner.layer:
         return shortened(request.owner.layer)
     if request.failed.updating:
-        return (
-            f"the optimizer's update ({request.failed.node})"
-            if request.failed.node
-            else "the optimizer's update"
-        )
+        doing = OF_SLOTS if request.owner.kind is Kind.OPTIMIZER_SLOT else OF_UPDATE
+        return f"{doing} ({request.failed.node})" if request.failed.node else doing
     return shortened(request.failed.node or request.failed.op or "")
 
 

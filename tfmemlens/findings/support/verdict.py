@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.libraries import library_of
-from tfmemlens.findings.support.rows import is_buffer, of_a_program, place, tensor_text, words_of_a_client
+from tfmemlens.findings.support.rows import (
+    OF_SLOTS,
+    OF_UPDATE,
+    is_buffer,
+    of_a_program,
+    place,
+    tensor_text,
+    words_of_a_client,
+)
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
@@ -182,7 +190,7 @@ def _recorded(timeline: Timeline | None) -> str:
 def _at(moment: Moment) -> str:
     """Where the request failed, a name as code; nothing where it is unknown."""
     where = place(moment)
-    if where.startswith("the optimizer's update"):
+    if where.startswith((OF_UPDATE, OF_SLOTS)):
         return f" in {where}"
     return f" in `{where}`" if where else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.model.case import Request
 from tfmemlens.patterns import regex
 
@@ -26,8 +26,10 @@ _TABLES = regex(
     r"embed|lookup|vocab|word2vec|wte\b|item_emb|user_emb|\bemb(?:edding)?s?\b|hidden_size", re.IGNORECASE
 )
 _DENSE = regex(r"dense|\bfc\d*|fully|linear|(?:\A|[^\w])Dense\(", re.IGNORECASE)
+_MANY_ROWS = 200_000
+"""Rows that only a table has, unless they are the numbers of a feature map."""
 _OPTIMIZERS = (
-    (regex(r"adam|nadam|adamw|lamb|yogi", re.IGNORECASE), "Adam", 2),
+    (regex(r"adam|lamb|yogi", re.IGNORECASE), "Adam", 2),
     (regex(r"momentum", re.IGNORECASE), "Momentum", 1),
     (regex(r"rms_?prop", re.IGNORECASE), "RMSProp", 1),
     (regex(r"adagrad", re.IGNORECASE), "Adagrad", 1),
@@ -50,21 +52,12 @@ def weight_of(request: Request) -> Weight:
     rows, width = shape
     if _DENSE.search(told) or rows < 20 * width:
         return Weight.DENSE
-    return Weight.MATRIX
-
-
-def flattened(inputs: int) -> tuple[int, int] | None:
-    """The side and the channels of a square feature map with so many numbers, None where there is none."""
-    for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):
-        side = round((inputs / channels) ** 0.5)
-        if side > 1 and side * side * channels == inputs:
-            return side, channels
-    return None
+    return Weight.TABLE if rows >= _MANY_ROWS and not flattened(rows) else Weight.MATRIX
 
 
 def optimizer_of(request: Request) -> tuple[str, int] | None:
     """The optimizer that a slot or an update names, and how many slots it keeps of each weight."""
-    name = request.failed.node or ""
+    name = f"{request.failed.node or ''} {request.failed.optimizer or ''}"
     return next(((title, slots) for pattern, title, slots in _OPTIMIZERS if pattern.search(name)), None)
 
 

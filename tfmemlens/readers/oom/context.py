@@ -55,6 +55,8 @@ class Context:
     """Whether the op was created inside an optimizer, as the traceback of its creation shows."""
     creating: bool = False
     """Whether the frames create a weight or a slot."""
+    optimizer: str | None = None
+    """The optimizer whose file is among the frames: `adam`."""
     training: bool | None = None
     """What the failing layer was told: `training=True`."""
 

@@ -204,6 +204,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "caller": _first(known, "caller"),
         "updating": any(telling.updating for telling in known),
         "creating": any(telling.creating for telling in known),
+        "optimizer": _first(known, "optimizer"),
         "pipeline": any(telling.pipeline for telling in known),
         "training": _first(known, "training"),
     }

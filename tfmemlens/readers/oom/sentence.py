@@ -10,6 +10,7 @@ from tfmemlens.model.incident import Argument
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom import creation
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
 from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
@@ -212,15 +213,6 @@ BORING = LineRule(
 _OTHER_LIBRARY = regex(r"at (?:java|jdk|sun|kotlin|scala|org\.tensorflow)[.x]|node_modules|node:|internal/")
 _NUMBERED = regex(r":\d+\Z")
 """A place that names its line: a notebook's frame has one only where the code below it was pasted, too."""
-_OPTIMIZER_FRAME = regex(
-    r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
-)
-
-_CREATION = regex(
-    r"init_ops(?:_v\d)?\.py|initializers\w*\.py|random_initializers|variable_scope\.py|\badd_weight\(|\badd_slot\("
-    r"|\badd_variable(?:_from_reference)?\(|\bget_variable\("
-)
-"""Frames and lines of code that create a variable."""
 
 
 @dataclass
@@ -330,8 +322,8 @@ class SentenceCollector:
             told.era = narrow(told.era, ROOT.era)
         if wrapped := FUNCTION_NODE.search(text):
             told.function = wrapped["function"]
-            eager = re.match(r"__wrapped__(\w+?)_device_", wrapped["function"])
-            told.op = eager[1] if eager else told.op
+            eager = creation.eager_op(wrapped["function"])
+            told.op = eager or told.op
             if eager:
                 told.era = narrow(told.era, ((2, 9), LAST))
         if not self.origin:
@@ -348,8 +340,13 @@ class SentenceCollector:
                 told.ran_at = place
             else:
                 told.source, told.source_text = place
-            told.creating = any(_CREATION.search(f"{place} {text}") for place, text in self._frames)
-            told.updating = any(_OPTIMIZER_FRAME.search(place) for place, _ in self._frames)
+            told.updating = creation.is_updating(self._frames)
+            told.optimizer = creation.optimizer_of(self._frames)
+            ran = creation.eager_op(told.function) if self._running else None
+            told.creating = creation.is_creating(self._frames, ran)
+            if told.creating and told.keras_layer is None:
+                kind = creation.layer_type_of(self._frames)
+                told.keras_layer = ("", kind) if kind else None
         if not told.ran_at[0]:
             told.ran_at = self._ran_before
         self._ran_before = (None, None)

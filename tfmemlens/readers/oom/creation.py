@@ -1,0 +1,83 @@
+"""What the frames above a failure tell of a weight or a slot that was being created."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import user_frame
+
+Frames = Sequence[tuple[str, str]]
+"""(`file:line`, the code that the frame quotes), the outermost first."""
+
+_OPTIMIZER = regex(
+    r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
+)
+_OPTIMIZER_FILE = regex(
+    r"(?:optimizers|optimizer_v[12]|training)[/\\](?:legacy[/\\])?"
+    r"(?P<name>adam\w*|nadam|lamb|lion|rmsprop|adagrad|adadelta|ftrl|momentum|gradient_descent|sgd)\.py"
+)
+_CREATION = regex(
+    r"init_ops(?:_v\d)?\.py|initializers\w*\.py|random_initializers|variable_scope\.py|\badd_weight\(|\badd_slot\("
+    r"|\badd_variable(?:_from_reference)?\(|\badd_optimizer_variables\(|\bget_variable\("
+)
+"""Frames and lines of code that create a variable."""
+_BUILDS = regex(
+    r"\b(?:Dense|Embedding|LSTM|GRU|(?:Separable|Depthwise)?Conv[123]D(?:Transpose)?|MultiHeadAttention)\("
+    r"|\blayers\.[A-Z]\w*\(|\bapplications\.(?:\w+\.)?[A-Z]\w*\(|\bfrom_(?:config|pretrained)\("
+    r"|\bbuild_(?!data|input|batch|feature|vocab|index|graph|tree|pipeline|target|label)\w*\("
+    r"|\b(?:make|create|get|define|load|init)_\w*(?:model|net|coder|generator|critic|discriminator|classifier)\w*\("
+)
+"""Lines of the user's that make a layer or a model."""
+_FIRST_VALUES = regex(
+    r"(?:Stateless)?(?:TruncatedNormal|RandomUniform|RandomStandardNormal|RandomNormal)(?:V\d)?"
+    r"|Add(?:V2)?|Mul|Sub|Fill|Qr|Cast|(?:Zeros|Ones)Like|_?EagerConst|AssignVariableOp|Identity|Transpose"
+)
+"""Ops that initialisers run one by one in eager mode."""
+_LAYER_FILE = regex(r"keras[/\\](?:src[/\\])?layers[/\\](?:\w+[/\\])*(?P<name>\w+)\.py")
+_TYPES = {
+    "embedding": "Embedding",
+    "embeddings": "Embedding",
+    "dense": "Dense",
+    "einsum_dense": "EinsumDense",
+    "multi_head_attention": "MultiHeadAttention",
+    "lstm": "LSTM",
+    "gru": "GRU",
+}
+"""Keras's layers by the file that holds one alone."""
+
+
+def is_updating(frames: Frames) -> bool:
+    """Whether the frames go through an optimizer."""
+    return any(_OPTIMIZER.search(place) for place, _ in frames)
+
+
+def optimizer_of(frames: Frames) -> str | None:
+    """The optimizer whose own file is among the frames: `adam`."""
+    matches = (_OPTIMIZER_FILE.search(place) for place, _ in reversed(frames))
+    return next((match["name"] for match in matches if match), None)
+
+
+def is_creating(frames: Frames, eager_op: str | None) -> bool:
+    """Whether the frames create a variable: they go through its initialiser, or the user's line makes a layer
+    and what ran by itself was an op of a first value. In a graph that line is where the layer's own ops were
+    made, too.
+    """
+    if any(_CREATION.search(f"{place} {text}") for place, text in frames):
+        return True
+    if eager_op is None or not _FIRST_VALUES.fullmatch(eager_op):
+        return False
+    return any(_BUILDS.search(text) for place, text in frames if user_frame(place))
+
+
+def layer_type_of(frames: Frames) -> str | None:
+    """The type of Keras's layer whose weight is created, where its file holds no other."""
+    names = [match["name"] for place, _ in frames if (match := _LAYER_FILE.search(place))]
+    return next((_TYPES[name] for name in reversed(names) if name in _TYPES), None)
+
+
+def eager_op(function: str | None) -> str | None:
+    """The op that ran by itself, without a graph: `__wrapped__Mul_device_...` is Mul."""
+    match = re.match(r"__wrapped__(\w+?)_device_", function or "")
+    return match[1] if match else None
