@@ -52,7 +52,8 @@ def compared(
     )
 
 
-def training_lines(count: int) -> bytes:
+def few_words(count: int) -> bytes:
+    """Lines of numbers in the same few words, as TF 1's hooks print them."""
     chance = random.Random(1)
     lines = (
         f"2020-03-04 12:{i % 60:02d}:33.{i:06d} step {i} loss = {chance.random():.6f} lr=0.0001"
@@ -62,12 +63,40 @@ def training_lines(count: int) -> bytes:
     return "".join(lines).encode()
 
 
-def make_log(path: Path, size: int, where: str) -> None:
-    """A log of the size with a real failure in the `middle`, at the `end`, or none."""
-    filler, failure = (
-        training_lines(100_000),
-        SAMPLE.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace"),
+def all_letters(count: int) -> bytes:
+    """Lines as a mixed log holds them: progress bars, warnings, paths, JSON and names in other scripts. Every
+    letter, large and small, stands in every stretch of a few kilobytes.
+    """
+    chance = random.Random(2)
+    words = "Quick zebra JKVXYZ gewürzt Größe 训练 Übung Fjord Whisky OOM-safe MIXED memory of output".split()
+    kinds = (
+        "2024-05-17 09:{0:02d}:33.{1:06d}: I tensorflow/core/framework/local_rendezvous.cc:404] Local"
+        " rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
+        "{1:>5}/50000 ━━━━━━━━━━━━━━━━━━━━ {0}s {2:.0f}ms/step - accuracy: {2:.4f} - loss: {3:.4f}",
+        "WARNING:tensorflow:AutoGraph could not transform <function <lambda> at 0x7F{1:06X}> and will run it"
+        " as-is. Please report this with AUTOGRAPH_VERBOSITY=10 and attach the full output.",
+        "INFO:root:Saved /home/jürgen/Modèles/ResNet-50/{4}/ckpt-{1}.index, keeping {0} of them",
+        '{{"step": {1}, "examples/sec": {2:.3f}, "GPU memory MiB": {5}, "note": "{4} {6}"}}',
+        "W0517 09:12:{0:02d}.{1:06d} 139872 kernel_util.py:{0}] {4} {6}: buffer full of {5} bytes when moved",
     )
+    lines = (
+        kinds[i % len(kinds)].format(
+            i % 60,
+            i % 1_000_000,
+            chance.random() * 90,
+            chance.random() * 3,
+            chance.choice(words),
+            chance.randrange(16_000),
+            chance.choice(words),
+        )
+        for i in range(count)
+    )
+    return "\n".join([*lines, ""]).encode()
+
+
+def make_log(path: Path, size: int, where: str, filler: bytes) -> None:
+    """A log of the size with a real failure in the `middle`, at the `end`, or none."""
+    failure = SAMPLE.read_text(encoding="utf-8", errors="replace").encode("ascii", "replace")
     with path.open("wb") as file:
         half = size // 2
         while file.tell() < (half if where == "middle" else size):
@@ -111,16 +140,18 @@ def main() -> None:
         )
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "train.log"
-        for where, limit in (("end", 1.0), ("middle", 2.5), ("none", 2.5)):
-            make_log(log, int(args.gib * (1 << 30)), where)
-            grep = ["grep", "-c", "OOM when allocating", str(log)]
-            ratio, took, memory = compared(
-                lambda: seconds([*EXPLAIN, str(log)]), partial(seconds, grep), args.runs
-            )
-            print(
-                f"{f'{args.gib:g} GiB, OOM: {where}':28} {ratio:6.2f} x grep -c              (limit {limit}) "
-                f" {took:.2f} s  {memory >> 20} MiB (limit 100)"
-            )
+        for kind, filler in (("few words", few_words(100_000)), ("all letters", all_letters(100_000))):
+            for where, limit in (("end", 1.0), ("middle", 2.5), ("none", 2.5)):
+                make_log(log, int(args.gib * (1 << 30)), where, filler)
+                grep = ["grep", "-c", "OOM when allocating", str(log)]
+                ratio, took, memory = compared(
+                    partial(seconds, [*EXPLAIN, str(log)]), partial(seconds, grep), args.runs
+                )
+                print(
+                    f"{f'{args.gib:g} GiB, {kind}, OOM: {where}':28} {ratio:6.2f} x grep -c"
+                    f"              (limit {limit})  {took:.2f} s  {memory >> 20} MiB (limit 100)",
+                    flush=True,
+                )
         took, memory = seconds([*EXPLAIN, "-"], stdin=log)
         print(f"{f'{args.gib:g} GiB through a pipe':28} {took:.2f} s  {memory >> 20} MiB (limit 100)")
         log.unlink()
