@@ -34,6 +34,67 @@ ALIVE = {
     "hundreds of one size, whatever else is known": chunks((500, 512 * KIB)),
     "the request's size": chunks((12, 20 * MIB)),
 }
+USERS = """Traceback (most recent call last):
+  File "/home/u/a.py", line 14, in <module>
+    %s
+"""
+
+
+def after(code: str, *classes: tuple[int, int]) -> str:
+    """Chunks of such sizes, and an op that failed by itself in a line of the user's."""
+    return (
+        chunks(*classes)
+        + USERS % code
+        + (
+            "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node"
+            " __wrapped__MatMul_device_/job:localhost/replica:0/task:0/device:CPU:0}} OOM when allocating"
+            " tensor with shape[5,1024,1024] and type float on /job:localhost/replica:0/task:0/device:CPU:0"
+            " by allocator bfc_cpu_allocator_for_gpu [Op:MatMul]\n"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "list_"),
+    [
+        ("kept.append(step(x))", "kept"),
+        ("self.seen = self.seen + [y]", "self.seen"),
+        ("outputs += [net(x)]", "outputs"),
+        ("maps[key].append(y)", "maps"),
+    ],
+)
+def test_the_line_that_adds_to_a_list_names_it(code: str, list_: str) -> None:
+    kept = found(after(code, (12, 20 * MIB)))
+    assert kept and kept.severity is Severity.CAUSE
+    assert kept.because.endswith(f": the list `{list_}` keeps them")
+    assert [remedy.slug for remedy in kept.remedies] == ["keep-numbers"]
+
+
+@pytest.mark.parametrize("code", ["x = a + [1]", "total += y", "y = net(x)[0]"])
+def test_other_lines_add_to_no_list(code: str) -> None:
+    kept = found(after(code, (12, 20 * MIB)))
+    assert kept is None or "the list" not in kept.because
+
+
+def test_without_a_tape_the_program_keeps_results_of_several_sizes() -> None:
+    sizes = [(30, 4 * MIB), (31, 3 * MIB), (29, 2 * MIB)]
+    kept = found(after("maps = net(x)", *sizes))
+    assert kept and kept.explains == sum(count * size for count, size in sizes)
+    assert "the program keeps" in kept.because and kept.remedies[0].slug == "keep-numbers"
+    assert found(after("loss = net(x)", *sizes)) is None, "a tape may keep these"
+
+
+def test_so_many_chunks_for_so_few_steps_are_a_loops() -> None:
+    many = chunks((20_000, 8 * KIB), (9000, 16 * KIB))
+    kept = found(STEPS + many)
+    assert kept and "the state that a loop keeps" in kept.because
+    assert [remedy.slug for remedy in kept.remedies][:2] == ["compare-shapes", "truncate"]
+    epochs = found(STEPS.replace("step", "epoch") + many)
+    assert epochs is None or "a loop" not in epochs.because
+    long = found(STEPS.replace("step 8", "step 800") + chunks((20_000, 12 * KIB)))
+    assert long and "each step left one behind" in long.because
+
+
 QUIET = {
     "few chunks in a loop": chunks((15, 16 * MIB), op=LOOP),
     "a loop that holds little": chunks((400, 256 * KIB), op=LOOP),

@@ -5,8 +5,10 @@ same tensor is kept again and again. In a while loop that is the state of each i
 backward pass, and it may have several sizes. After some steps that went well it is a result that each step
 leaves behind. Otherwise it may as well be as many layers of one shape, unless no model has so many.
 When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
-in use, or a hundred of another size do; sixteen, where steps went well before or where what is in use rose
-from failure to failure; in a loop the sizes that have sixteen chunks and more, from three tenths on.
+in use, or a hundred of another size do; sixteen, where steps went well before, where what is in use rose
+from failure to failure or where an op failed that ran by itself, ten, where the failing line adds to a list;
+in a loop the sizes that have sixteen chunks and more, from three tenths on. A thousand of one size, and fifty
+for each step that went well, are a loop's.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
 instead of tensors.
 """
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import rising
+from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
 from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
@@ -29,8 +32,9 @@ EXPLAINS = "the chunks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
 _MIN_REQUEST_BYTES = 16 << 10
-_MANY, _VERY_MANY = 16, 100
-"""Chunks of one size that something must have left behind, with and without a sign of it."""
+_STORED, _MANY, _VERY_MANY = 10, 16, 100
+"""Chunks of one size that something must have left behind: where the failing line adds to a list, with and
+without another sign of it."""
 
 
 _ONE_TENSOR = "A dump has no names; that these are the same tensor over and over is likely, not proved."
@@ -81,10 +85,16 @@ def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
 def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
-    if _in_loop(request):
+    if _in_loop(request) or of_a_loop(case, moment):
         kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
-    least = _MANY if _meaning(case, moment) else _VERY_MANY
+    if without_tape(case, request):
+        kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
+        return kept if _share(moment, kept) >= 0.5 else []
+    if stored_by(request):
+        least = _STORED
+    else:
+        least = _MANY if _meaning(case, moment) or is_eager(request) else _VERY_MANY
     most = [row for row in table if row.count >= least][:1]
     return most if _share(moment, most) >= 0.5 else []
 
@@ -114,12 +124,17 @@ def _steps(case: Case) -> int:
 
 
 def _meaning(case: Case, moment: Moment) -> str:
-    if moment.request and _in_loop(moment.request):
+    request = moment.request
+    if request and (_in_loop(request) or of_a_loop(case, moment)):
         return ": the state that a loop keeps of each iteration"
     if _of_the_pipeline(moment):
         return f": elements that the input pipeline keeps ({_buffers(case)})"
+    if request and (name := stored_by(request)):
+        return f": the list `{name}` keeps them"
     if _steps(case) >= 3 or rising(case):
         return ", as if each step left one behind"
+    if request and without_tape(case, request):
+        return ": results that the program keeps, as no tape records these ops"
     return ""
 
 
@@ -148,23 +163,43 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
         return
     if not kept:
-        yield from remedies.offered(case, moment, "smaller-batch")
-        yield Remedy(
+        look = Remedy(
             "if memory grows from step to step: look for a list that keeps tensors (losses, gradients to be"
             " accumulated, outputs of a Python loop)",
             slug="look-for-lists",
         )
+        smaller = remedies.offered(case, moment, "smaller-batch")
+        shown = case.capture.surroundings.shows("training")
+        yield from (
+            (look, *smaller)
+            if moment.request and is_eager(moment.request) and not shown
+            else (*smaller, look)
+        )
         return
-    if moment.request and _in_loop(moment.request):
+    request = moment.request
+    if request and (_in_loop(request) or of_a_loop(case, moment)):
+        if not _in_loop(request):
+            yield Remedy(
+                "compare this step's sequence length with those before, which fitted; cap or bucket the"
+                " lengths",
+                slug="compare-shapes",
+            )
         yield Remedy(
             "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"
             " iterations",
             slug="truncate",
         )
+        yield from remedies.offered(case, moment, "smaller-batch")
+    elif request and (name := stored_by(request)):
+        yield Remedy(
+            f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
+            f"{name}.append(y.numpy())   # gradients: total = [a + b for a, b in zip(total, grads)]",
+            slug="keep-numbers",
+        )
     elif _meaning(case, moment):
         yield Remedy(
             "keep numbers, not tensors, between steps",
-            "history.append(float(loss))   # not history.append(loss)",
+            "history.append(float(loss))   # not history.append(loss); of arrays: y.numpy()",
             slug="keep-numbers",
         )
     else:
@@ -173,4 +208,3 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             " loop; add them up as you go",
             slug="look-for-lists",
         )
-    yield from remedies.offered(case, moment, "smaller-batch")

@@ -1,0 +1,48 @@
+"""What speaks for memory that the program itself keeps: the code that stores results, and when it failed."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.patterns import regex
+
+_STORES = regex(
+    r"(?P<name>[A-Za-z_][\w.]*)(?:\[[^\]]*\])?(?:\.(?:append|extend|appendleft)\(|\s*\+=\s*[\[(]"
+    r"|\s*=\s*(?P=name)\s*\+\s*[\[(])"
+)
+"""Code that adds to a list: `losses.append(loss)`, `outputs += [y]`, `seen = seen + [y]`."""
+_TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
+"""Code that most likely runs under a tape, which keeps activations."""
+_EPOCH = regex(r"(?i)epoch")
+_MANY_A_STEP = 50
+_OF_A_LOOP = 1000
+"""Chunks of one size that are so many in all, and so many for each step that went well, are a loop's."""
+
+
+def stored_by(request: Request) -> str:
+    """The list that the failing line adds to, empty where it adds to none."""
+    found = _STORES.search(request.failed.source_text or "")
+    return found["name"] if found else ""
+
+
+def is_eager(request: Request) -> bool:
+    """Whether an op failed that ran by itself, in no function and no graph."""
+    failed = request.failed
+    return (failed.function or "").startswith("__wrapped__") or bool(
+        failed.op and failed.function is None and failed.node == failed.op
+    )
+
+
+def without_tape(case: Case, request: Request) -> bool:
+    """Whether an op failed that ran by itself, in code that nothing shows to be recorded: then only the
+    program keeps results.
+    """
+    text = request.failed.source_text
+    training = case.capture.surroundings.shows("training")
+    return is_eager(request) and bool(text) and not training and not _TAPED.search(text or "")
+
+
+def of_a_loop(case: Case, moment: Moment) -> bool:
+    """Whether so many chunks of one size are in use for the steps that went well that one step makes them."""
+    steps = [number for number, line in case.capture.surroundings.steps if not _EPOCH.search(line.text)]
+    most = max((row.count for row in moment.attribution.table), default=0)
+    return bool(steps) and most >= _OF_A_LOOP and most > _MANY_A_STEP * (max(steps) + 1)
