@@ -1,29 +1,37 @@
-"""Which tests execute a line of the package? Asked of coverage, one test file after another, and kept.
+"""Which tests execute a line of the package? Each test file is run once with the interpreter's own monitoring
+(Python 3.12), and what it executed is kept.
 
-What a test file executes is kept under the hash of what it depends on: the package, what tests share, and the
-file itself. So an interrupted run goes on where it stopped, and a new test costs only its own file.
+It is kept until that file of tests changes, or `afresh` is asked for: so an interrupted run goes on where
+it stopped, and a new test costs only its own file. Where the package has changed since, lines are looked up
+where they stood: a test that began to execute a line after that is not known to, and no mutant of that line
+is tried on it; the figures err towards survivors.
 """
 
 from __future__ import annotations
 
+import difflib
+import gzip
 import hashlib
-import os
-import sqlite3
-import subprocess
+import json
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
-_LEFT_OUT = "not browser and not tensorflow and not node"
+import forks
+import pytest
+
+LEFT_OUT = "not browser and not tensorflow and not node"
 """Tests that run the program outside of this process, where nothing sees which lines they execute."""
-_GOLDEN = "test_verdicts.py"
-"""Executes nearly all for every sample, and tells of an error only that something changed."""
-_SETTINGS = "[run]\nsource = tfmemlens\nrelative_files = True\n"
-_LIMIT_SECONDS = 1200.0
-_UNTIMED_SECONDS = 1.0
+GOLDEN_FIXTURES = ("golden", "golden_verdict")
+"""What a test that compares a page, or an entry of the list of verdicts, asks for."""
+_LIMIT_SECONDS = 600.0
+_OVERHEAD_SECONDS = 0.02
+PACKAGE = "tfmemlens"
 
 
 @dataclass
@@ -31,95 +39,156 @@ class Coverage:
     """For each test its seconds, and for each file of the package the lines that each test executes."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    lines: Counter[str] = field(default_factory=Counter)
+    golden: set[str] = field(default_factory=set)
+    lines: dict[str, int] = field(default_factory=dict)
     """How many lines of the package a test executes: the fewer, the closer it is to each of them."""
-    bits: dict[str, list[tuple[str, bytes]]] = field(default_factory=lambda: defaultdict(list))
-    """A test, and a bit for each line of this file, as coverage's `numbits` has them."""
+    bits: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+    """A test, and a bit for each line of this file."""
 
     def tests_of(self, file: str, lines: Iterable[int]) -> set[str]:
         """The tests that execute one of these lines."""
-        wanted = list(lines)
-        return {
-            test
-            for test, bits in self.bits.get(file, ())
-            if any(line // 8 < len(bits) and bits[line // 8] >> line % 8 & 1 for line in wanted)
-        }
+        wanted = sum(1 << line for line in set(lines))
+        return {test for test, bits in self.bits.get(file, ()) if bits & wanted}
+
+    def cost(self, test: str) -> float:
+        """Seconds of the processor that it takes, with what pytest needs for it."""
+        return self.seconds[test] + _OVERHEAD_SECONDS
 
     def ordered(self, tests: Iterable[str]) -> list[str]:
         """Quick tests that execute little first."""
-        return sorted(tests, key=lambda test: (self.lines[test] * (0.02 + self.seconds[test]), test))
+        return sorted(tests, key=lambda test: (self.lines[test] * self.cost(test), test))
 
 
-def measured(copy: Path, cache: Path) -> Coverage:
+class Recorder:
+    """A plugin of pytest: for each test that passes, its seconds, whether it compares a golden file, and the
+    lines of the package that it executed, a bit for each.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.inside = f"{root / PACKAGE}/"
+        self.root = root
+        self.tests: dict[str, Any] = {}
+        self._lines: dict[str, set[int]] = defaultdict(set)
+        self._failed = False
+        self._monitoring: Any = getattr(sys, "monitoring")  # noqa: B009 - mypy reads this for 3.10
+        self._monitoring.use_tool_id(self._monitoring.COVERAGE_ID, "mutants")
+        self._monitoring.register_callback(
+            self._monitoring.COVERAGE_ID, self._monitoring.events.LINE, self._line
+        )
+
+    def _line(self, code: Any, line: int) -> Any:
+        if code.co_filename.startswith(self.inside):
+            self._lines[code.co_filename].add(line)
+        return self._monitoring.DISABLE
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Watch one test."""
+        self._lines.clear()
+        self._failed = False
+        self._monitoring.restart_events()
+        self._monitoring.set_events(self._monitoring.COVERAGE_ID, self._monitoring.events.LINE)
+        start = time.process_time()
+        result = yield
+        took = time.process_time() - start
+        self._monitoring.set_events(self._monitoring.COVERAGE_ID, 0)
+        if not self._failed:
+            lines = {
+                Path(file).relative_to(self.root).as_posix(): hex(sum(1 << line for line in found))
+                for file, found in self._lines.items()
+            }
+            self.tests[item.nodeid] = [round(took, 3), is_golden(item), lines]
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Of a test that fails or is skipped, nothing counts."""
+        self._failed |= not report.passed
+
+
+def is_golden(item: pytest.Item) -> bool:
+    """Whether a test compares what the program says with a golden file."""
+    return any(fixture in getattr(item, "fixturenames", ()) for fixture in GOLDEN_FIXTURES)
+
+
+def measured(copy: Path, kept: Path, processes: int, afresh: bool = False) -> Coverage:
     """What the tests of this checkout execute; runs those of which nothing is kept. Nothing of a test that
     fails counts.
     """
-    cache.mkdir(parents=True, exist_ok=True)
-    (cache / "settings").write_text(_SETTINGS)
-    python = sorted((copy / "tests").rglob("*.py"))
-    files = [file for file in python if file.name.startswith("test_") and file.name != _GOLDEN]
-    helpers = [file for file in python if not file.name.startswith("test_")]
-    shared = _hash([*(copy / "tfmemlens").rglob("*.py"), *helpers], copy)
-    coverage = Coverage()
-    for file in files:
+    kept.mkdir(parents=True, exist_ok=True)
+    sources = {
+        path.relative_to(copy).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((copy / PACKAGE).rglob("*.py"))
+    }
+    state = hashlib.sha256(json.dumps(sources).encode()).hexdigest()[:16]
+    _write(kept / f"{state}.sources.gz", sources)
+    records = {}
+    for file in sorted((copy / "tests").rglob("test_*.py")):
         name = file.relative_to(copy).as_posix()
-        stem = cache / f"{name.removesuffix('.py').replace('/', '-')}-{_hash([file], copy, shared)[:16]}"
-        if not stem.with_suffix(".xml").exists():
-            _run(copy, name, cache, stem)
-        if stem.with_suffix(".xml").exists():
-            _add(coverage, name, stem)
+        content = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        records[name] = kept / f"{name.removesuffix('.py').replace('/', '-')}-{content}.gz"
+    missing = [name for name, record in records.items() if afresh or not record.exists()]
+
+    def record(name: str) -> int:
+        recorder = Recorder(copy)
+        pytest.main([*OPTIONS, "-m", LEFT_OUT, name], plugins=[recorder])
+        _write(records[name], {"state": state, "tests": recorder.tests})
+        return len(recorder.tests)
+
+    for name, count in forks.each(missing, record, processes, lambda _: _LIMIT_SECONDS, kept / "log"):
+        print(f"{name}: {'left out' if count is None else f'{count} tests'}", flush=True)
+    coverage = Coverage()
+    for path in records.values():
+        if path.exists():
+            _add(coverage, _read(path), kept, sources)
     return coverage
 
 
-def _hash(files: Iterable[Path], root: Path, start: str = "") -> str:
-    whole = hashlib.sha256(start.encode())
-    for file in sorted(files):
-        whole.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
-    return whole.hexdigest()
+OPTIONS = ("-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov")
 
 
-def _run(copy: Path, name: str, cache: Path, stem: Path) -> None:
-    """Write the lines and the seconds of one file's tests; nothing where they take too long."""
-    data, report = stem.with_suffix(".data"), stem.with_suffix(".part")
-    command = [
-        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", _LEFT_OUT, name),
-        *("--cov", f"--cov-config={cache / 'settings'}", "--cov-context=test", "--cov-report="),
-        *(f"--junitxml={report}", "-o", "junit_family=xunit1"),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "COVERAGE_FILE": str(data)}
-    try:
-        run = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=_LIMIT_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        print(f"{name}: left out, it takes more than {_LIMIT_SECONDS:.0f} s")
-        return
-    if report.exists():
-        report.rename(stem.with_suffix(".xml"))
-    print(f"{name}: {''.join((run.stdout + run.stderr).splitlines()[-1:])}", flush=True)
+def _write(path: Path, value: Any) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(gzip.compress(json.dumps(value).encode(), 3))
+    part.rename(path)
 
 
-def _add(coverage: Coverage, name: str, stem: Path) -> None:
-    passed = {}
-    for case in ElementTree.parse(stem.with_suffix(".xml")).iter("testcase"):
-        if case.find("failure") is None and case.find("error") is None and case.find("skipped") is None:
-            within = case.get("classname", "").removeprefix(name.removesuffix(".py").replace("/", "."))
-            test = f"{name}{within.replace('.', '::')}::{case.get('name')}"
-            passed[test] = float(case.get("time") or _UNTIMED_SECONDS)
-    coverage.seconds.update(passed)
-    data = stem.with_suffix(".data")
-    if not data.exists():
-        return
-    with sqlite3.connect(data) as rows:
-        together: dict[tuple[str, str], int] = defaultdict(int)
-        for file, context, bits in rows.execute(
-            "select path, context, numbits from line_bits join file on file.id = file_id"
-            " join context on context.id = context_id"
-        ):
-            test = context.rpartition("|")[0]
-            if test in passed:
-                together[file, test] |= int.from_bytes(bits, "little")
-    rows.close()
-    for (file, test), lines in together.items():
-        coverage.bits[file].append((test, lines.to_bytes(lines.bit_length() // 8 + 1, "little")))
-        coverage.lines[test] += lines.bit_count()
+@cache
+def _read(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def _add(coverage: Coverage, record: Any, kept: Path, sources: dict[str, str]) -> None:
+    then = _read(kept / f"{record['state']}.sources.gz")
+    for test, (seconds, golden, lines) in record["tests"].items():
+        coverage.seconds[test] = seconds
+        coverage.lines[test] = 0
+        if golden:
+            coverage.golden.add(test)
+        for file, digits in lines.items():
+            bits = int(digits, 16)
+            coverage.lines[test] += bits.bit_count()
+            if file in sources:
+                coverage.bits[file].append((test, _moved(bits, then[file], sources[file])))
+
+
+def _moved(bits: int, then: str, now: str) -> int:
+    """The same lines where they stand now."""
+    if then == now:
+        return bits
+    moved = 0
+    for old, line in _pairs(then, now):
+        moved |= (bits >> old & 1) << line
+    return moved
+
+
+@cache
+def _pairs(then: str, now: str) -> tuple[tuple[int, int], ...]:
+    """Lines before and now, from 1; one of a changed piece stands for each line that replaced the piece."""
+    pairs = []
+    matcher = difflib.SequenceMatcher(None, then.split("\n"), now.split("\n"), autojunk=False)
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            pairs += [(old + 1, old + 1 + new_start - start) for old in range(start, end)]
+        else:
+            pairs += [(old + 1, new + 1) for old in range(start, end) for new in range(new_start, new_end)]
+    return tuple(pairs)

@@ -1,30 +1,42 @@
 """Which deliberate errors do the tests miss? mutants.py [--count 200] [--seed 1] [--only FOLDER ...] [--list]
 
 Each mutant is one small change of one line of the package: a comparison, a boundary, an operator, a constant,
-a condition or a branch. The whole suite runs once, to see which test executes which line (`covering.py`,
-which keeps it: a second sample starts at once). Each mutant is then made in a scratch copy of the checkout,
-and only tests that execute its line run on it, in one process: quick ones that execute little first, and some
-that execute much. A mutant that none of them notices survives and is printed. One that runs out of time
-counts as noticed.
+a condition or a branch; `mutating.py` says what is left alone, and why. Each test file runs once, to see
+which test executes which line (`covering.py`, which keeps it: a second sample starts at once). Then only
+tests that execute a mutant's line run on it, in a fork of one process that has the libraries ready
+(`forks.py`), until the first that fails: unit tests first, those that are quick and execute little before the
+others; then those that compare golden pages and verdicts. Where they are too many, the closest run, and of
+the others some spread over all (`_UNIT_SECONDS`, `_GOLDEN_SECONDS`): the figures err towards survivors.
+
+A mutant is `noticed` by a unit test, or by a `golden` page only, or it took too long (`timeout`, noticed
+too); or it `survived`, or no test executes its line (`unrun`), which counts as survived. Tests that need a
+browser, node or TensorFlow, and programs that tests start, see none of it. Needs Python 3.12 and what the
+tests need.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
+import importlib.machinery
+import importlib.util
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import covering
+import forks
+import pytest
+from mutating import Mutant, mutants_of
 
 ROOT = Path(__file__).parent.parent.parent
 CACHE = Path.home() / ".cache" / "tfmemlens" / "mutants"
@@ -39,116 +51,37 @@ STAGES = (
     "cli",
     "model",
 )
-_CLOSEST, _SPREAD = 45, 15
-"""So many tests that execute little beside the line, and so many of the others."""
-_CHECKS = ("strict", "frozen", "slots")
-"""Arguments that only refuse errors of our own: without them nothing changes."""
+_READY = ("google.protobuf", "h5py", "hypothesis", "jinja2", "jsonschema", "numpy", "pandas")
+"""What tests and package import, imported once and not in every fork."""
+_UNIT_SECONDS, _GOLDEN_SECONDS = 15.0, 10.0
+"""Of the processor, for the tests of one mutant."""
+_CLOSEST = 2 / 3
+"""The share of it for the closest tests; the rest is for some of all others."""
 _COPIED = (
     "tfmemlens",
     "tests",
     "sample_traces",
     "sample_models",
     "scripts",
+    "docs",
     "setup.cfg",
-    "README.md",
     "pyproject.toml",
+    "MANIFEST.in",
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
 )
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
-    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
-}  # fmt: skip
-_OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*",
-    ast.LShift: ">>",
-    ast.RShift: "<<",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A file whose text from one position to another is replaced."""
+class Trial:
+    """A mutant, and the tests to run on it in this order."""
 
-    file: str
-    line: int
-    start: int
-    end: int
-    text: str
-    kind: str
-
-    def applied(self, source: bytes) -> bytes:
-        """The file's text with the error in it."""
-        return source[: self.start] + self.text.encode() + source[self.end :]
-
-
-def mutants_of(file: str, source: str) -> Iterator[Mutant]:
-    """All mutants of a module, docstrings and annotations left alone."""
-    starts = [0]
-    for line in source.encode().split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    raw = source.encode()
-
-    def place(node: ast.expr) -> tuple[int, int]:
-        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
-        return starts[node.lineno - 1] + node.col_offset, starts[end_line - 1] + end_column
-
-    def text(node: ast.expr) -> str:
-        start, end = place(node)
-        return raw[start:end].decode()
-
-    def replaced(node: ast.expr, new: str, kind: str) -> Mutant:
-        return Mutant(file, node.lineno, *place(node), f"({new})", kind)
-
-    for node in _expressions(ast.parse(source)):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            new = f"{text(node.left)} {_COMPARISONS[type(node.ops[0])]} {text(node.comparators[0])}"
-            yield replaced(node, new, "comparison")
-        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            if (
-                not isinstance(node.left, ast.JoinedStr)
-                and not _is_text(node.left)
-                and not _is_text(node.right)
-            ):
-                new = f"({text(node.left)}) {_OPERATORS[type(node.op)]} ({text(node.right)})"
-                yield replaced(node, new, "operator")
-        elif isinstance(node, ast.BoolOp):
-            word = "or" if isinstance(node.op, ast.And) else "and"
-            yield replaced(node, f" {word} ".join(f"({text(value)})" for value in node.values), "and/or")
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield replaced(node, text(node.operand), "not")
-        elif isinstance(node, ast.IfExp):
-            new = f"({text(node.orelse)}) if ({text(node.test)}) else ({text(node.body)})"
-            yield replaced(node, new, "branches")
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
-            yield replaced(node, _other_constant(node.value), "constant")
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _other_constant(value: object) -> str:
-    if isinstance(value, bool):
-        return str(not value)
-    return str(value + 1) if isinstance(value, int) else repr(float(str(value)) / 2 or 0.5)
-
-
-def _expressions(tree: ast.Module) -> Iterator[ast.expr]:
-    """Expressions that run: annotations and the parts of f-strings are left out."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.JoinedStr):
-            continue
-        if isinstance(node, ast.expr):
-            yield node
-        if isinstance(node, ast.keyword) and node.arg in _CHECKS:
-            continue
-        for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns"):
-                continue
-            waiting += [
-                each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)
-            ]
+    mutant: Mutant
+    tests: tuple[str, ...]
+    seconds: float
+    """Of the processor, which the tests take without the error."""
 
 
 def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
@@ -222,37 +155,104 @@ def _using(source: str, names: set[str]) -> set[int]:
     }  # fmt: skip
 
 
-def tests_of(mutant: Mutant, coverage: covering.Coverage) -> list[str]:
-    """The tests to run on it, the closest first."""
+def trial_of(mutant: Mutant, coverage: covering.Coverage) -> Trial:
+    """The tests to run on it: unit tests before golden ones, the closest first."""
     source = (ROOT / mutant.file).read_text(encoding="utf-8")
     tests = set()
     for file, lines in executed_with(mutant.file, source, mutant.line).items():
         tests |= coverage.tests_of(file, lines)
+    units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS)
+    goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS)
+    return Trial(mutant, (*units, *goldens), sum(map(coverage.cost, (*units, *goldens))))
+
+
+def _chosen(tests: Iterable[str], coverage: covering.Coverage, seconds: float) -> list[str]:
+    """The closest tests, and some of the others evenly, that together take no longer; at least one."""
     ordered = coverage.ordered(tests)
-    others = ordered[_CLOSEST:]
-    step = max(-(-len(others) // _SPREAD), 1)
-    return ordered[:_CLOSEST] + others[step - 1 :: step]
+    close = _within(ordered, coverage, seconds * _CLOSEST)
+    others = ordered[len(close) :]
+    whole = sum(map(coverage.cost, others))
+    step = max(int(whole / (seconds * (1 - _CLOSEST))) + 1, 1)
+    return close + _within(others[::-step], coverage, seconds * (1 - _CLOSEST))[::-1]
 
 
-def judge(mutant: Mutant, copy: Path, tests: list[str], timeout: float) -> str:
-    """`survived`, `noticed`, `timeout`, or `unrun` where no test executes it."""
-    if not tests:
-        return "unrun"
-    file = copy / mutant.file
-    source = file.read_bytes()
-    file.write_bytes(mutant.applied(source))
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    try:
-        run = subprocess.run(command, cwd=copy, capture_output=True, timeout=timeout, env=_environment(copy))
-        return "noticed" if run.returncode else "survived"
-    except subprocess.TimeoutExpired:
-        return "timeout"
-    finally:
-        file.write_bytes(source)
+def _within(ordered: Sequence[str], coverage: covering.Coverage, seconds: float) -> list[str]:
+    taken: list[str] = []
+    for test in ordered:
+        seconds -= coverage.cost(test)
+        if taken and seconds < 0:
+            break
+        taken.append(test)
+    return taken
 
 
-def _environment(copy: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+class _Mutated(importlib.machinery.SourceFileLoader):
+    """Loads one module of the package from a source of ours; nothing compiled stands for it."""
+
+    def __init__(self, name: str, path: str, source: bytes) -> None:
+        super().__init__(name, path)
+        self.source = source
+
+    def path_stats(self, path: str) -> Any:
+        """Refused, so that nothing compiled is looked for or written."""
+        raise OSError(path)
+
+    def get_data(self, path: str) -> bytes:
+        """The source with the error."""
+        return self.source if path == self.path else super().get_data(path)
+
+
+class _Finder:
+    """Finds that module, and no other."""
+
+    def __init__(self, loader: _Mutated) -> None:
+        self.loader = loader
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Where that module comes from."""
+        del path, target
+        if name != self.loader.name:
+            return None
+        return importlib.util.spec_from_file_location(name, self.loader.path, loader=self.loader)
+
+
+class _Selection:
+    """A plugin of pytest: these tests in this order; notes the first that fails."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self.place = {test: place for place, test in enumerate(tests)}
+        self.failed = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Select and sort."""
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.place), key=lambda item: self.place[item.nodeid]
+        )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        if report.failed:
+            self.failed = self.failed or report.nodeid
+
+
+def judged(trial: Trial, copy: Path, golden: set[str]) -> tuple[str, str]:
+    """How it ended, and the test that noticed."""
+    mutant = trial.mutant
+    name = mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    path = copy / mutant.file
+    finder: Any = _Finder(_Mutated(name, str(path), mutant.applied(path.read_bytes())))
+    sys.meta_path.insert(0, finder)
+    selection = _Selection(trial.tests)
+    files = list(dict.fromkeys(test.partition("::")[0] for test in trial.tests))
+    status = pytest.main([*covering.OPTIONS, "-x", *files], plugins=[selection])
+    if status == pytest.ExitCode.OK:
+        return "survived", ""
+    if selection.failed in golden:
+        return "golden", selection.failed
+    return "noticed", selection.failed or "the import"
 
 
 def shown(mutant: Mutant) -> str:
@@ -263,7 +263,7 @@ def shown(mutant: Mutant) -> str:
 
 
 def copied(folder: Path) -> Path:
-    """A scratch copy of what the tests need."""
+    """A scratch copy of what the tests need, so that one may go on editing."""
     for name in _COPIED:
         origin = ROOT / name
         if origin.is_dir():
@@ -281,27 +281,44 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", default=list(STAGES), choices=STAGES)
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for the tests of one mutant")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--afresh", action="store_true", help="see anew which test executes which line")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     args = parser.parse_args()
     drawn = sample(args.count, args.seed, args.only)
     if args.list:
         print("\n".join(map(shown, drawn)))
         return 0
-    outcomes, missed = Counter[str](), Counter[str]()
+    for name in _READY:
+        importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         copy = copied(Path(scratch))
-        coverage = covering.measured(copy, CACHE)
-        for number, mutant in enumerate(drawn, 1):
-            start = time.perf_counter()
-            tests = tests_of(mutant, coverage)
-            outcome = judge(mutant, copy, tests, args.timeout)
-            outcomes[outcome] += 1
-            missed[Path(mutant.file).parts[1]] += outcome in ("survived", "unrun")
-            took = time.perf_counter() - start
-            print(f"{number:4} {outcome:8} {len(tests):2} tests {took:4.0f} s  {shown(mutant)}", flush=True)
-    share = missed.total() / max(len(drawn), 1)
-    print(f"{len(drawn)} mutants, {missed.total()} survived ({share:.0%}): {dict(outcomes)}; {dict(missed)}")
+        os.chdir(copy)
+        sys.path.insert(0, str(copy))
+        os.environ["PYTHONPATH"] = str(copy)
+        coverage = covering.measured(copy, CACHE, args.processes, args.afresh)
+        return report([trial_of(mutant, coverage) for mutant in drawn], copy, coverage, args.processes)
+
+
+def report(trials: list[Trial], copy: Path, coverage: covering.Coverage, processes: int) -> int:
+    """Judge each, print it, and the sums at the end; 1 where more than a tenth survived."""
+    outcomes, missed = Counter[str](), Counter[str]()
+
+    def work(trial: Trial) -> tuple[str, str]:
+        return judged(trial, copy, coverage.golden) if trial.tests else ("unrun", "")
+
+    ends = forks.each(trials, work, processes, lambda trial: 30 + 3 * trial.seconds, CACHE / "log")
+    for number, (trial, end) in enumerate(ends, 1):
+        outcome, test = end or ("timeout", "")
+        outcomes[outcome] += 1
+        missed[Path(trial.mutant.file).parts[1]] += outcome in ("survived", "unrun")
+        print(f"{number:4} {outcome:8} {len(trial.tests):4} tests  {shown(trial.mutant)}", flush=True)
+        if outcome in ("noticed", "golden"):
+            print(f"       {test}", flush=True)
+    share = missed.total() / max(len(trials), 1)
+    print(
+        f"{len(trials)} mutants, {missed.total()} survived ({share:.0%}): {dict(outcomes)}; {dict(+missed)}"
+    )
     return share > 0.1
 
 
