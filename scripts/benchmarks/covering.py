@@ -50,6 +50,10 @@ class Coverage:
         wanted = sum(1 << line for line in set(lines))
         return {test for test, bits in self.bits.get(file, ()) if bits & wanted}
 
+    def below(self, folder: str) -> set[str]:
+        """The tests in a folder."""
+        return {test for test in self.seconds if test.startswith(folder)}
+
     def cost(self, test: str) -> float:
         """Seconds of the processor that it takes, with what pytest needs for it."""
         return self.seconds[test] + _OVERHEAD_SECONDS

@@ -158,8 +158,10 @@ def _using(source: str, names: set[str]) -> set[int]:
 def trial_of(mutant: Mutant, coverage: covering.Coverage) -> Trial:
     """The tests to run on it: unit tests before golden ones, the closest first."""
     source = (ROOT / mutant.file).read_text(encoding="utf-8")
-    tests = set()
-    for file, lines in executed_with(mutant.file, source, mutant.line).items():
+    executed, tests = executed_with(mutant.file, source, mutant.line), set()
+    if mutant.line not in executed.get(mutant.file, ()):  # it runs at the import, for all tests of its room
+        tests = coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
+    for file, lines in executed.items():
         tests |= coverage.tests_of(file, lines)
     units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS)
     goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS)

@@ -218,23 +218,23 @@ def view(args: argparse.Namespace) -> View:
     """Colour only on a terminal and never against NO_COLOR; drawing letters only where the encoding has
     them.
     """
-    tty = sys.stdout.isatty()
-    color = (tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb") or os.environ.get(
-        "FORCE_COLOR", ""
-    ) not in ("", "0")
-    width = min(max(shutil.get_terminal_size((80, 24)).columns, 60), 160) if tty else 80
-    return replace(_asked(args), width=width, color=color, unicode=_can_draw(sys.stdout))
+    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
+    shown = _on(sys.stdout)
+    return replace(_asked(args), width=shown.width, color=shown.color or forced, unicode=shown.unicode)
 
 
 def short_page(report: Any, stream: TextIO) -> str:
     """One screen on a report, for a stream that belongs to somebody's program."""
-    tty = stream.isatty()
-    chosen = View(
-        width=min(max(shutil.get_terminal_size((80, 24)).columns, 60), 160) if tty else 80,
-        color=tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        unicode=_can_draw(stream),
-    )
-    return renderers.render(report, "report", renderers.DEFAULT, chosen).rstrip("\n")
+    return renderers.render(report, "report", renderers.DEFAULT, _on(stream)).rstrip("\n")
+
+
+def _on(stream: TextIO) -> View:
+    """The width, colour and letters that a stream bears; 80 columns where it is no terminal."""
+    plain = View(unicode=_can_draw(stream))
+    if not stream.isatty():
+        return plain
+    color = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return replace(plain, width=min(max(shutil.get_terminal_size().columns, 60), 160), color=color)
 
 
 def _asked(args: argparse.Namespace) -> View:

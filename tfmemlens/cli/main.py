@@ -188,5 +188,5 @@ def _summary(doc: str) -> str:
 
 
 def _wrapped(doc: str) -> str:
-    width = max(shutil.get_terminal_size((80, 24)).columns - 2, 20)
+    width = max(shutil.get_terminal_size().columns - 2, 20)
     return "\n\n".join(textwrap.fill(" ".join(part.split()), width) for part in doc.split("\n\n"))
