@@ -88,8 +88,8 @@ def saved(saving: Saving) -> str:
         return f"{saving.change} of batch {saving.batch}: unknown"
     interval = f"{saving.low_bytes} {saving.best_bytes} {saving.high_bytes}"
     return (
-        f"{saving.change} of batch {saving.batch}: {interval}, {saving.certainty}, {saving.basis.name.lower()},"
-        f" largest batch {saving.largest_batch}"
+        f"{saving.change} of batch {saving.batch}: {interval}, {saving.certainty},"
+        f" {saving.basis.name.lower()}, largest batch {saving.largest_batch}"
     )
 
 

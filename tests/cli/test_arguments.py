@@ -451,7 +451,7 @@ class TestStatuses:
         report = pipeline.report(Capture(Source("x")))
         asked: list[Any] = []
 
-        def ended(command: list[str], out: str | None) -> use_case.Outcome:
+        def ended(command: list[str], out: str | None, *_: object) -> use_case.Outcome:
             asked.append((command, out))
             return use_case.Outcome(7, report, str(tmp_path), ("one thing was lost",))
 
