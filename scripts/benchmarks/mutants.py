@@ -85,7 +85,7 @@ class Trial:
 
 
 def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
-    """So many mutants, drawn evenly over the packages."""
+    """So many mutants, drawn evenly over the packages; shuffled, so that the first are a sample, too."""
     drawn: list[Mutant] = []
     for number, stage in enumerate(only):
         pool: list[Mutant] = []
@@ -94,6 +94,7 @@ def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
         pool.sort(key=lambda mutant: (mutant.file, mutant.start, mutant.end))
         share = count // len(only) + (number < count % len(only))
         drawn += random.Random(f"{seed}-{stage}").sample(pool, min(share, len(pool)))
+    random.Random(seed).shuffle(drawn)
     return drawn
 
 

@@ -86,9 +86,7 @@ def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor
     anchors = []
     if hints.input_shape and len(hints.input_shape) >= 2:
         sizes = [size if size is not None else hints.batch or 1 for size in hints.input_shape]
-        anchors.append(
-            _Anchor(sizes[0], tuple(sizes[1:-1] if len(sizes) > 2 else ()), sizes[-1], dtype, "--input-shape")
-        )
+        anchors.append(_Anchor(sizes[0], tuple(sizes[1:-1]), sizes[-1], dtype, "--input-shape"))
     telling = owner.kind not in _NO_FEATURE_MAP and owner.phase is not Phase.OPTIMIZER
     if (
         telling
