@@ -40,3 +40,13 @@ def test_a_batch_of_one_goes_in_pieces() -> None:
     ((text, code),) = advised(", batch_size=1", "1,128,256,256,16")
     assert "in pieces" in text
     assert code is None
+
+
+def test_validation_has_a_batch_of_its_own_among_the_settings() -> None:
+    log = LOG.replace("predict_function", "test_function").replace(
+        "lesions = model.predict(volume{options})", "model.fit(x, y{options})"
+    )
+    report = pipeline.explain(log.format(options=", validation_batch_size=16", shape="64,128,64,64,16"))
+    (remedy,) = next(each for each in report.findings if each.rule == "failed-in-evaluation").remedies
+    assert "(here it is 16)" in remedy.text
+    assert remedy.code == "model.fit(..., validation_batch_size=4)   # or batch the validation set itself"

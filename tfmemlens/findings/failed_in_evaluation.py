@@ -54,8 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _remedy(case: Case, phase: str, request: Request) -> Remedy:
     text, slug = _WORDS[phase]
-    said = _BATCH_SIZE.search(request.failed.source_text or "")
-    batch = int(said[1]) if said else request.batch
+    batch = _batch(case, phase, request)
     if batch == 1:
         text = (
             "the batch is 1 already: go through each sample in pieces (patches, tiles, windows) and join the"
@@ -65,6 +64,16 @@ def _remedy(case: Case, phase: str, request: Request) -> Remedy:
         text += f" (here it is {batch})"
     code = None if case.api.is_tf1 else _CODE[phase].format(max(batch // 4, 1) if batch else 8)
     return Remedy(text, code, slug=slug)
+
+
+def _batch(case: Case, phase: str, request: Request) -> int | None:
+    """The batch of the call that failed: as its own line says, then the run's setting for validation, then
+    the request's shape. A `batch_size` that is set elsewhere may be the training's.
+    """
+    if on_the_line := _BATCH_SIZE.search(request.failed.source_text or ""):
+        return int(on_the_line[1])
+    setting = case.capture.surroundings.setting("validation_batch_size") if phase == EVALUATION else None
+    return int(setting[0]) if setting else request.batch
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:
