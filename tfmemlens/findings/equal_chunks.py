@@ -32,7 +32,7 @@ EXPLAINS = "the chunks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
 _MIN_REQUEST_BYTES = 16 << 10
-_STORED, _MANY, _VERY_MANY = 10, 16, 100
+_STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
 without another sign of it."""
 
@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
         count = f"{sum(row.count for row in alive)} chunks of exactly this size are in use already"
         told = count if equal else f"{_counted(alive)} are in use"
         what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of what is in use"
-        kept = bool(meaning) or max(row.count for row in alive) >= _VERY_MANY
+        kept = bool(meaning) or max(row.count for row in alive) >= _MIN_CERTAIN_COUNT
         yield Finding(
             severity=Severity.CAUSE if kept else Severity.FACTOR,
             headline=what,
@@ -86,15 +86,15 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
     if _in_loop(request) or of_a_loop(case, moment):
-        kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
+        kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     if without_tape(case, request):
-        kept = [row for row in table if row.count >= _MANY and _share(moment, [row]) >= 0.01]
+        kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.5 else []
     if stored_by(request):
         least = _STORED
     else:
-        least = _MANY if _meaning(case, moment) or is_eager(request) else _VERY_MANY
+        least = _MIN_COUNT if _meaning(case, moment) or is_eager(request) else _MIN_CERTAIN_COUNT
     most = [row for row in table if row.count >= least][:1]
     return most if _share(moment, most) >= 0.5 else []
 

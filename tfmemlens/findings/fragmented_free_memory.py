@@ -22,7 +22,7 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
-_MUCH = 0.1
+_MIN_SHARE_OF_LIMIT = 0.1
 """Of the limit: what lies free beyond it is no full device."""
 _REMEDIES = (
     Remedy(
@@ -100,5 +100,5 @@ def _much(case: Case, moment: Moment) -> bool:
     books, limit = moment.balance, device_limit(case, moment)
     if books.available is None or books.requested is None:
         return False
-    of_limit = not limit or books.available.bytes >= _MUCH * limit.bytes
+    of_limit = not limit or books.available.bytes >= _MIN_SHARE_OF_LIMIT * limit.bytes
     return of_limit and books.available.bytes >= 1.25 * books.requested

@@ -18,7 +18,7 @@ from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use, and the request"
-_MANY = 5000
+_MIN_OPS = 5000
 """More ops of one name than the largest models make: an Adam of chained ops makes a few for each weight."""
 _COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{4,9})(?=/|\Z)")
 
@@ -27,7 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         name = request.failed.node or ""
         counted = max(_COUNTER.finditer(name), key=lambda match: int(match["number"]), default=None)
-        if counted is None or int(counted["number"]) < _MANY:
+        if counted is None or int(counted["number"]) < _MIN_OPS:
             continue
         number, used = int(counted["number"]), moment.balance.in_use
         what = (

@@ -27,7 +27,7 @@ EXPLAINS = "what the loop keeps of its iterations"
 
 
 _LONG = 60
-_MANY = 16
+_MIN_EXECUTIONS = 16
 """Executions of one node in one step: only a loop runs an op so often."""
 
 
@@ -82,14 +82,14 @@ def _run_again_and_again(case: Case, index: int, moment: Moment) -> Iterator[Fin
     executions: Counter[str] = Counter()
     for row in rows(moment, lambda row: row.owner.phase is not Phase.OPTIMIZER):
         executions[row.allocation.node or ""] += row.allocation.count
-    again = {node for node, times in executions.items() if node and times >= _MANY}
+    again = {node for node, times in executions.items() if node and times >= _MIN_EXECUTIONS}
     repeated = rows(moment, lambda row: row.allocation.node in again)
     books = moment.balance
     listed = moment.attribution.table.total_bytes - books.unlisted.bytes
     if not repeated or total(repeated) < 0.5 * listed:
         return
     node, times, per_step = _most_alive(repeated)
-    unlisted = books.unlisted.bytes if books.unlisted_nodes >= _MANY else 0
+    unlisted = books.unlisted.bytes if books.unlisted_nodes >= _MIN_EXECUTIONS else 0
     more = f", and {books.unlisted_nodes:,} more executions hold {human(unlisted)}" if unlisted else ""
     size = total(repeated) + unlisted
     if size < 0.1 * held(moment):

@@ -28,7 +28,7 @@ EXPLAINS = "the chunk"
 
 _SHARE = 0.5
 _LEAST = 16 * MIB
-_MOST_FACTOR = 65536
+_MAX_FACTOR = 65536
 _REDUCTION = regex(r"reduction_ops|(?:\A|[/ ])(?:Sum|Mean|Max|Min|Prod|ArgMax|ArgMin)(?:_\d+)?(?:\Z| )")
 _ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpand_dims\(")
 """Code that adds a dimension to be broadcast along."""
@@ -106,7 +106,7 @@ def _reduced(request: Request, low: int, high: int) -> tuple[int, ...] | None:
     if not unit or not all(shape) or math.prod(shape) < 1000:
         return None
     first, last = -(-low // unit), high // unit
-    return (*shape, last) if first == last and 2 <= last <= _MOST_FACTOR else None
+    return (*shape, last) if first == last and 2 <= last <= _MAX_FACTOR else None
 
 
 def _whole(moment: Moment) -> int:

@@ -21,7 +21,7 @@ _MAKING = regex(
 _RANDOM = regex(
     r"(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?(?:_\d+)?\Z"
 )
-_MANY_ROWS = 2048
+_MIN_TABLE_ROWS = 2048
 """Rows of random numbers that are more likely a kernel's or a table's than a batch of noise."""
 _LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
 
@@ -136,7 +136,7 @@ def _is_initial_value(request: FailedRequest, owner: Owner) -> bool:
     if not name and "constant_op" in (request.kernel or "") and like_a_dense_kernel(shape):
         return True
     random = bool(_RANDOM.match(last)) or "random_op" in (request.kernel or "")
-    table = len(shape) == 2 and (shape[0] or 0) >= _MANY_ROWS
+    table = len(shape) == 2 and (shape[0] or 0) >= _MIN_TABLE_ROWS
     return random and (like_a_kernel(shape) or table)
 
 

@@ -34,7 +34,7 @@ _MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
 (scripts/benchmarks/estimate.py).
 """
-_MOST_BELOW = 0.95
+_MAX_SHARE_BELOW = 0.95
 
 
 def capture(network: Network, settings: StepSettings = StepSettings()) -> Capture:
@@ -93,7 +93,7 @@ def _lower_share(
         return None
     other = predict(network, replace(chosen, onednn=True)).timeline.peak_bytes
     peak = max(predicted.timeline.peak_bytes, 1)
-    return min(max(1 - (1 - share) * other / peak, share), _MOST_BELOW)
+    return min(max(1 - (1 - share) * other / peak, share), _MAX_SHARE_BELOW)
 
 
 def _convolves(predicted: PredictedStep) -> bool:
