@@ -15,6 +15,7 @@ import pytest
 
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
+from tfmemlens.escaping import visible
 from tfmemlens.renderers.html import page as html
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
@@ -53,6 +54,7 @@ def test_the_modules_agree_with_python(tmp_path: Path) -> None:
     cases = {
         "human": [(size, human(size)) for size in sizes],
         "percent": [(part, whole, percent(part, whole)) for part, whole in shares],
+        "readable": [(f"a{chr(code)}b", visible(f"a{chr(code)}b")) for code in range(1 << 16)],
         "pages": {name: expected(name) for name in TRACES},
     }
     (tmp_path / "cases.json").write_text(json.dumps(cases))

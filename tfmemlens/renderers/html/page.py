@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from tfmemlens.escaping import visible
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
@@ -138,12 +139,10 @@ def _environment() -> Environment:
 
 
 def readable(text: object) -> str:
-    """A text whose control and direction marks cannot disturb what stands round it."""
-    return re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
-        "\N{REPLACEMENT CHARACTER}",
-        str(text),
-    )
+    """A text whose control and direction marks are written out, as a terminal shows them; tabs and the ends
+    of lines stay, since a page may show them.
+    """
+    return "".join(part if part in "\t\n" else visible(part) for part in re.split(r"([\t\n])", str(text)))
 
 
 def _cut(text: str, length: int = LONGEST) -> str:

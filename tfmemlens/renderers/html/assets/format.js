@@ -37,8 +37,16 @@ export function counted(number) {
   return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A name whose control and direction marks cannot disturb what stands round it, cut to a length. */
+// As escaping.py writes them out.
+const COMMANDS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef]|\p{Surrogate}/gu;
+
+function writtenOut(letter) {
+  const code = letter.charCodeAt(0);
+  return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** A name whose control and direction marks are written out, cut to a length. */
 export function readable(text, length = 4000) {
-  const plain = String(text).replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  const plain = String(text).replace(COMMANDS, writtenOut);
   return plain.length > length ? plain.slice(0, Math.ceil(length * 0.6)) + "…" + plain.slice(-Math.floor(length * 0.4)) : plain;
 }
