@@ -13,7 +13,8 @@ import pytest
 
 from tests.answers import graph_of, studied
 from tests.conftest import SAMPLES
-from tfmemlens.model.layout import CAUSES, LayoutCopy, LayoutStudy
+from tfmemlens.knowledge.layout_causes import CAUSES
+from tfmemlens.model.layout import LayoutCopy, LayoutStudy
 from tfmemlens.recording.grappler import NATIVE
 
 TRUTHS = sorted((SAMPLES / "layout").glob("*.truth.json"))

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tfmemlens.attribution.layout_pass.copies import study
+from tfmemlens.knowledge.layout_causes import CAUSES
 from tfmemlens.model.graph import Graph, Node
-from tfmemlens.model.layout import CAUSES
 from tfmemlens.model.tensor import Constant
 
 OPS = [

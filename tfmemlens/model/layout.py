@@ -4,68 +4,12 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.values import dataclass, replace
-
-
-@dataclass(frozen=True, slots=True)
-class CauseText:
-    """A cause in words: `because` completes «12 copies, because …», `remedy` is the slug of the edit that
-    ends it.
-    """
-
-    because: str
-    remedy: str
-
-
-CAUSES: Mapping[str, CauseText] = {
-    "batch-norm-inference-mode": CauseText(
-        "batch normalisation runs in inference mode, and its gradient is converted in training mode only",
-        "batch-norm-training",
-    ),
-    "batch-norm-unfused": CauseText(
-        "batch normalisation is written out as single ops, whose gradients reshape and sum",
-        "batch-norm-fused",
-    ),
-    "not-supported": CauseText(
-        "{ops} exists only for {source}, or the pass does not follow it", "replace-op"
-    ),
-    "gradient-not-supported": CauseText(
-        "{ops} is not converted, although the op that it differentiates is", "replace-op"
-    ),
-    "random-source": CauseText("a random mask is drawn by an op that has no layout", "data-format-nchw"),
-    "unknown-rank": CauseText(
-        "the rank of a tensor is not known before the run (a placeholder may be fed any shape)", "static-rank"
-    ),
-    "unsupported-shapes": CauseText(
-        "an op joins tensors of ranks that the pass does not handle", "static-rank"
-    ),
-    "reduction-axes": CauseText(
-        "a reduction's axes are not known before the run, or are not those that the pass handles",
-        "static-rank",
-    ),
-    "slice-drops-axes": CauseText("a slice adds or drops axes", "keep-axes"),
-    "reshape-boundary": CauseText(
-        "an op rearranges the axes (reshape, flatten, transpose, matrix product)", "data-format-nchw"
-    ),
-    "loss-boundary": CauseText(
-        "the image ends there: loss, global pooling or its gradient", "data-format-nchw"
-    ),
-    "graph-input": CauseText("the data is fed in {source}", "data-format-nchw"),
-    "constant": CauseText("a constant or a variable is stored in {source}", "data-format-nchw"),
-    "host-op": CauseText(
-        "an op runs on the CPU or on no device, outside what the pass rewrites", "place-on-gpu"
-    ),
-    "fetched": CauseText(
-        "a tensor is fetched, or nobody reads it, so the pass must leave it as it is", "apply-gradients"
-    ),
-    "not-in-this-graph": CauseText("the op behind it is not in this graph", "pass-off"),
-}
-"""Every cause that can be named, the gravest first."""
+from tfmemlens.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +37,8 @@ class LayoutCopy:
     in_loop: bool = False
     source: str | None = None
     """The user's line of code that made the forcing op, else the copied layer."""
-
-    @property
-    def remedy(self) -> str:
-        """The slug of the edit that ends it."""
-        return CAUSES[self.cause].remedy
+    remedy: str = ""
+    """The slug of the edit that ends it."""
 
     @property
     def causes(self) -> frozenset[str]:
@@ -178,6 +119,8 @@ class LayoutStudy(_Copies):
     """How many convolution-like ops the graph has."""
     malformed: tuple[tuple[str, str], ...] = ()
     """Nodes that lack what their op needs, with the reason: their shapes count as unknown."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """What each cause is, by its slug, as a clause: «…, because batch normalisation …»."""
 
     @cached_property
     def causes(self) -> tuple[LayoutCause, ...]:
@@ -186,21 +129,9 @@ class LayoutStudy(_Copies):
         for copy in self.copies:
             groups.setdefault(copy.cause, []).append(copy)
         causes = [
-            LayoutCause(slug, self._because(slug, copies), tuple(copies)) for slug, copies in groups.items()
+            LayoutCause(slug, self.reasons.get(slug, ""), tuple(copies)) for slug, copies in groups.items()
         ]
         return tuple(sorted(causes, key=lambda cause: (-cause.bytes, -len(cause.copies), cause.slug)))
-
-    def _because(self, slug: str, copies: Sequence[LayoutCopy]) -> str:
-        """The cause in words, with the op types where they tell more."""
-        named = list(
-            dict.fromkeys(
-                (copy.forced_op or "").removesuffix("" if slug.startswith("gradient") else "Grad")
-                for copy in copies
-                if copy.forced_op
-            )
-        )
-        ops = ", ".join(named[:3]) + (" and others" if len(named) > 3 else "") if named else "an op"
-        return CAUSES[slug].because.format(source=self.source_format, ops=ops)
 
     def left(self, causes: Collection[str]) -> LayoutStudy:
         """Only the copies that one of these causes needs."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tfmemlens.attribution.layout_pass import ops, peak
 from tfmemlens.attribution.layout_pass.forcing import Forcing, Walk, on_cpu
 from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.knowledge import layout_causes
 from tfmemlens.knowledge.ops.type_inference import Types, infer, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -47,14 +48,24 @@ def study(
             helpers=whole.helpers + part.helpers,
             sensitive=whole.sensitive + part.sensitive,
         )
+    copies = tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0)))
     ordered = replace(
         whole,
-        copies=tuple(sorted(whole.copies, key=lambda copy: -(copy.tensor.bytes or 0))),
+        copies=copies,
         malformed=tuple(malformed.items()),
+        reasons=_reasons(copies, whole.source_format),
     )
     return replace(
         ordered, peak=peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines)
     )
+
+
+def _reasons(copies: Sequence[LayoutCopy], source_format: str) -> dict[str, str]:
+    """The causes of all copies in words."""
+    ops: dict[str, list[str | None]] = {}
+    for copy in copies:
+        ops.setdefault(copy.cause, []).append(copy.forced_op)
+    return {slug: layout_causes.reason(slug, forcing, source_format) for slug, forcing in ops.items()}
 
 
 def _plain(graph: Graph) -> Graph:
@@ -182,6 +193,7 @@ def _made(node: Node, walk: Walk, forcing: list[Forcing]) -> LayoutCopy:
         _retained(producer, consumers),
         owner.in_loop,
         _source_line(graph, main.node, producer),
+        layout_causes.CAUSES[main.cause].remedy,
     )
 
 

@@ -14,11 +14,11 @@ from functools import cached_property
 
 from tfmemlens.attribution.layout_pass import ops
 from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.knowledge.layout_causes import CAUSES
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.type_inference import Types, has_rule, type_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.graph import Graph, Node, split_reference
-from tfmemlens.model.layout import CAUSES
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
