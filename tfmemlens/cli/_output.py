@@ -25,9 +25,9 @@ def writing(path: str) -> Iterator[None]:
         ) from None
 
 
-def write(text: str, path: str) -> None:
-    """Text to a file, or to standard output for `-`, as UTF-8. Raises UsageError."""
-    raw = text.encode("utf-8", "replace")
+def write(content: str | bytes, path: str) -> None:
+    """Text as UTF-8, or bytes as they are, to a file, or to standard output for `-`. Raises UsageError."""
+    raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if path == "-":
         sys.stdout.buffer.write(raw)
         return

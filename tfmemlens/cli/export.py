@@ -1,4 +1,4 @@
-"""Write a traced step or a failure for other viewers: Perfetto, chrome://tracing, speedscope."""
+"""Write a traced step or a failure for other viewers: Perfetto, speedscope, PyTorch's memory_viz."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import argparse
 
 from tfmemlens import pipeline, renderers
 from tfmemlens.cli import _options, _output
+from tfmemlens.use_cases.export import SUBJECTS, export
 
 EXAMPLES = """examples:
   tfmemlens export run_metadata.pb --format chrome-trace -o memory.json   # open in ui.perfetto.dev
   tfmemlens export train.log --format speedscope -o memory.speedscope.json  # open in www.speedscope.app
+  tfmemlens export run_metadata.pb --format memory-viz -o memory.pickle   # open in pytorch.org/memory_viz
 exit status: 0 written, 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", nargs="+", help="a traced step, or for speedscope also a log")
-    parser.add_argument("--format", choices=tuple(renderers.viewers("report", "curve")), required=True)
+    parser.add_argument("--format", choices=tuple(renderers.viewers(*SUBJECTS)), required=True)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="-", help="where to write (default: standard output)"
     )
@@ -24,8 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfmemlens.use_cases.export import export
-
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     _output.write(export(captured, args.format), args.output)
     return 0

@@ -2,7 +2,8 @@
 
 A form is a folder that says `SUFFIX`, how its files end; `OPTIONS`, the help of the option `--FORM` for the
 subjects that have one; and `VIEWER`, the program that opens its files, where `tfmemlens export` writes them.
-A subject is a module in it with `render(content, view) -> str`. No sums, no thresholds, no printing.
+A subject is a module in it with `render(content, view) -> str`, or bytes where the form is no text. No sums,
+no thresholds, no printing.
 `pictures` is no form: matplotlib writes a file, and what it draws is no text.
 """
 
@@ -44,3 +45,9 @@ def render(content: Any, subject: str, form: str = DEFAULT, view: View = View())
     """The content in a form that has this subject."""
     text: str = discovery.member(forms(subject)[form], subject).render(content, view)
     return text
+
+
+def exported(content: Any, subject: str, form: str) -> str | bytes:
+    """The same for a viewer's file, which may be no text."""
+    document: str | bytes = discovery.member(forms(subject)[form], subject).render(content, View())
+    return document
