@@ -2,7 +2,7 @@
 
 import js from "@eslint/js";
 
-const browser = ["window", "document", "navigator", "atob", "Blob", "Response", "DecompressionStream", "getComputedStyle", "setTimeout", "clearTimeout"];
+const browser = ["window", "document", "navigator", "atob", "Blob", "Response", "DecompressionStream", "getComputedStyle", "setTimeout", "clearTimeout", "DOMParser", "Element", "HTMLElement", "URL", "URLSearchParams"];
 
 export default [
   js.configs.recommended,

@@ -16,6 +16,7 @@ from tests.conftest import ROOT, SAMPLES
 from tests.tiers import evenly
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
+from tfmemlens.cli.main import main
 from tfmemlens.model import page as model
 from tfmemlens.renderers.html import page as html
 from tfmemlens.units import human
@@ -239,15 +240,15 @@ def test_hovering_tells_what_was_born_and_freed(show: Open) -> None:
 def test_search_narrows_all_views(show: Open) -> None:
     tab = show(LENET)
     frame = tfmemlens.read(LENET).peak.to_frame()
-    tab.page.get_by_label("Search").fill("fc1")
+    tab.page.get_by_label("Search", exact=True).fill("fc1")
     expected = frame[
         frame["node"].fillna("").str.contains("fc1") | frame["layer"].fillna("").str.contains("fc1")
     ]["total_bytes"].sum()
     tab.page.wait_for_selector(f'.table-said[data-bytes="{expected}"]')
     assert {"fc1" in text for text in tab.page.locator("section.table tbody tr").all_inner_texts()} == {True}
-    tab.page.get_by_label("Search").fill("no such thing")
+    tab.page.get_by_label("Search", exact=True).fill("no such thing")
     tab.page.wait_for_selector('.table-said[data-rows="0"]')
-    tab.page.get_by_label("Search").fill("")
+    tab.page.get_by_label("Search", exact=True).fill("")
     tab.page.wait_for_selector(f'.table-said[data-rows="{len(frame)}"]')
     tab.page.locator('.legend [data-kind="optimizer-slot"]').click()
     assert tab.number(".table-said") == frame[frame["kind"] == "optimizer-slot"]["total_bytes"].sum()
@@ -388,6 +389,146 @@ def test_several_failures_can_be_chosen(show: Open) -> None:
     tab.quiet()
 
 
+def until(tab: Tab, hash_part: str) -> None:
+    """The address says it: a place is written once it stands still."""
+    tab.page.wait_for_function("part => location.hash.includes(part)", arg=hash_part)
+
+
+def test_a_link_shows_what_its_sender_saw_and_back_goes_back(show: Open, tmp_path: Path) -> None:
+    tab = show(UNET, LENET)
+    tab.page.get_by_role("tab").nth(1).click()
+    until(tab, "tab=1")
+    room = tab.page.locator("#moment-1-0")
+    room.locator('[data-kind="parameter"]').click()
+    until(tab, "kind=parameter")
+    room.locator('[data-stack="allocation"]').click()
+    until(tab, "stack=allocation")
+    seen = room.locator(".table-said").inner_text()
+    assert "kind: parameter" in room.locator(".chips:visible").first.inner_text()
+    link = tab.page.url
+    tab.page.go_back()
+    until(tab, "tab=1&kind=parameter")
+    assert room.locator('[data-stack="kind"][aria-pressed="true"]').count() == 1
+    tab.page.go_back()
+    tab.page.wait_for_function("!location.hash.includes('kind')")
+    assert room.locator(".chips:visible").count() == 0
+    tab.page.go_back()
+    tab.page.wait_for_selector("#moment-0-0:visible")
+    tab.page.goto("about:blank")
+    tab.page.goto(link)
+    tab.page.wait_for_selector("#moment-1-0[data-ready]:visible")
+    assert room.locator(".table-said").inner_text() == seen
+    room.locator(".chip:visible").first.click()
+    assert room.locator('[data-kind="parameter"][aria-pressed="true"]').count() == 0
+    assert tab.complaints == []
+
+
+def test_the_legend_hides_kinds_and_tells_the_moment(show: Open) -> None:
+    tab = show(UNET)
+    known = tfmemlens.read(UNET).peak.to_frame().groupby("kind")["total_bytes"].sum()
+    values = tab.page.locator(".curve-legend [data-value]")
+    assert sum(float(value.get_attribute("data-bytes")) for value in values.all()) == known.sum()
+    before = tab.page.locator("canvas.curve").screenshot()
+    button = tab.page.locator(".curve-legend button", has_text="workspace")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert tab.page.locator("canvas.curve").screenshot() != before
+    tab.page.locator('[data-stack="allocation"]').click()
+    bands = tab.page.locator("canvas.curve").screenshot()
+    tab.page.locator("[data-detail]").fill("0")
+    assert "the 10 largest" in tab.page.locator(".detail-said").inner_text()
+    assert tab.page.locator("canvas.curve").screenshot() != bands
+    tab.page.locator("[data-detail]").fill("7")
+    box = place(tab)
+    tab.page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 190)
+    assert "held to the end" in tab.page.locator(".tip").inner_text()
+    tab.quiet()
+
+
+def test_the_table_filters_by_column_and_is_saved(show: Open) -> None:
+    tab = show(LENET)
+    frame = tfmemlens.read(LENET).peak.to_frame()
+    tab.page.get_by_label("Filter by kind").fill("param")
+    expected = frame[frame["kind"] == "parameter"]
+    tab.page.wait_for_selector(f'.table-said[data-rows="{len(expected)}"]')
+    with tab.page.expect_download() as waiting:
+        tab.page.get_by_role("button", name="Save as CSV").click()
+    lines = Path(waiting.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(expected) + 1
+    assert lines[0].startswith("bytes,count,layer,node,op,shape,dtype,kind,start_micros")
+    assert sum(int(line.split(",")[0]) for line in lines[1:]) == expected["total_bytes"].sum()
+    tab.quiet()
+
+
+def test_what_a_part_of_the_step_leaves_behind(show: Open) -> None:
+    tab = show(LENET)
+    select(tab, 0.3, 0.45)
+    tab.page.get_by_role("button", name="Allocated in this part and still held at its end").click()
+    start, end = tab.number(".span-said", "from"), tab.number(".span-said", "to")
+    frame = tfmemlens.read(LENET).allocations
+    origin = tfmemlens.read(LENET).main.events[0][0]
+    born, died = frame["start_micros"] - origin, (frame["end_micros"] - origin).fillna(float("inf"))
+    left = frame[(born >= start) & (born <= end) & (died > end)]
+    assert tab.number(".table-said", "rows") == len(left)
+    assert "still held at its end" in tab.page.locator(".chips:visible").last.inner_text()
+
+
+def test_a_word_is_explained_where_it_stands(show: Open) -> None:
+    tab = show(LENET)
+    tab.page.locator("a.term", has_text="before the step").first.click()
+    note = tab.page.locator(".explained")
+    assert "What was in use when the traced step began" in note.inner_text()
+    assert note.bounding_box()["y"] < 900 and tab.page.evaluate("scrollY") == 0
+    tab.page.keyboard.press("Escape")
+    assert note.is_hidden()
+    assert tab.page.locator("#term-loop-stack").count() == 0, "this step has none"
+    tab.quiet()
+
+
+def test_a_report_dropped_on_another_is_compared(show: Open) -> None:
+    tab, other = show(UNET), show(LENET)
+    assert other.page.url.startswith("file://")
+    file = Path(other.page.url.removeprefix("file://"))
+    drop = """([text, name]) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], name));
+      document.body.dispatchEvent(new DragEvent('drop', {dataTransfer, bubbles: true}));
+    }"""
+    tab.page.evaluate(drop, [file.read_text(encoding="utf-8"), "other.html"])
+    section = tab.page.locator("section.dropped")
+    section.wait_for()
+    grew = tfmemlens.read(LENET).peak_bytes - tfmemlens.read(UNET).peak_bytes
+    assert human(abs(grew)) in section.locator("h2").inner_text()
+    assert section.locator("canvas").count() == 2
+    assert tab.number("section.dropped canvas.difference") == grew
+    section.get_by_role("button", name="change").click()
+    tab.page.evaluate(drop, ["<script>alert(1)</script>", "<b>.html"])
+    tab.page.wait_for_selector("p.dropped")
+    assert "<b>.html is not a report" in tab.page.locator("p.dropped").inner_text()
+    tab.quiet()
+
+
+def test_the_page_of_a_comparison_draws_both(show: Open, tmp_path: Path) -> None:
+    assert main(["diff", str(UNET), str(LENET), "--html", "-o", str(tmp_path / "diff.html")]) == 0
+    tab = show(text=(tmp_path / "diff.html").read_text(encoding="utf-8"))
+    assert tab.page.locator("h1:visible").inner_text().startswith("Memory shrank by")
+    assert tab.page.locator("section.comparison canvas").count() == 2
+    table = tab.page.get_by_role("region", name="By layer")
+    table.get_by_role("button", name="after").click()
+    sizes = [float(cell.get_attribute("data-bytes")) for cell in table.locator("tbody td:nth-child(3)").all()]
+    assert sizes == sorted(sizes, reverse=True)
+    tab.page.get_by_role("tab").nth(1).click()
+    tab.page.wait_for_selector("#moment-1-0[data-ready]")
+    tab.quiet()
+
+
+@pytest.mark.parametrize("sample", [UNET, LOG], ids=lambda path: path.name)
+def test_on_paper_it_is_two_pages(sample: Path, show: Open) -> None:
+    tab = show(sample)
+    pages = tab.page.pdf(format="A4").count(b"/Type /Page\n")
+    assert 1 <= pages <= 2
+
+
 def test_the_comparison_alone(show: Open) -> None:
     found = difference(LOG, SAMPLES / "oom_log" / "2.11-unet-layout-training.txt")
     tab = show(text=html.render(model.Page((), (found,))))
@@ -427,7 +568,7 @@ def test_hostile_names_neither_run_nor_break_anything(name: str, show: Open, tmp
     scope = name.replace(" ", "\N{NO-BREAK SPACE}")
     log.write_text(plain.replace(place[1], f"{scope}/{place[1]}"), encoding="utf-8")
     tab = show(log)
-    tab.page.get_by_label("Search").fill(name[:30])
+    tab.page.get_by_label("Search", exact=True).fill(name[:30])
     tab.page.locator('[data-mode="kind"]').click()
     canvas = tab.page.locator("canvas.icicle")
     canvas.hover(position={"x": 30, "y": 60})

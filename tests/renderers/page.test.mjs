@@ -10,6 +10,12 @@ const { column, Ledger, unpack } = await at("ledger");
 const { Tree, MODES } = await at("tree");
 const { State } = await at("state");
 const { sorted } = await at("table");
+const { address, words } = await at("place");
+const { cell, csv } = await at("sheet");
+const { label, ticks } = await at("scale");
+const { largest, walk } = await at("bands");
+const { narrowings } = await at("chips");
+const { changes, scopes, signed } = await at("compare");
 const { saved, scaled, outcome } = await at("whatif");
 
 const cases = JSON.parse(readFileSync(process.env.CASES, "utf8"));
@@ -92,11 +98,62 @@ for (const [name, text] of Object.entries(cases.pages)) {
   });
 
   test(`${name}: every order is a permutation`, () => {
-    for (const key of ["bytes", "count", "layer", "node", "op", "kind", "shape", "dtype", "lifetime"]) {
+    for (const key of ["bytes", "count", "layer", "node", "op", "kind", "shape", "dtype", "start", "duration"]) {
       const order = sorted(ledger, key);
       assert.equal(new Set(order).size, ledger.rows);
       if (key === "bytes") for (let at = 1; at < order.length; at++) assert.ok(ledger.size[order[at - 1]] >= ledger.size[order[at]]);
     }
+  });
+
+  test(`${name}: an address keeps what is chosen, and nothing else`, () => {
+    const state = new State(ledger);
+    assert.deepEqual(state.place, {});
+    const leaf = state.tree.children[0][0];
+    state.zoom(ledger.span * 0.2, ledger.span * 0.8);
+    state.set({ query: "a=b&c #é", onlyKind: ledger.kind[0], stack: "allocation", mode: "layer", shown: "left" });
+    state.set({ root: state.tree.children[0][0] });
+    assert.ok(leaf > 0);
+    const other = new State(ledger);
+    other.go(words(address(state.place)));
+    assert.deepEqual(other.place, state.place);
+    assert.equal(narrowings(other).length, 5);
+    other.go({});
+    assert.deepEqual(other.place, {});
+    for (const odd of [{ at: "1e9" }, { at: "-7" }, { at: "x" }, { part: "9~1" }, { part: "a" }, { by: "constructor" }, { within: "{" }, { within: '["no"]' }, { within: "null" }, { kind: "no" }, { rows: "left" }, { stack: "x" }]) {
+      other.go(odd);
+      assert.deepEqual(other.place, {}, JSON.stringify(odd));
+    }
+  });
+
+  test(`${name}: the bands of a column are what lives there`, () => {
+    const events = [-1, ...Array.from({ length: ledger.events }, (_, event) => event)];
+    for (const count of [0, 5, ledger.rows]) {
+      const own = largest(ledger, count, 0, ledger.span);
+      assert.equal(own.reduce((sum, one) => sum + one, 0), Math.min(count, [...ledger.size].filter((size) => size > 0).length));
+      walk(ledger, own, events, (place, standing, rest) => {
+        assert.equal(standing.reduce((sum, row) => sum + ledger.size[row], rest), ledger.total(events[place]));
+        for (const row of standing) assert.ok(ledger.isAlive(row, events[place]) && own[row]);
+      });
+    }
+    const kind = ledger.kind[0];
+    walk(ledger, new Uint8Array(ledger.rows), [ledger.peak], (_, standing, rest) => assert.equal(rest, text.peak - ledger.sums(ledger.peak, ledger.kind, kinds.length)[kind]), (row) => ledger.kind[row] === kind);
+  });
+
+  test(`${name}: what a part leaves behind was born in it and outlives it`, () => {
+    const [from, to] = [ledger.span * 0.3, ledger.span * 0.7];
+    const left = ledger.leftBy(from, to);
+    for (let row = 0; row < ledger.rows; row++) {
+      const born = ledger.birth[row] < 0 ? -1 : ledger.times[ledger.birth[row]];
+      const died = ledger.death[row] < ledger.events ? ledger.times[ledger.death[row]] : Infinity;
+      assert.equal(left(row), born >= from && born <= to && died > to);
+    }
+  });
+
+  test(`${name}: a report compared with itself shows no change`, () => {
+    const rows = changes(ledger, ledger);
+    assert.equal(rows.reduce((sum, row) => sum + row.before, 0), text.peak);
+    assert.ok(rows.every((row) => row.before === row.after));
+    assert.equal(scopes(rows).moved, 0);
   });
 
   test(`${name}: nothing changed costs nothing, half the batch halves what grows`, () => {
@@ -107,6 +164,25 @@ for (const [name, text] of Object.entries(cases.pages)) {
     for (const [bit, lever] of ledger.scaling.levers.entries()) assert.equal(outcome(ledger, { levers: 1 << bit }).bytes, text.peak - lever.saves);
   });
 }
+
+test("an axis has few round values", () => {
+  assert.deepEqual(ticks(126e6), [32, 64, 96].map((mebibytes) => mebibytes * 1048576));
+  assert.deepEqual(ticks(1), [1]);
+  for (const top of [1, 7, 1000, 3e5, 8e8, 5e12]) assert.ok(ticks(top).length >= 1 && ticks(top).length <= 5 && ticks(top).at(-1) <= top);
+  assert.deepEqual([1, 512, 2048, 1.5 * 2 ** 30, 96 * 2 ** 20, 2 ** 40].map(label), ["1 B", "512 B", "2 KiB", "1.5 GiB", "96 MiB", "1 TiB"]);
+});
+
+test("cells of a sheet are no formulas and break no line", () => {
+  assert.deepEqual(["=1+1", "@x", "-a", "+a", "a,b", 'a"b', "a\nb", -5, null].map(cell), ["'=1+1", "'@x", "'-a", "'+a", '"a,b"', '"a""b"', '"a\nb"', "-5", ""]);
+  assert.equal(csv([["a", 1], ["b", 2]]), "a,1\r\nb,2\r\n");
+});
+
+test("changes are summed by scope with their sign and without", () => {
+  const root = scopes([{ name: "net/a", before: 10, after: 0 }, { name: "net/b", before: 0, after: 4 }, { name: "(no layer in the name)", before: 1, after: 2 }]);
+  assert.deepEqual([root.change, root.moved, root.children.size], [-5, 15, 2]);
+  assert.deepEqual([root.children.get("net").change, root.children.get("net").moved], [-6, 14]);
+  assert.deepEqual([1536, -1536, 0].map(signed), ["+1.5 KiB", "-1.5 KiB", "0 B"]);
+});
 
 test("between the sizes that the engine was asked about there is a straight line", () => {
   const points = [[0.5, 100], [2, -200]];

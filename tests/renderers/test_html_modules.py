@@ -107,6 +107,7 @@ def test_every_module_is_joined_and_documented() -> None:
         assert max(map(len, code.splitlines())) <= 320, name
         for word in (
             "innerHTML",
+            "setHTML",
             "outerHTML",
             "insertAdjacentHTML",
             "document.write",

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 
+from tfmemlens import renderers
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.difference import Difference
@@ -41,10 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     allowed = _allowed(args.fail_above)
-    from tfmemlens.use_cases.difference import difference
+    from tfmemlens.use_cases import difference, page
 
-    changes = difference(args.before, args.after, _options.hints(args), args.device)
-    _output.write(_options.render(changes, args, "difference"), args.output)
+    hints = _options.hints(args)
+    if args.form == "html":  # both inputs stand behind their comparison
+        content = page.comparison_page(args.before, args.after, hints, args.device)
+        changes, text = content.differences[0], renderers.render(content, "page", "html")
+    else:
+        changes = difference.difference(args.before, args.after, hints, args.device)
+        text = _options.render(changes, args, "difference")
+    _output.write(text, args.output)
     if not _exceeds(changes, allowed):
         return 0
     grew = human(changes.change_bytes)

@@ -25,3 +25,5 @@ class Page:
     tabs: tuple[Tab, ...]
     differences: tuple[Difference, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
+    opens_with_comparison: bool = False
+    """Whether the comparison is shown first: where somebody asked for what changed."""

@@ -26,8 +26,14 @@ def difference(
 
 
 def _case(source: Input | Iterable[Input], hints: Hints, device: str | None) -> Case:
-    capture = pipeline.capture(source, hints, device)
-    case = attribution.attribute(capture)
+    case = attribution.attribute(pipeline.capture(source, hints, device))
+    must_hold_figures(case)
+    return case
+
+
+def must_hold_figures(case: Case) -> None:
+    """Raises UnreadableInput where a case says nothing of who held the memory: nothing can be compared."""
+    capture = case.capture
     if not case.moments:
         raise UnreadableInput(f"{capture.source.path} holds no memory figures to compare", capture.reasons())
     if not case.moments[0].accounted_bytes and not case.moments[0].balance.in_use:
@@ -36,7 +42,6 @@ def _case(source: Input | Iterable[Input], hints: Hints, device: str | None) -> 
             " compare",
             "compare logs that hold TensorFlow's list or the allocator's dump",
         )
-    return case
 
 
 def compare(before: Case, after: Case) -> Difference:

@@ -13,7 +13,8 @@ from tfmemlens.model.capture import Hints
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
 from tfmemlens.pipeline import Input
-from tfmemlens.use_cases.difference import compare
+from tfmemlens.use_cases.difference import compare, must_hold_figures
+from tfmemlens.values import replace
 from tfmemlens.what_if.sliders import with_sliders
 
 
@@ -25,13 +26,24 @@ def build_page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device
     fired = {finding.rule for report in reports for finding in report.findings}
     shown = [report.case for report in reports if report.case.moments]
     return Page(
-        tuple(_tab(report) for report in reports),
+        tuple(tab_of(report) for report in reports),
         tuple(compare(shown[0], other) for other in shown[1:]),
         {slug: rule.__doc__ or "" for slug, rule in findings.rules().items() if slug in fired},
     )
 
 
-def _tab(report: Report) -> Tab:
+def comparison_page(before: Input, after: Input, hints: Hints = Hints(), device: str | None = None) -> Page:
+    """The page of two inputs that opens with what changed. Raises UnreadableInput where one of them has no
+    memory figures.
+    """
+    content = build_page([[before], [after]], hints, device)
+    for tab in content.tabs:
+        must_hold_figures(tab.report.case)
+    return replace(content, opens_with_comparison=True)
+
+
+def tab_of(report: Report) -> Tab:
+    """A report with all rows of each of its moments, and what sliders can change of them."""
     graph = report.case.capture.graph
     return Tab(
         report,

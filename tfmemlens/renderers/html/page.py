@@ -38,8 +38,15 @@ SCRIPTS = (
     "ledger",
     "tree",
     "state",
+    "place",
     "canvas",
+    "scale",
+    "sheet",
+    "bands",
     "balance",
+    "chips",
+    "terms",
+    "compare",
     "curve",
     "lives",
     "icicle",
@@ -52,31 +59,58 @@ SCRIPTS = (
 _IMPORT = regex(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
 _EXPORT = regex(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
 _COMMENT = regex(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
+_TERM = regex(r'href="#term-([^"]*)"')
+_GLOSSARY = "<!-- glossary -->"
 LONGEST = 2000
 """Letters of a quoted line that the page shows."""
 
 
 def render(page: Page, view: View = View()) -> str:
     """The whole page as one text."""
+    from markupsafe import Markup
+
     del view  # a browser asks for itself
     tabs = [
         {"report": tab.report, "ledgers": tab.ledgers, "packed": packed(tab), "title": title}
         for tab, title in zip(page.tabs, _titles(page), strict=True)
     ]
     code = script()
-    fired = {finding.rule for tab in page.tabs for finding in tab.report.findings}
-    return (
+    whole: str = (
         _environment()
         .get_template("page.html.j2")
         .render(
             page=page,
             tabs=tabs,
+            first=len(tabs) if page.opens_with_comparison or not tabs else 0,
             style=style(),
             script=code,
             script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-            terms=_glossary.TERMS,
-            kinds=_glossary.KINDS,
-            rules={slug: _glossary.rule(text) for slug, text in sorted(page.rules.items()) if slug in fired},
+            glossary=Markup(_GLOSSARY),
+        )
+    )
+    before, _, after = whole.rpartition(_GLOSSARY)
+    return before + _explained(page, before) + after
+
+
+def _explained(page: Page, text: str) -> str:
+    """The glossary: words that a page's text uses, kinds that it draws, rules that fired."""
+    fired = {finding.rule for tab in page.tabs for finding in tab.report.findings}
+    drawn = {owner.kind.value for tab in page.tabs for ledger in tab.ledgers for owner in ledger.owners}
+    drawn |= {
+        kind.value
+        for difference in page.differences
+        for side in (difference.before, difference.after)
+        for kind, count in side.kinds.items()
+        if count
+    }
+    linked = set(_TERM.findall(text))
+    return (
+        _environment()
+        .get_template("glossary.html.j2")
+        .render(
+            terms={name: said for name, said in _glossary.TERMS.items() if name.replace(" ", "-") in linked},
+            kinds={name: said for name, said in _glossary.KINDS.items() if name in drawn},
+            rules={slug: _glossary.rule(said) for slug, said in sorted(page.rules.items()) if slug in fired},
         )
     )
 

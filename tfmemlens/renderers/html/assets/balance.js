@@ -84,7 +84,7 @@ export class BalanceView {
         const text = [swatch(part.kind >= 0 ? "" : part.free ? "free" : "outside", colours[part.kind]), element("span", { text: part.name }), element("b", { text: human(part.bytes), "data-bytes": part.bytes }), element("span", { class: "dim", text: part.free ? "" : percent(part.bytes, held) })];
         if (part.kind < 0) return element("li", {}, element("span", { class: "entry" }, ...text));
         const on = this.state.onlyKind === part.kind;
-        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(on), "data-kind": part.name, title: "show only this kind" }, ...text);
+        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(on), "data-kind": part.name, title: `${on ? "show all kinds" : "show only this kind"} in the picture and the table` }, ...text);
         button.addEventListener("click", () => {
           this.state.set({ onlyKind: on ? undefined : part.kind });
           this.room.querySelector(`[data-kind="${part.name}"]`)?.focus();

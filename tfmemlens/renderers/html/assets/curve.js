@@ -1,12 +1,16 @@
-// When: what was in use over the step, stacked by kind or layer. A click or a drag chooses the moment that all other views show.
+// When: what was in use over the step, stacked by kind, layer or allocation. A click or a drag chooses the moment that all other views show.
 
+import { largest, paint, walk } from "./bands.js";
 import { colour, element, fitted, kindColours, palette, prepared, swatch, telling } from "./canvas.js";
 import { human, readable } from "./format.js";
+import { label, ticks } from "./scale.js";
 
 const HEIGHT = 240;
 const FOOT = 38;
 const BAND = 19;
 const OTHERS = 9;
+const DETAILS = [10, 25, 50, 100, 250, 500, 1000, 2500];
+const TOLD = 5;
 // What stands during the whole step lies below, what comes and goes above.
 const STACK = "parameter optimizer-slot unattributed constant input transfer activation loop-stack layout-transpose gradient workspace".split(" ");
 
@@ -14,13 +18,16 @@ export class CurveView {
   constructor(room, state) {
     this.room = room;
     this.state = state;
-    this.by = "kind";
+    this.hidden = new Set();
     this.canvas = room.querySelector("canvas.curve");
     this.front = room.querySelector("canvas.cursor");
     this.said = room.querySelector(".moment-said");
+    this.detail = room.querySelector("[data-detail]");
+    this.legend = room.querySelector(".curve-legend");
     this._hear();
     state.listen((changes) => {
-      if ("theme" in changes || "window" in changes) this.draw();
+      if ("stack" in changes) this.hidden.clear();
+      if ("theme" in changes || "window" in changes || "stack" in changes) this.draw();
       else if ("index" in changes) this.mark();
     });
   }
@@ -28,7 +35,7 @@ export class CurveView {
   /** Group of each row, names and colours of the groups, bottom first. */
   _groups() {
     const { ledger } = this.state;
-    if (this.by === "kind") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
+    if (this.state.stack !== "layer") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
     if (this._layers) return { ...this._layers, colours: [...palette(OTHERS), colour("kind-unattributed")] };
     const sums = ledger.sums(ledger.peak, ledger.layer, ledger.names.length);
     const top = [...new Set(ledger.layer)].sort((a, b) => sums[b] - sums[a]).slice(0, OTHERS);
@@ -58,13 +65,18 @@ export class CurveView {
     const { pen, width } = prepared(this.canvas, HEIGHT);
     this.width = width;
     const groups = this._groups();
-    const key = `${this.by} ${width} ${this.state.window}`;
+    const { stack } = this.state;
+    const key = `${stack} ${width} ${this.state.window}`;
     if (this._key !== key) this._stack = ledger.stacked(width, groups.of, groups.names.length, ...this.state.window);
     this._key = key;
     const limit = ledger.balance.limit;
     const highest = ledger.total(ledger.peak);
     this.top = Math.max(highest * 1.08, limit && limit < highest * 1.6 ? limit * 1.04 : 0, 1);
-    this._areas(pen, width, groups);
+    for (const each of this.room.querySelectorAll("[data-stack]")) each.setAttribute("aria-pressed", String(each.dataset.stack === stack));
+    this.detail.parentElement.hidden = stack !== "allocation";
+    if (stack === "allocation") this._bands(pen, width, groups);
+    else this._areas(pen, width, groups);
+    this._grid(pen, width);
     this._marks(pen, width, limit);
     this._phases(pen, width);
     this._axis(pen, width);
@@ -81,6 +93,7 @@ export class CurveView {
     const count = groups.names.length;
     const base = new Float64Array(width);
     for (const group of groups.order ?? groups.names.keys()) {
+      if (this.hidden.has(group)) continue;
       let any = false;
       pen.beginPath();
       pen.moveTo(0, this.y(base[0]));
@@ -98,6 +111,51 @@ export class CurveView {
     }
   }
 
+  /** Rows whose kind the legend hides. */
+  _skipped(groups) {
+    return (row) => this.hidden.has(groups.of[row]);
+  }
+
+  /** Each of the largest allocations as a band; what is smaller lies on top as one. */
+  _bands(pen, width, groups) {
+    const { ledger, window } = this.state;
+    const count = DETAILS[this.detail.valueAsNumber];
+    this.own = largest(ledger, count, ...window);
+    this.room.querySelector(".detail-said").textContent = `the ${Math.min(count, ledger.rows)} largest`;
+    const ratio = pen.getTransform().a;
+    const [columns, lines] = [Math.round(width * ratio), Math.round((HEIGHT - FOOT) * ratio)];
+    const image = pen.createImageData(columns, lines);
+    paint(image, ledger, this.own, ledger.highest(columns, ...window), (bytes) => this.y(bytes) * ratio, groups.colours, colour("edge"), this._skipped(groups));
+    pen.putImageData(image, 0, 0);
+  }
+
+  /** Lines at round values, with their labels at the left. */
+  _grid(pen, width) {
+    pen.lineWidth = 1;
+    for (const bytes of ticks(this.top)) {
+      const y = Math.round(this.y(bytes)) + 0.5;
+      pen.strokeStyle = colour("ink");
+      pen.globalAlpha = 0.16;
+      pen.beginPath();
+      pen.moveTo(0, y);
+      pen.lineTo(width, y);
+      pen.stroke();
+      pen.globalAlpha = 1;
+      this._haloed(pen, label(bytes), 3, y - 7);
+    }
+  }
+
+  /** A text that is read on whatever it lies. */
+  _haloed(pen, text, x, y) {
+    pen.lineWidth = 3;
+    pen.lineJoin = "round";
+    pen.strokeStyle = colour("page");
+    pen.strokeText(text, x, y);
+    pen.lineWidth = 1;
+    pen.fillStyle = colour("ink");
+    pen.fillText(text, x, y);
+  }
+
   _marks(pen, width, limit) {
     const { ledger } = this.state;
     pen.fillStyle = pen.strokeStyle = colour("ink");
@@ -108,7 +166,8 @@ export class CurveView {
       pen.lineTo(width, this.y(limit));
       pen.stroke();
       pen.setLineDash([]);
-      pen.fillText(`limit ${human(limit)}`, 6, this.y(limit) + 9);
+      const text = `limit ${human(limit)}`;
+      this._haloed(pen, text, width - pen.measureText(text).width - 6, this.y(limit) + 9);
     }
     if (ledger.peak < 0) return;
     const x = this.x(ledger.times[ledger.peak]);
@@ -121,7 +180,7 @@ export class CurveView {
     pen.fill();
     const text = `peak ${ledger.bound}${human(ledger.total(ledger.peak))} at ${ledger.moment(ledger.times[ledger.peak])}`;
     const room = pen.measureText(text).width + 12;
-    pen.fillText(text, x + room > width ? Math.max(x - room, 2) : x + 9, Math.max(y - 3, 8));
+    this._haloed(pen, text, x + room > width ? Math.max(x - room, 2) : x + 9, Math.max(y - 3, 8));
   }
 
   _phases(pen, width) {
@@ -161,12 +220,32 @@ export class CurveView {
     for (const name of ["out", "all"]) this.room.querySelector(`[data-zoom=${name}]`).disabled = !state.zoomed;
   }
 
+  /** A button for each group that the part shows: it hides the group, and tells its bytes at the moment. */
   _legend(groups) {
-    const room = this.room.querySelector(".curve-legend");
     const used = groups.names.map((name, at) => ({ name, at })).filter(({ name, at }) => name && this._stack.some((bytes, place) => bytes > 0 && place % groups.names.length === at));
-    room.replaceChildren(
-      ...used.map(({ name, at }) => element("li", {}, swatch("", groups.colours[at]), element("bdi", { text: readable(name, 60) }))),
+    this.legend.replaceChildren(
+      ...used.map(({ name, at }) => {
+        const button = element("button", { type: "button", class: "entry", "aria-pressed": String(!this.hidden.has(at)), "data-group": at, title: "show or hide it in the curve" }, swatch("", groups.colours[at]), element("bdi", { text: readable(name, 60) }), element("b", { "data-value": at }));
+        button.addEventListener("click", () => {
+          if (!this.hidden.delete(at)) this.hidden.add(at);
+          this.draw();
+          this.legend.querySelector(`[data-group="${at}"]`)?.focus();
+        });
+        return element("li", {}, button);
+      }),
     );
+  }
+
+  /** The bytes of each group at the moment. */
+  _values() {
+    const { ledger, index } = this.state;
+    const { of, names } = this._groups();
+    const sums = ledger.sums(index, of, names.length);
+    for (const each of this.legend.querySelectorAll("[data-value]")) {
+      const bytes = sums[each.dataset.value];
+      each.textContent = bytes ? human(bytes) : "0";
+      each.dataset.bytes = bytes;
+    }
   }
 
   /** The line at the chosen moment. */
@@ -188,6 +267,7 @@ export class CurveView {
     pen.stroke();
     const words = `${index < 0 ? "before the first allocation" : ledger.moment(time)}: ${human(ledger.total(index))} in use${index === ledger.peak ? " (the peak)" : ""}`;
     this.said.textContent = words;
+    this._values();
     this.said.dataset.micros = time;
     this.said.dataset.bytes = ledger.total(index);
     this.front.setAttribute("aria-valuenow", time.toFixed(3));
@@ -227,16 +307,12 @@ export class CurveView {
     });
     front.addEventListener("dblclick", () => this._zoom("all"));
     for (const button of this.room.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => this._zoom(button.dataset.zoom));
-    telling(front, (event) => this._tell(place(event)));
+    telling(front, (event) => this._tell(place(event), event.clientY - front.getBoundingClientRect().top));
     for (const name of ["pointerup", "pointercancel"]) front.addEventListener(name, () => (held = false));
     front.addEventListener("keydown", (event) => this._key_(event));
-    for (const button of this.room.querySelectorAll("[data-curve-by]")) {
-      button.addEventListener("click", () => {
-        this.by = button.dataset.curveBy;
-        for (const each of this.room.querySelectorAll("[data-curve-by]")) each.setAttribute("aria-pressed", String(each === button));
-        this.draw();
-      });
-    }
+    for (const button of this.room.querySelectorAll("[data-stack]")) button.addEventListener("click", () => this.state.set({ stack: button.dataset.stack }));
+    this.detail.max = DETAILS.length - 1;
+    this.detail.addEventListener("input", () => this.draw());
     this.room.querySelector("[data-go=peak]").addEventListener("click", () => this.choose(this.state.ledger.peak));
   }
 
@@ -281,25 +357,59 @@ export class CurveView {
     this.choose(moves[event.key]());
   }
 
-  /** What was born and freed under the pointer. */
-  _tell(x) {
+  /** What lies under the pointer: the groups at that instant, or one allocation; and what was born and freed there. */
+  _tell(x, y) {
+    const { ledger, stack } = this.state;
+    const { index } = this.at(x);
+    const lines = [`${ledger.moment(this.timeAt(x))}: ${human(ledger.total(index))} in use`];
+    if (stack === "allocation") lines.push(...this._told(index, y));
+    else lines.push(...this._largest(index));
+    return [...lines, ...this._changes(x)];
+  }
+
+  /** The largest groups at an instant. */
+  _largest(index) {
+    const { of, names } = this._groups();
+    const sums = this.state.ledger.sums(index, of, names.length);
+    const order = [...names.keys()].filter((group) => sums[group] > 0 && !this.hidden.has(group)).sort((a, b) => sums[b] - sums[a]);
+    return order.slice(0, TOLD).map((group) => `${human(sums[group])}  ${names[group]}`);
+  }
+
+  /** The allocation whose band lies at a height. */
+  _told(index, y) {
+    const { ledger } = this.state;
+    const found = [];
+    if (y < this.y(ledger.total(index))) return found;
+    walk(ledger, this.own, [index], (_, standing) => {
+      let bytes = 0;
+      for (const row of standing) {
+        bytes += ledger.size[row];
+        if (this.y(bytes) <= y) return found.push(...ledger.told(row));
+      }
+      return found.push("smaller allocations");
+    }, this._skipped(this._groups()));
+    return found;
+  }
+
+  /** What was born and freed under a column. */
+  _changes(x) {
     const { ledger } = this.state;
     const end = this.timeAt(Math.floor(x) + 1);
     const from = ledger.indexAt(this.timeAt(Math.floor(x)) - 1e-9);
-    const born = [];
-    const freed = [];
-    let bornBytes = 0;
-    let freedBytes = 0;
-    let at = from + 1;
-    for (; at < ledger.events && ledger.times[at] < end; at++) {
+    const rows = { born: [], freed: [] };
+    for (let at = from + 1; at < ledger.events && ledger.times[at] < end; at++) {
       const row = ledger.rowOf[at];
-      if (row >= 0) bornBytes += ledger.size[born.push(row) && row];
-      else freedBytes += ledger.size[freed.push(~row) && ~row];
+      if (row >= 0) rows.born.push(row);
+      else rows.freed.push(~row);
     }
-    const largest = (rows) => rows.sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3).map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`);
-    const lines = [`${ledger.moment(this.timeAt(x))}: ${human(ledger.total(this.at(x).index))} in use`];
-    if (born.length) lines.push(`+ ${human(bornBytes)} born in ${born.length}:`, ...largest(born));
-    if (freed.length) lines.push(`− ${human(freedBytes)} freed in ${freed.length}:`, ...largest(freed));
+    const lines = [];
+    for (const [sign, name] of [["+", "born"], ["−", "freed"]]) {
+      if (!rows[name].length) continue;
+      const bytes = rows[name].reduce((sum, row) => sum + ledger.size[row], 0);
+      lines.push(`${sign} ${human(bytes)} ${name} in ${rows[name].length}:`);
+      const order = rows[name].sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3);
+      lines.push(...order.map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`));
+    }
     return lines;
   }
 }

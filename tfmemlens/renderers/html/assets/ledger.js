@@ -78,6 +78,12 @@ export class Ledger {
     return (row) => this.birth[row] <= last && (this.death[row] >= this.events || this.times[this.death[row]] > from);
   }
 
+  /** Tells of a row whether it was born in a part of the step and is still held when the part ends: what a leak leaves. */
+  leftBy(from, to) {
+    const last = this.indexAt(to);
+    return (row) => this.birth[row] >= 0 && this.birth[row] <= last && this.times[this.birth[row]] >= from && this.death[row] > last;
+  }
+
   isAlive(row, index) {
     return this.timed ? this.birth[row] <= index && index < this.death[row] : true;
   }
@@ -194,11 +200,32 @@ export class Ledger {
     return this.names[this[which][row]];
   }
 
-  /** The tensor's lifetime in words. */
+  /** When a row was allocated, in words. */
+  start(row) {
+    if (!this.timed) return "";
+    return this.birth[row] < 0 ? "before the step" : this.tick(this.times[this.birth[row]]);
+  }
+
+  /** How long a row was held (µs); without end where it outlives the step. */
+  held(row) {
+    if (this.death[row] >= this.events) return Infinity;
+    return this.times[this.death[row]] - (this.birth[row] < 0 ? 0 : this.times[this.birth[row]]);
+  }
+
+  /** The same in words. */
+  duration(row) {
+    if (!this.timed) return "";
+    const micros = this.held(row);
+    if (micros === Infinity) return this.birth[row] < 0 ? "all of it" : "to the end";
+    if (this.predicted) return percent(micros, this.span);
+    return this.ordinal === undefined ? duration(micros) : `${counted(micros)} line${micros === 1 ? "" : "s"}`;
+  }
+
+  /** Both in one phrase. */
   lifetime(row) {
     if (!this.timed) return "";
-    const from = this.birth[row] < 0 ? "before the step" : this.moment(this.times[this.birth[row]]);
-    return `${from} → ${this.death[row] < this.events ? this.moment(this.times[this.death[row]]) : "the end"}`;
+    const held = this.held(row) === Infinity ? "held to the end" : `held for ${this.duration(row)}`;
+    return `${this.birth[row] < 0 ? "there before the step" : `allocated at ${this.start(row)}`}, ${held}`;
   }
 
   /** A row in a few lines. */
