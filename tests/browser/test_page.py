@@ -473,6 +473,20 @@ def test_what_a_part_of_the_step_leaves_behind(show: Open) -> None:
     assert "still held at its end" in tab.page.locator(".chips:visible").last.inner_text()
 
 
+def test_the_pool_is_replayed_by_address(show: Open) -> None:
+    tab = show(FUNCTION)
+    known = tfmemlens.read(FUNCTION)
+    box = place(tab)
+    for share in (0.1, 0.4, 0.8):
+        tab.page.mouse.click(box["x"] + share * box["width"], box["y"] + 60)
+        alive = known.at(tab.number(".moment-said", "micros") + 0.0004)
+        told = alive[alive["kind"] != "unattributed"]["total_bytes"].sum()
+        assert told <= tab.number("canvas.pool") <= alive["total_bytes"].sum()
+        assert 0 <= tab.number("canvas.scatter", "share") <= 1
+    tab.quiet()
+    assert show(LENET).page.locator("canvas.pool").count() == 0, "RunMetadata tells no addresses"
+
+
 def test_a_word_is_explained_where_it_stands(show: Open) -> None:
     tab = show(LENET)
     tab.page.locator("a.term", has_text="before the step").first.click()

@@ -70,3 +70,20 @@ def test_malloc_has_no_memory_events() -> None:
     found = pipeline.capture(SAMPLES / "xspace" / "2.21-no-memory-events.xplane.pb")
     assert not found.timelines
     assert "TF_CPU_ALLOCATOR_USE_BFC" in found.notes[0].text
+
+
+def test_the_allocator_tells_addresses_and_its_fragmentation() -> None:
+    timeline = pipeline.timelines(SAMPLES / "xspace" / "2.21-function.xplane.pb").timelines[0]
+    table = timeline.table
+    assert len(timeline.addresses) == len(table)
+    alive: dict[int, int] = {}
+    events = zip(*timeline.events, strict=True)
+    for micros, change, row in sorted(events, key=lambda event: event[:2]):
+        if change < 0:
+            alive.pop(row, None)
+            continue
+        start, end = timeline.addresses[row], timeline.addresses[row] + table.size_bytes[row]
+        assert all(end <= timeline.addresses[other] or start >= stop for other, stop in alive.items()), micros
+        alive[row] = end
+    shares = [share for _, share in timeline.fragmentation]
+    assert shares[0] == pytest.approx(0.5, abs=0.1) and all(0 <= share <= 1 for share in shares)

@@ -16,6 +16,7 @@ const { label, ticks } = await at("scale");
 const { largest, walk } = await at("bands");
 const { narrowings } = await at("chips");
 const { changes, scopes, signed } = await at("compare");
+const { placed, stretches } = await at("replay");
 const { saved, scaled, outcome } = await at("whatif");
 
 const cases = JSON.parse(readFileSync(process.env.CASES, "utf8"));
@@ -175,6 +176,13 @@ test("an axis has few round values", () => {
 test("cells of a sheet are no formulas and break no line", () => {
   assert.deepEqual(["=1+1", "@x", "-a", "+a", "a,b", 'a"b', "a\nb", -5, null].map(cell), ["'=1+1", "'@x", "'-a", "'+a", '"a,b"', '"a""b"', '"a\nb"', "-5", ""]);
   assert.equal(csv([["a", 1], ["b", 2]]), "a,1\r\nb,2\r\n");
+});
+
+test("addresses that were never used take no room", () => {
+  const found = stretches([4096, 0, 256, -1, 9000, 9100], [100, 256, 256, 7, 200, 50]);
+  assert.deepEqual(found, [{ from: 0, to: 512, place: 0 }, { from: 4096, to: 4196, place: 512 }, { from: 9000, to: 9200, place: 612 }]);
+  assert.deepEqual([0, 300, 4096, 4195, 9100].map((address) => placed(found, address)), [0, 300, 512, 611, 712]);
+  assert.deepEqual(stretches([-1], [5]), []);
 });
 
 test("changes are summed by scope with their sign and without", () => {

@@ -97,6 +97,10 @@ class Timeline:
     """How far a prediction's error bar reaches above the peak, and below, as a share of it."""
     lower_error_share: float | None = None
     """How far the bar reaches below the peak, where that is further."""
+    addresses: Sequence[int] = ()
+    """Where in the pool each row lies, where the trace tells it; empty where it does not."""
+    fragmentation: Sequence[tuple[float, float]] = ()
+    """When, and what share of what was free lay in small pieces then (0.0 to 1.0), as the allocator says."""
     original: Timeline | None = field(default=None, compare=False, repr=False)
     """The timeline that this one is a copy of with another baseline or other owners: what follows from the
     same table alone is asked of it.

@@ -25,7 +25,7 @@ from tfmemlens.readers.bytes.wire import varint
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines.columns import Columns
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".xplane.pb",)
@@ -139,6 +139,8 @@ class Event:
     dtype: int = 0
     in_use: int | None = None
     """The allocator's total after it."""
+    fragmentation: float | None = None
+    """The allocator's own measure: 1 minus the largest free piece as a share of what is free."""
     available: int = 0
     """What the allocator could still give then, up to its limit."""
 
@@ -186,6 +188,7 @@ def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Ev
     def text(name: str) -> str:
         return sys.intern(str(facts.get(name) or ""))
 
+    fragmentation = facts.get("fragmentation")
     return Event(
         micros,
         is_allocation,
@@ -197,6 +200,7 @@ def event_of(micros: float, is_allocation: bool, facts: Mapping[str, Any]) -> Ev
         text("shape"),
         number("data_type"),
         None if facts.get("bytes_allocated") is None else number("bytes_allocated"),
+        fragmentation if isinstance(fragmentation, float) and 0 <= fragmentation <= 1 else None,
         number("bytes_available") + number("bytes_reserved"),
     )
 
@@ -207,9 +211,11 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
     votes: Counter[int] = Counter()
     running = before = 0
     limit = None
+    addresses: list[int] = []
     for event in events:
         if event.is_allocation:
             alive[event.address] = _born(columns, event)
+            addresses.append(event.address)
             running += event.size
         elif event.address in alive:
             row = alive.pop(event.address)
@@ -217,6 +223,7 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
             running -= columns.size_bytes[row]
         else:  # it belongs to the baseline, and leaves it
             row = columns.add(None, event.size, None, events[0].micros, BEFORE)
+            addresses.append(event.address)
             columns.end_micros[row] = event.micros
             running -= event.size
             before += event.size
@@ -228,18 +235,27 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
         if ":" in allocator or not allocator.startswith("GPU_")
         else f"/device:GPU:{allocator.split('_')[1]}"
     )
-    table = columns.table(device, allocator)
+    timeline = Timeline(
+        device,
+        allocator,
+        columns.table(device, allocator),
+        curve_source=CurveSource.EVENTS,
+        addresses=addresses if all(addresses) else (),
+        fragmentation=[
+            (event.micros, event.fragmentation) for event in events if event.fragmentation is not None
+        ],
+    )
     if not votes:
-        return Timeline(
-            device, allocator, table, baseline_source=BaselineSource.UNKNOWN, curve_source=CurveSource.EVENTS
-        )
+        return timeline
     baseline, count = votes.most_common(1)[0]
     share = count / sum(votes.values())
-    return Timeline(
-        device, allocator, table, baseline_bytes=max(baseline - before, 0), baseline_confidence=share,
+    return replace(
+        timeline,
+        baseline_bytes=max(baseline - before, 0),
+        baseline_confidence=share,
         baseline_source=BaselineSource.EVENTS,
-        limit_bytes=limit, curve_source=CurveSource.EVENTS,
-    )  # fmt: skip
+        limit_bytes=limit,
+    )
 
 
 def _born(columns: Columns, event: Event) -> int:

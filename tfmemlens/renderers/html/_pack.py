@@ -88,7 +88,7 @@ def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
         "chunks": _chunks(moment, names),
     }
     if timeline and timeline.curve:
-        fields |= _time(moment, timeline)
+        fields |= _time(moment, timeline) | _replay(ledger, timeline)
     return fields
 
 
@@ -164,6 +164,26 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
             [phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases
         ],
     }
+
+
+def _replay(ledger: Ledger, timeline: Timeline) -> dict[str, Any]:
+    """Addresses of the rows from the lowest, -1 where unknown, in the order of `_rows`; fragmentation in
+    thousandths at ticks of the time axis.
+    """
+    fields: dict[str, Any] = {}
+    if timeline.addresses and len(timeline.addresses) == len(timeline.table):
+        lowest, birth = min(timeline.addresses), list(ledger.birth)
+        known = [address - lowest for address in timeline.addresses] + [-1] * len(birth)
+        order = sorted(range(len(birth)), key=birth.__getitem__)
+        fields["address"] = column((known[row] for row in order), delta=True)
+    if timeline.fragmentation:
+        times = timeline.events[0]
+        unit = 1.0 if all(float(time).is_integer() for time in times) else 0.001
+        fields["fragmentation"] = {
+            "times": column((round((time - times[0]) / unit) for time, _ in timeline.fragmentation), True),
+            "share": column((round(1000 * share) for _, share in timeline.fragmentation), delta=True),
+        }
+    return fields
 
 
 def _balance(moment: Moment) -> dict[str, int | None]:

@@ -47,6 +47,7 @@ SCRIPTS = (
     "chips",
     "terms",
     "compare",
+    "replay",
     "curve",
     "lives",
     "icicle",

@@ -1,7 +1,7 @@
 """A traced step as a snapshot of PyTorch's allocator: a device for each of ours, an event for each allocation
 and each free, with node, layer and kind in place of Python's frames.
 
-A trace tells no addresses, so those in the snapshot are ours: what its page shows over time is measured,
+Most traces tell no addresses, so those in the snapshot are ours: what its page shows over time is measured,
 where in the pool it lies is not.
 """
 

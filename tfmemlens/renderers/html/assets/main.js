@@ -9,6 +9,7 @@ import { IcicleView } from "./icicle.js";
 import { Ledger, unpack } from "./ledger.js";
 import { LivesView } from "./lives.js";
 import { Place, words } from "./place.js";
+import { ReplayView, unpackReplay } from "./replay.js";
 import { State } from "./state.js";
 import { TableView } from "./table.js";
 import { hearTerms } from "./terms.js";
@@ -29,6 +30,7 @@ function build(room, ledger) {
   if (ledger.timed) {
     add(".when", CurveView);
     add(".when", LivesView);
+    add(".replay", ReplayView);
   }
   if (ledger.rows) {
     add(".where", IcicleView);
@@ -69,7 +71,11 @@ async function showMoment(tab, number) {
   const room = tab.querySelector(`.moment[data-moment="${number}"]`);
   if (!room || room.dataset.ready) return room?.state?.draw();
   const found = await unpacked(tab);
-  if (!room.dataset.ready) room.state = build(room, new Ledger(found.moments[number], found.names, found.kinds));
+  if (room.dataset.ready) return undefined;
+  const ledger = new Ledger(found.moments[number], found.names, found.kinds);
+  unpackReplay(ledger, found.moments[number]);
+  room.state = build(room, ledger);
+  return undefined;
 }
 
 const tabs = () => [...document.querySelectorAll("[role=tabpanel]")];
