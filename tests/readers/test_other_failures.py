@@ -427,3 +427,48 @@ def test_the_binding_of_a_program_of_xla_s_is_the_one_that_the_text_shows(
 ) -> None:
     text = "E external/xla/a.cc:3086] Execution of the program failed: " + ON_XLA
     assert read(f"{text}{around}\n").source.framework == framework
+
+
+def test_what_raises_below_a_frame_is_no_code() -> None:
+    told = (
+        'Traceback (most recent call last):\n  File "site-packages/jax/attention.py", line 310, in mha\n'
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Shared memory size limit exceeded:"
+        " requested 180224, available: 166912\n"
+    )
+    capture = read(told)
+    assert not capture.incidents
+    assert "more shared memory than one core has" in pipeline.explain(told).verdict
+
+
+@pytest.mark.parametrize(
+    "proto",
+    [
+        "dtype: DT_FLOAT\ntensor_shape {\n  dim {\n    size: 60000\n  }\n  dim {\n    size: 9216\n  }\n}\n",
+        "dtype: DT_FLOAT tensor_shape { dim { size: 60000 } dim { size: 9216 } } float_val: 0",
+    ],
+)
+def test_a_constant_without_room_has_the_shape_of_its_proto(proto: str) -> None:
+    told = f"InvalidArgumentError: Cannot parse tensor from proto: {proto}\n"
+    assert incident(told).request.shape == (60000, 9216)
+    assert incident(told).request.dtype == "float32"
+    report = pipeline.explain(told)
+    assert report.actions[0].remedy.slug == "data-out-of-the-graph"
+    assert "smaller-batch" not in [action.remedy.slug for action in report.actions]
+
+
+def test_a_fall_back_to_the_cpu_is_what_the_advice_speaks_of() -> None:
+    failed = "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 48000000000 bytes.\n"
+    fallback = (
+        "An NVIDIA GPU may be present, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.\n"
+    )
+    slugs = [action.remedy.slug for action in pipeline.explain(fallback + failed).actions]
+    assert "mend-the-gpu-build" in slugs and "check-the-device" not in slugs
+    assert "check-the-device" in [action.remedy.slug for action in pipeline.explain(failed).actions]
+
+
+def test_a_jetson_has_one_memory() -> None:
+    told = (
+        "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 612 MB memory:  -> device: 0, name:"
+        " NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3\nKilled\n"
+    )
+    assert "on a Jetson the GPU uses the same RAM" in pipeline.explain(told).verdict

@@ -28,6 +28,12 @@ _HELP = {
         "docker run --shm-size=8g ...",
         slug="more-shared-memory",
     ),
+    "bus error": Remedy(
+        "see whether /dev/shm or a disk is full; a container has 64 MiB of shared memory unless told"
+        " otherwise",
+        "df -h /dev/shm .   # docker run --shm-size=8g ...",
+        slug="more-shared-memory",
+    ),
     "shared memory than one core": Remedy(
         "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
         slug="smaller-gpu-blocks",

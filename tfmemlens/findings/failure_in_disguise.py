@@ -39,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
-        if failed.shape is not None:
+        if failed.shape is not None and not _of_proto(failed):
             size = f" ({tensor_text(moment)})"
         yield Finding(
             severity=Severity.CAUSE,
@@ -62,6 +62,8 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
     if _of_constant(failed):
         return "a value that the compiled program holds as a constant found no room on the device"
+    if _of_proto(failed):
+        return "most likely a constant or a first value in the graph found no room on its device"
     if failed.kind is RequestKind.TENSOR:
         return (
             "an elementwise kernel got no memory for its output"
@@ -77,6 +79,10 @@ def _of_directml(failed: FailedRequest) -> bool:
 
 def _of_constant(failed: FailedRequest) -> bool:
     return failed.line is not None and "for new constant" in failed.line.text
+
+
+def _of_proto(failed: FailedRequest) -> bool:
+    return failed.line is not None and "Cannot parse tensor from" in failed.line.text
 
 
 def _of_nccl(failed: FailedRequest) -> bool:
@@ -101,6 +107,13 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             "pass large arrays to the compiled function as arguments: one that it merely uses from outside"
             " becomes a constant of the program",
             slug="pass-as-argument",
+        )
+        return
+    if _of_proto(moment.request.failed):
+        yield Remedy(
+            "a smaller batch does not help: make this tensor smaller, or keep it out of the graph (feed a"
+            " data set, or read it with tf.data)",
+            slug="data-out-of-the-graph",
         )
         return
     of_directml = _of_directml(moment.request.failed)

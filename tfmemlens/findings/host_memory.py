@@ -26,6 +26,8 @@ from tfmemlens.units import human_size
 BASIS = Basis.FIGURES
 EXPLAINS = "the request"
 
+_ON_THE_CPU = "runs on the CPU"
+"""Words of messages at the start that tell of a GPU that is not used."""
 _SLABS = (
     Remedy(
         "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs"
@@ -72,6 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
                 if failed.size
                 else "the message does not say how much was requested"
             )
+        because += _shared_with_the_gpu(case)
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
             severity=Severity.CAUSE if failed.kind is RequestKind.HOST or failed.pipeline else Severity.NOTE,
@@ -103,7 +106,7 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
         f" batches, {_buffers(case)})",
         slug="smaller-pipeline",
     )
-    if case.capture.surroundings.setting("platform"):
+    if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield Remedy(
             "WSL2 has only a part of the machine's RAM, and may pin less: give it more in"
             " %UserProfile%\\.wslconfig",
@@ -144,11 +147,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="map-the-file",
         )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
-        yield Remedy(
-            f"if you expected a GPU: check that {framework_name(case)} sees it",
-            code_snippets.devices(case.api),
-            slug="check-the-device",
-        )
+        yield _device_seen(case)
     if moment.incident and moment.incident.compiler:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     elif not of_array:
@@ -164,6 +163,30 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if "bad_alloc" in said:
         yield from _SLABS
+
+
+def _shared_with_the_gpu(case: Case) -> str:
+    """Of machines whose GPU has no memory of its own."""
+    platform = case.capture.surroundings.setting("platform")
+    return "; on a Jetson the GPU uses the same RAM" if platform and platform[0] == "Jetson" else ""
+
+
+def _device_seen(case: Case) -> Remedy:
+    """What to look at where a GPU was expected: what the log says of it, else whether it is seen at all."""
+    name = framework_name(case)
+    fallback = next((line for what, line in case.capture.surroundings.startup if _ON_THE_CPU in what), None)
+    if fallback is None:
+        return Remedy(
+            f"if you expected a GPU: check that {name} sees it",
+            code_snippets.devices(case.api),
+            slug="check-the-device",
+        )
+    return Remedy(
+        f"line {fallback.number} says that {name} runs on the CPU: if the machine has a GPU, install the"
+        " build for it",
+        'pip install -U "jax[cuda12]"',
+        slug="mend-the-gpu-build",
+    )
 
 
 def _buffers(case: Case) -> str:

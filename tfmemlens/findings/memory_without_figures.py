@@ -27,6 +27,20 @@ _HELP = {
             slug="smaller-model",
         ),
     ),
+    "OpenCL": (
+        Remedy(
+            "use a smaller model or input: 8-bit weights, fewer channels, a lower resolution",
+            slug="smaller-model",
+        ),
+        Remedy("or run it on the CPU, without the GPU delegate", slug="without-delegate"),
+    ),
+    "TensorFlow Serving": (
+        Remedy(
+            "give the server more RAM, or serve fewer models and versions: while a new version loads, the"
+            " old one stays",
+            slug="fewer-versions",
+        ),
+    ),
     "Metal": (
         Remedy(
             "train with a smaller batch, or feed smaller images: this memory is the machine's RAM",

@@ -44,6 +44,8 @@ def described(report: Report) -> str:
         return f"{formats or 'no known format'}; predicted, nothing was run"
     if not formats:
         return "no known format"
+    if source.formats == ("oom-disguise",) and not source.version and source.framework == "tensorflow":
+        return formats  # words of the system: nothing says which framework ran
     library = report.case.api.library
     framework = _FRAMEWORKS.get(source.framework or "") or _tensorflow(report.case.api)
     return f"{formats}, {library} on {framework}" if library else f"{formats}, {framework}"

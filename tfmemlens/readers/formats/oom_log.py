@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import regions, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
@@ -40,6 +41,8 @@ SUFFIXES = (".log", ".txt")
 COMPANIONS = (".py", ".pyc", ".png", ".npy", ".npz")
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
 _MAX_NOTES = 20
+_RAISED = regex(r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)\b: ")
+"""The line that ends a traceback: below a frame without its code it is no code."""
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -130,7 +133,7 @@ class _Stream:
             self.logged = logged_in(cleaned.month)
         if framework := frameworks.mention(line.text):
             self.mentions[framework] += 1
-        code = self.sentences.quotes_code
+        code = self.sentences.quotes_code and not _RAISED.match(line.text)
         if not (code or "bfc_allocator" in cleaned.origin) and self.surroundings.not_ours(line):
             return
         if not cleaned.origin:

@@ -132,6 +132,14 @@ CONSTANT = LineRule(
     needs="for new constant",
 )
 """A value that a compiled program holds itself, copied to the device when the program is loaded."""
+PROTO = LineRule(
+    r"Cannot parse tensor from (?:tensor_)?proto: dtype: (?P<dtype>DT_\w+)(?P<rest>.*)",
+    "InvalidArgumentError: Cannot parse tensor from proto: dtype: DT_FLOAT",
+    needs="Cannot parse tensor from",
+)
+"""A constant of the graph that its device has no room for: the sizes follow, line by line or on this one."""
+_PROTO_SIZE = regex(r"\bsize: (\d+)")
+_PROTO_SHAPE = regex(r"\s*(?:tensor_shape \{|dim \{|\}|size: \d+)\s*\Z")
 BARE = LineRule(
     r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED:"
     r" |\bResource exhausted: ",
@@ -144,7 +152,7 @@ BAD_ALLOC = LineRule(
     "OSError: [Errno 12] Cannot allocate memory",
 )
 KILLED = LineRule(
-    r"oom-kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
+    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
     r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
     r"|(?:terminated by|exited on|killed by) signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
@@ -157,6 +165,8 @@ KILLED = LineRule(
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM"
+    " Killed.",
     "Memory cgroup out of memory: Killed process 4242 (python) total-vm:20000000kB, anon-rss:8000000kB",
     "RequestId: 8f5 Error: Runtime exited with error: signal: killed",
     "Your notebook tried to allocate more memory than is available. It has restarted.",
@@ -239,9 +249,16 @@ class IndirectFailureCollector:
 
     def __init__(self) -> None:
         self.finished: list[IndirectFailure] = []
+        self._sizes: list[int] | None = None
+        """The sizes of a constant whose shape is being read."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
+        if self._sizes is not None and _PROTO_SHAPE.match(line.text):
+            self._sizes += [int(size) for size in _PROTO_SIZE.findall(line.text)]
+            self.finished[-1].shape = tuple(self._sizes)
+            return True
+        self._sizes = None
         if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
         match = self._recognise(line)
@@ -292,6 +309,15 @@ class IndirectFailureCollector:
         if match := CONSTANT.search(text):
             return IndirectFailure(
                 line, kind=RequestKind.TENSOR, what="constant", size=Size.exactly(int(match["bytes"]))
+            )
+        if match := PROTO.search(text):
+            self._sizes = [int(size) for size in _PROTO_SIZE.findall(match["rest"])]
+            return IndirectFailure(
+                line,
+                kind=RequestKind.TENSOR,
+                what="constant",
+                shape=tuple(self._sizes) or None,
+                dtype=numpy_dtype(match["dtype"]),
             )
         if match := COPY.search(text):
             return IndirectFailure(

@@ -128,6 +128,19 @@ WITHOUT_FIGURES = {
         "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
         "Error: Unable to create WebGLTexture.",
     ),
+    "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
+        r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
+        r" memory))"
+        r"|\bCL_(?:OUT_OF_RESOURCES|OUT_OF_HOST_MEMORY|MEM_OBJECT_ALLOCATION_FAILURE)\b",
+        "ERROR: Failed to allocate device memory (clCreateBuffer): Memory object allocation failure",
+        "clEnqueueNDRangeKernel failed: CL_OUT_OF_RESOURCES",
+    ),
+    "TensorFlow Serving has no room to load a model: the models would exceed the RAM it counts on": LineRule(
+        r"Insufficient resources to load servable|[Ss]ervable:? \{.*RESOURCE_EXHAUSTED",
+        "Servable {name: ranker version: 12} cannot be loaded: RESOURCE_EXHAUSTED: Insufficient resources to"
+        " load servable {name: ranker version: 12}",
+        needs="ervable",
+    ),
     "the GPU's memory ran out under DirectML (E_OUTOFMEMORY)": LineRule(
         r"HRESULT failed with 0x8007000E|\bE_OUTOFMEMORY\b",
         "F tensorflow/core/common_runtime/dml/dml_heap_allocator.cc:120] HRESULT failed with 0x8007000E:"
@@ -179,14 +192,24 @@ ELSEWHERE = {
         needs="Too many open",
     ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
-        r"out of shared memory\b|unable to (?:open shared memory object|write to file </torch_)",
+        r"out of shared memory\b|insufficient shared memory"
+        r"|unable to (?:open shared memory object|write to file </torch_)",
         "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
         " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
         needs="shared memory",
     ),
+    "the process died of a bus error (SIGBUS): as a rule /dev/shm, or a mapped file's disk, was full": (
+        LineRule(
+            r"(?i:\bbus error\b)(?!.*DataLoader)|\bSIGBUS\b|exit(?:ed with)? (?:code|status):? 135\b",
+            "Bus error (core dumped)",
+            "Fatal Python error: Bus error",
+            "exited with exit code 135",
+        )
+    ),
     "a GPU kernel wants more shared memory than one core has, which is on the chip and not the GPU's RAM": (
         LineRule(
-            r"out of resource: shared memory|Shared memory size limit exceeded|uses too much shared data",
+            r"out of resource: shared memory|Shared memory size limit exceeded"
+            r"|Shared memory requested exceeds device resources|uses too much shared data",
             "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware"
             " limit: 101376. Reducing block sizes or `num_stages` may help.",
             "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 280664, available: 232448",
@@ -230,6 +253,14 @@ STARTUP = {
         "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
         " installed properly if you would like to use GPU.",
         "Could not find cuda drivers on your machine, GPU will not be used.",
+    ),
+    "JAX found no accelerator that it can use, so it runs on the CPU": LineRule(
+        r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|rocm|gpu)'"
+        r"|CUDA backend failed to initialize",
+        "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling"
+        " back to cpu.",
+        "No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)",
+        "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA",
     ),
     "TensorRT is not installed, which matters only to those who use it": LineRule(
         r"TF-TRT Warning", "TF-TRT Warning: Could not find TensorRT", needs="TF-TRT"

@@ -159,8 +159,9 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "platform",
         LineRule(
-            r"(?P<value>WSL2|microsoft-standard)",
+            r"(?P<value>WSL2|microsoft-standard|\bTegra\b|\bJetson\b|name: (?:Orin|Xavier|NVIDIA Tegra))",
             "Linux host 5.15.90.1-microsoft-standard-WSL2",
+            "device: 0, name: NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3",
         ),
     ),
     (
@@ -295,7 +296,7 @@ _WORDS = (
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "reticulate", "->Run(",
-    "WSL2", "microsoft-standard", "HIP_", "hip",
+    "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
@@ -318,6 +319,10 @@ _PROGRAMS = {
     "reticulate::": "R",
     "session->Run(": "C++",
     "microsoft-standard": "WSL2",
+    "Tegra": "Jetson",
+    "name: NVIDIA Tegra": "Jetson",
+    "name: Orin": "Jetson",
+    "name: Xavier": "Jetson",
     "HIP_ERROR": "AMD",
     "hipError": "AMD",
     "hipMalloc": "AMD",
