@@ -143,6 +143,10 @@ CASES: dict[str, tuple[str, str]] = {
         " GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)\n" + oom("64,224,224,64"),
         "totalMemory: 10.92GiB freeMemory: 10.75GiB\n" + oom("64,224,224,64"),
     ),
+    "device-statistics": (
+        "{'bytes_in_use': 21474836480, 'bytes_limit': 23622320128}\n",
+        "{'bytes_in_use': 21474836480}\n",
+    ),
     "died-in-forward-pass": (
         oom("8,64,64,32") + report(*FOUR_ROWS),
         oom("8,64,64,32") + report(*FOUR_ROWS[:3], "10.00MiB from gradients/net/d/Relu_grad/ReluGrad"),

@@ -17,6 +17,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, requests
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
@@ -43,6 +44,8 @@ def check(case: Case) -> Iterator[Finding]:
         incident = moment.incident
         if incident is None or attributed(moment) or moment.balance.missing:
             continue
+        if request.failed.kind is RequestKind.PROFILE:
+            continue  # an account, of which nothing is cut
         state = incident.state
         dumped = state.pool is None and (incident.chunks is not None or incident.size_classes)
         if state.limit and state.in_use and state.limit.bytes and state.free is None:

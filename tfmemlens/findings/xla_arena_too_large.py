@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import jax_lines, program_account, remedies
+from tfmemlens.findings.support import code_snippets, jax_lines, program_account, remedies
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -32,6 +33,7 @@ _WITHOUT_XLA = Remedy(
     "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
     slug="without-xla",
 )
+_SMALL_BYTES = 256 * MIB
 _MAX_GAIN = 0.95 / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
 
@@ -170,7 +172,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if _is_part(compiler.results, size) and not _is_arena(compiler, size):
         return "these are the results of the program, which it makes beside its arguments"
-    if size and size.bytes < 256 * MIB:
+    if _is_full(moment, compiler):
         return (
             "so small a request fails only where the device is full already: arrays kept alive by earlier"
             " steps or by other code, or another process"
@@ -186,6 +188,12 @@ def _is_scoped(moment: Moment) -> bool:
     """Whether the kernel met the limit that was set for it, rather than the end of the chip's memory."""
     line = moment.request.failed.line if moment.request else None
     return line is not None and "scoped" in line.text.lower()
+
+
+def _is_full(moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether so small a request failed that the device must have been full before it."""
+    size = moment.request.failed.size if moment.request else None
+    return bool(size and size.bytes < _SMALL_BYTES and not of_a_program(moment) and not compiler.free)
 
 
 def _is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
@@ -249,6 +257,18 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             slug="shard-arguments",
         )
         return
+    if _is_full(moment, compiler):
+        yield Remedy(
+            "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
+            " profile names the lines that made them",
+            code_snippets.profile_memory(case.api),
+            slug="record-a-step",
+        )
+        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+        return
+    ran = other_than_training(case, moment.request)
+    if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
+        return  # the rule of that phase says what helps
     of_arguments = program_account.mostly_arguments(compiler)
     line = jax_lines.made_by(moment.request.failed.source_text, _needed(compiler, moment.request.failed.size))
     if not of_arguments and not line:

@@ -13,6 +13,7 @@ _FORMATS = {
     "xla-oom": "XLA OOM message",
     "xla-account": "memory analysis of a compiled program",
     "tpu-oom": "TPU OOM message",
+    "device-stats": "JAX device statistics",
     "oom-disguise": "indirect OOM message",
     "xla-dump": "XLA dump",
     "run-metadata": "RunMetadata",

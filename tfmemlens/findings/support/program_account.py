@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support import code_snippets, jax_lines, remedies
 from tfmemlens.findings.support.rows import of_kind, total
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
@@ -39,7 +39,10 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     if saves is not None:
         smaller = min(part.bytes for part in (compiler.arguments, compiler.results) if part) if saves else 0
         return saves > _MOST * smaller
-    return situation(case, moment).training is True
+    making = moment.request and jax_lines.made_by(
+        moment.request.failed.source_text, moment.request.needed_bytes
+    )
+    return situation(case, moment).training is True and not making
 
 
 def donate(case: Case, compiler: CompilerMemory) -> Remedy:

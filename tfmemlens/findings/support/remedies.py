@@ -15,7 +15,7 @@ from tfmemlens.findings.support.phase import (
     is_jacobian,
     other_than_training,
 )
-from tfmemlens.findings.support.rows import is_forward_only
+from tfmemlens.findings.support.rows import is_forward_only, of_a_program
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -202,6 +202,12 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
             f"an earlier call, for whose result {where} waits, asks for this memory: if that is a training"
             " step, halve its batch; else make its operands smaller, or process them in pieces"
         )
+    elif of_a_program(moment):
+        text = (
+            f"{where} runs a program that needs this: give it less at a time (a smaller batch, shorter"
+            " sequences), or shard it over devices"
+        )
+        return Remedy(text, slug="in-pieces")
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")

@@ -139,6 +139,8 @@ def _what(case: Case, moment: Moment) -> str:
     if failed.kind is RequestKind.XLA:
         who = "A compiled program" if of_a_program(moment) else "XLA"
         return f"{who} could not allocate {tensor_text(moment)}"
+    if failed.kind is RequestKind.PROFILE and not len(moment.attribution.table):
+        return _device(moment)
     if failed.kind is RequestKind.PROFILE:
         total_bytes, largest = moment.attribution.table.total_bytes, moment.attribution.by("layer")[0]
         share = percent(largest.total_bytes, total_bytes)
@@ -178,6 +180,15 @@ def _what(case: Case, moment: Moment) -> str:
         )
         return f"Out of memory{at}{used}"
     return f"Out of memory{at} while allocating {tensor_text(moment)}"
+
+
+def _device(moment: Moment) -> str:
+    """What a device's own statistics say."""
+    books = moment.balance
+    held = human_size(books.in_use) if books.in_use else "an unknown amount"
+    of = f" of {human_size(books.limit)}" if books.limit else ""
+    peak = f", {human_size(books.peak)} at its peak" if books.peak else ""
+    return f"The device has {held}{of} in use{peak}"
 
 
 def _recorded(timeline: Timeline | None) -> str:

@@ -21,6 +21,7 @@ from tfmemlens.readers.oom import frameworks
 from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
+from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
@@ -99,6 +100,7 @@ class _Stream:
         self.sentences = SentenceCollector()
         self.compiler = CompilerCollector()
         self.disguises = IndirectFailureCollector()
+        self.stats = DeviceStatsCollector()
         self.surroundings = SurroundingsCollector()
         self.run = RunCollector()
         self.logged: Era | None = None
@@ -116,6 +118,7 @@ class _Stream:
             self.disguises,
             self.sentences,
             self.report,
+            self.stats,
             self.surroundings,
         )
 
@@ -219,6 +222,8 @@ class _Stream:
         return True
 
 
+_ON_DEVICES = (RequestKind.XLA, RequestKind.TPU, RequestKind.DUMP)
+"""Requests of what JAX's statistics speak of."""
 _RANK_OF_PART = {"IndirectFailure": 0, "Dump": 1, "Executable": 2, "OomMessage": 3, "Block": 4}
 
 
@@ -227,7 +232,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     for stream in streams:
         drafted += [(incident(draft), draft) for draft in stream.drafts()]
     ranks = tuple(stream.rank for stream in streams if stream.rank)
-    incidents = tuple(order(merge_ranks(drafted)))
+    incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
     main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
@@ -261,10 +266,29 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             ),
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
             clipping=main.run.clipping if main else None,
-            readings=tuple(main.run.readings) if main else (),
+            readings=(tuple(main.run.readings) or main.stats.readings()) if main else (),
             evaluating=main.run.evaluating if main else None,
         ),
         notes=notes,
+    )
+
+
+def _with_statistics(incidents: tuple[Incident, ...], streams: list[_Stream]) -> tuple[Incident, ...]:
+    """The failures with the limit that the program printed of its device; without any, the last statistics as
+    an account of their own.
+    """
+    printed = [stats for stream in streams for stats in stream.stats.finished]
+    if not printed:
+        return incidents
+    if not incidents:
+        return (printed[-1].incident(),)
+    state = printed[-1].state()
+    limit = tuple(figure for figure in state.lines if figure[0] == "limit")
+    return tuple(
+        replace(each, state=replace(each.state, limit=state.limit, lines=(*each.state.lines, *limit)))
+        if each.state.limit is None and each.request.kind in _ON_DEVICES
+        else each
+        for each in incidents
     )
 
 
@@ -277,6 +301,7 @@ def _formats(streams: list[_Stream]) -> tuple[str, ...]:
         "xla-oom": bool(kinds - {RequestKind.TPU, RequestKind.PROGRAM}),
         "xla-account": RequestKind.PROGRAM in kinds,
         "tpu-oom": RequestKind.TPU in kinds,
+        "device-stats": any(stream.stats.finished for stream in streams),
         "oom-disguise": any(stream.disguises.finished for stream in streams),
     }
     return tuple(name for name, present in present_of.items() if present)
@@ -295,6 +320,8 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     messages += [line.text for program in programs for line in program.tellings]
     if framework := frameworks.likeliest(mentions, messages):
         return framework
+    if any(stream.stats.finished for stream in streams):
+        return frameworks.JAX
     if not incidents:
         return None
     first = incidents[0]

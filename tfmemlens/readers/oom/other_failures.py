@@ -192,10 +192,11 @@ ELSEWHERE = {
         needs="Too many open",
     ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
-        r"out of shared memory\b|insufficient shared memory"
+        r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
         r"|unable to (?:open shared memory object|write to file </torch_)",
         "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
         " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+        "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
         needs="shared memory",
     ),
     "the process died of a bus error (SIGBUS): as a rule /dev/shm, or a mapped file's disk, was full": (

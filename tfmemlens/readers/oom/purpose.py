@@ -12,7 +12,7 @@ TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
     r"|\btrain\w*\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
     r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w*\(|update_p?map\w*\("
-    r"|(?<![a-z])opt(?:im\w*)?_state\b|nnx\.Optimizer"
+    r"|\bgrad_step\w*\(|\bgrads\b[^=(]*=(?!=)|(?<![a-z])opt(?:im\w*)?_state\b|nnx\.Optimizer"
     r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp|\bloss\s*[=:]\s*\d"
     r"|\bEpoch[ :#]*\d+/\d+"
     r"|--epochs?\b|\bepochs\s*=)",

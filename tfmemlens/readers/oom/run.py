@@ -8,6 +8,7 @@ from collections import deque
 from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.units import parse_size
 
 EPOCH = LineRule(r"\bEpoch[ :#]*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?", "Epoch 3/10", "Epoch: 3", needs="Epoch")
 BAR = LineRule(
@@ -66,6 +67,12 @@ READING = LineRule(
     needs="current",
 )
 """What `tf.config.experimental.get_memory_info` returns, printed."""
+LIVE = LineRule(
+    r"(?i:\blive(?:[ _](?:arrays?|buffers?|bytes|memory))+\b)[^\n]{0,60}?(?P<size>\d+(?:\.\d+)? ?[KMG]i?B)\b",
+    "epoch 3 step 1200 live arrays: 1204, 4.70 GiB",
+    "live buffers total 512.0MiB",
+)
+"""What a program prints of `jax.live_arrays()`, summed up."""
 _KEEP = 400
 
 
@@ -99,6 +106,8 @@ class RunCollector:
                 self.progress.append(Progress(line, epoch, epochs, step, steps))
         if match := READING.search(text):
             self.readings.append((int(match["bytes"] or match["other"]), line))
+        if match := LIVE.search(text):
+            self.readings.append((parse_size(match["size"].replace("iB", "B")).bytes, line))
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line
 
