@@ -36,7 +36,7 @@ def main() -> None:
         page = Path(folder) / "report.html"
         page.write_text(html.render(build_page([[TRACE]])), encoding="utf-8")
         browser = driver.chromium.launch(executable_path=chromium())
-        tab = browser.new_page(viewport={"width": 1080, "height": 1060}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": 1080, "height": 1230}, color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_selector("html[data-ready]")
         tab.add_style_tag(content=LEFT_OUT)
