@@ -135,6 +135,10 @@ class Network:
     """The version of that writer, where the file states it."""
     optimizer: str | None = None
     """The optimizer it was compiled with, where the file states it, as its class's name."""
+    metrics: tuple[str, ...] | None = None
+    """The names of the metrics it was compiled with, in lower case; None where the file states nothing."""
+    optimizer_options: tuple[str, ...] = ()
+    """The names of the arguments of that optimizer that are set: `use_ema`, `weight_decay`, …"""
     loss: str | None = None
     """The loss it was compiled with, where the file states it, in lower case without underscores:
     `sparsecategoricalcrossentropy`.

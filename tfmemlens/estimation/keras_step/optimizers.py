@@ -5,10 +5,11 @@ one fused kernel).
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +24,52 @@ class Optimizer:
     factored: bool = False
     """Adafactor: rows and columns of matrices instead of whole tensors."""
     scalars: int = 2
+    scatters: bool = False
+    """Whether only the rows of a table that were looked up change, in Keras 3, too; then each read copies the
+    table (`copy_on_read_mode`).
+    """
+    decays: bool = False
+    """Whether all weights decay at the step's beginning, while the forward pass still reads the old ones."""
+    averages: int = 0
+    """Tensors of each weight's shape that stand beside the slots: a moving average, accumulated gradients."""
+    clips_together: bool = False
+    """Whether all gradients wait for the norm of all (`global_clipnorm`)."""
+
+    def with_options(self, options: Collection[str]) -> Optimizer:
+        """The same with these arguments of Keras set (those of OPTIONS; others change nothing here)."""
+        return replace(
+            self,
+            decays=self.decays or "weight_decay" in options,
+            averages=len({"use_ema", "gradient_accumulation_steps"}.intersection(options)),
+            clips_together="global_clipnorm" in options,
+        )
 
     def slot_shapes(self, shape: Sizes) -> list[Sizes]:
         """The shapes of the slots of one weight."""
+        averages = [shape] * self.averages
         if not self.factored:
-            return [shape] * self.slots
+            return [shape] * self.slots + averages
         rows_and_columns = [shape[:-1], (*shape[:-2], shape[-1])] if len(shape) >= 2 else [(1,), (1,)]
-        return [*rows_and_columns, shape]
+        return [*rows_and_columns, shape, *averages]
+
+
+OPTIONS = ("weight_decay", "use_ema", "gradient_accumulation_steps", "global_clipnorm")
+"""Arguments of a Keras optimizer that change what it holds, or when."""
 
 
 _OPTIMIZERS = {
-    "sgd": Optimizer("sgd", 0, 0),
+    "sgd": Optimizer("sgd", 0, 0, scatters=True),
     "momentum": Optimizer("momentum", 1, 1),
     "nesterov": Optimizer("nesterov", 1, 1),
     "adam": Optimizer("adam", 2, 0),
-    "adamw": Optimizer("adamw", 2, 0),
+    "adamw": Optimizer("adamw", 2, 0, decays=True),
     "nadam": Optimizer("nadam", 2, 2, scalars=3),
     "adamax": Optimizer("adamax", 2, 1),
     "lamb": Optimizer("lamb", 2, 0),
     "amsgrad": Optimizer("amsgrad", 3, 0),
-    "rmsprop": Optimizer("rmsprop", 1, 1),
-    "adagrad": Optimizer("adagrad", 1, 0),
-    "adadelta": Optimizer("adadelta", 2, 3),
+    "rmsprop": Optimizer("rmsprop", 1, 1, scatters=True),
+    "adagrad": Optimizer("adagrad", 1, 0, scatters=True),
+    "adadelta": Optimizer("adadelta", 2, 3, scatters=True),
     "ftrl": Optimizer("ftrl", 2, 0),
     "lion": Optimizer("lion", 1, 2),
     "adafactor": Optimizer("adafactor", 1, 0, factored=True),
@@ -67,6 +92,8 @@ def prepare(
 
     So are, in Keras 2, the slots of a table of which only some rows have a gradient: they decay as a whole.
     """
+    if kind.decays:
+        tape.consume("AssignSubVariableOp", [tape.op("Mul", [weight], early=True)], updates=weight)
     if _sparse_2(tape, kind, weight, grad):
         return [_rewritten(tape, slot) for slot in slots]
     return [
@@ -89,6 +116,10 @@ def update(
             tape.consume("ResourceScatterAdd", [grad, weight], updates=weight)
             return
         step = tape.op("Mul", [grad], weight.shape, over=[grad])
+    elif kind.scatters and not whole and (tape.keras_3 or kind.name != "adadelta"):
+        step = _scattered(tape, kind, weight, grad, slots, ready)
+        tape.consume("ResourceScatterAdd", [step, weight], updates=weight)
+        return
     elif _sparse_2(tape, kind, weight, grad):
         step = _rows(tape, grad, ready)
     elif kind.name == "momentum":
@@ -110,7 +141,7 @@ def _sparse_2(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue) -
     """Whether the update changes rows only, as Keras 2 does where it can."""
     return (
         not tape.keras_3
-        and kind.name in ("momentum", "adam", "adamw")
+        and kind.name in ("momentum", "adam", "adamw", "rmsprop")
         and math.prod(grad.shape) != math.prod(weight.shape)
     )
 
@@ -198,6 +229,41 @@ def _generic(
     if kind.name == "adadelta":
         square = tape.op("Square", [step])
         total = tape.op("AddV2", [ready[1], square], over=[ready[1], square])
+        tape.consume("AssignVariableOp", [total], replaces=slots[1])
+    return step
+
+
+def _scattered(
+    tape: Tape,
+    kind: Optimizer,
+    weight: TapeValue,
+    grad: TapeValue,
+    slots: list[TapeValue],
+    ready: list[TapeValue],
+) -> TapeValue:
+    """A step of the rows that were looked up, divided by the root of a slot: of its rows in Keras 2, of the
+    whole table in Keras 3.
+    """
+    squares = tape.op("Square", [grad])
+    if kind.name == "adagrad" or not tape.keras_3:
+        slot = (ready or slots)[0]
+        added = tape.op("ResourceScatterAdd", [squares, slot], (), work=squares.bytes)
+        if kind.name == "adagrad" and not tape.keras_3:
+            rows = tape.op("ResourceGather", [slot, added], grad.shape)
+            return tape.op("RealDiv", [tape.op("Mul", [grad]), rows], over=[rows])
+        value = tape.op("ReadVariableOp", [slot, added], weight.shape)
+        root = tape.op("Sqrt", [value], over=[value])
+    else:
+        spread = _dense(tape, weight, squares)
+        value = tape.op("AddV2", [ready[0], spread], weight.shape, over=[ready[0], spread])
+        tape.consume("AssignVariableOp", [value], replaces=slots[0])
+        root = tape.op("Sqrt", [value], weight.shape)
+    scaled = tape.op("Mul", [grad])
+    rows = tape.op("GatherV2", [root], grad.shape)
+    step = tape.op("RealDiv", [scaled, rows], over=[scaled, rows])
+    if kind.name == "adadelta":
+        spread = _dense(tape, weight, tape.op("Square", [step]))
+        total = tape.op("AddV2", [ready[1], spread], weight.shape, over=[ready[1], spread])
         tape.consume("AssignVariableOp", [total], replaces=slots[1])
     return step
 

@@ -96,9 +96,13 @@ class _Memory:
     ) -> None:
         self.buffers, self.pool = buffers, pool
         self.users = [1 if index in kept or buffer.standing else 0 for index, buffer in enumerate(buffers)]
+        self.updaters = [0] * len(buffers)
+        """By variable the ops still to come that update it and name it among what they read."""
         for op in ops:
             for read in set(op.reads):
                 self.users[read] += 1
+            if op.updates in op.reads:
+                self.updaters[op.updates] += 1
         self.slots = {
             index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index])
             for index, chunk in standing.items()
@@ -127,10 +131,12 @@ class _Memory:
                 self.slots[made] = donor
             else:
                 self._allocate(op, made, now, self.users[made])
-        if op.updates is not None and (old := self.slots.get(op.updates)) is not None and old.users > 2:
-            old.users -= 2  # somebody still reads the old values: `PrepareToUpdateVariable` copies
-            self.old[op.updates] = old
-            self._allocate(op, op.updates, now, 2)
+        if op.updates is not None and (old := self.slots.get(op.updates)) is not None:
+            own = 1 + self.updaters[op.updates]
+            if old.users > own:  # somebody still reads the old values: `PrepareToUpdateVariable` copies
+                old.users -= own
+                self.old[op.updates] = old
+                self._allocate(op, op.updates, now, own)
         if op.temporary_bytes and (chunk := self.pool.allocate(op.temporary_bytes)):
             return chunk, now
         return None
@@ -155,6 +161,8 @@ class _Memory:
             if old is not None:
                 old.users -= 1
                 self._settle(old, now)
+        if op.updates in op.reads:
+            self.updaters[op.updates] -= 1
         for read in set(op.reads):
             if read in self.old and read != op.updates:
                 self.users[read] -= 1

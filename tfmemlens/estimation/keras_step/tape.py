@@ -83,6 +83,8 @@ class Tape:
     training: bool = True
     keras_3: bool = True
     """Keras 3 and Keras 2 make the ops of a step in another order."""
+    scatters: bool = False
+    """Whether the optimizer writes only rows of a table, so that each read of the table copies it."""
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)

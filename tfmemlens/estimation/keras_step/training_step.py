@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
 from tfmemlens.estimation.keras_step.lowering._context import sizes_of
-from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
+from tfmemlens.estimation.keras_step.tape import Tape, TapeOp, TapeValue
 from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.network import LayerSpec, Network, TensorRef
@@ -55,7 +56,7 @@ def build(
 ) -> TrainingStep:
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
-    step = TrainingStep(Tape(training, keras_3))
+    step = TrainingStep(Tape(training, keras_3, scatters=training and keras_3 and optimizer.scatters))
     _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn).network(network, {}, "")
     outputs = step.outputs
     step.scalars = [
@@ -67,8 +68,9 @@ def build(
         seeds = [seed for value in outputs for seed in _loss(step, value, network.loss)]
         tape.differentiate(seeds)
         tape.phase = Phase.OPTIMIZER
+        gradients = _clipped(tape) if optimizer.clips_together else tape.gradients
         for layer, weight, trainable in step.weights:
-            grad = tape.gradients.get(weight.buffer)
+            grad = gradients.get(weight.buffer)
             if trainable:
                 tape.layer = layer
                 slots = [
@@ -82,19 +84,65 @@ def build(
                     for at, shape in enumerate(optimizer.slot_shapes(weight.shape))
                 ]
                 step.slots += [(layer, slot) for slot in slots]
+                own = slots[: len(slots) - optimizer.averages]
                 if grad is not None and optimizer.name != "none":
                     optimizers.update(
                         tape,
                         optimizer,
                         weight,
                         grad,
-                        slots,
-                        optimizers.prepare(tape, optimizer, weight, grad, slots),
+                        own,
+                        optimizers.prepare(tape, optimizer, weight, grad, own),
                     )
-    step.tape.prune(outputs)
+    read_by_nobody = training and network.metrics is not None
+    step.tape.prune(_best_classes(step, network.metrics or ()) if read_by_nobody else outputs)
+    if step.tape.scatters:
+        _copy_tables_first(step.tape)
     if device == "cpu":
         _handles(step)
     return step
+
+
+_ARGMAX_METRICS = {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"}
+
+
+def _best_classes(step: TrainingStep, metrics: Collection[str]) -> list[TapeValue]:
+    """What accuracy makes of each output with several classes. Keras 3's `argmax` puts a tiny number for each
+    negative zero first (`keras/src/backend/tensorflow/numpy.py`), in tensors of the output's shape.
+    """
+    if not _ARGMAX_METRICS.intersection(metrics):
+        return []
+    tape, best = step.tape, []
+    tape.layer, tape.phase = "metrics", Phase.FORWARD
+    for output in step.outputs:
+        if output.shape[-1:] <= (1,):
+            continue
+        if tape.keras_3:
+            signs = tape.op("Less", [tape.op("BitwiseAnd", [output], dtype="int32")], dtype="bool")
+            zeros = tape.op("Equal", [output], dtype="bool")
+            chosen = tape.op("LogicalAnd", [zeros, signs], over=[zeros, signs])
+            output = tape.op("SelectV2", [output, chosen], over=[output])
+        best.append(tape.op("ArgMax", [output], output.shape[:-1], "int32"))
+    return best
+
+
+def _copy_tables_first(tape: Tape) -> None:
+    """Tables are copied while the batch is fetched; the look-ups come when it is there, after all copies."""
+    copies = {op.writes[0]: at for at, op in enumerate(tape.ops) if op.op == "ReadVariableOp" and op.early}
+    for at, op in enumerate(tape.ops):
+        if copies.keys() & set(op.reads):
+            tape.ops[at] = replace(op, after=(*op.after, *copies.values()))
+
+
+def _clipped(tape: Tape) -> dict[int, TapeValue]:
+    """The gradients of all weights, each scaled by the norm of all: all are there before the first is used."""
+    tape.layer = ""
+    squares = [tape.op("L2Loss", [grad], ()) for grad in tape.gradients.values()]
+    norm = tape.op("Sqrt", [tape.op("AddN", squares, ())]) if squares else None
+    return {
+        weight: tape.op("Mul", [grad, norm], grad.shape, over=[grad]) if norm else grad
+        for weight, grad in tape.gradients.items()
+    }
 
 
 def _handles(step: TrainingStep) -> None:
@@ -265,12 +313,23 @@ def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
     return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MIN_SPARSE_CLASSES,))
 
 
+def _logits(tape: Tape, softmax: TapeOp, output: TapeValue) -> TapeValue:
+    """What the probabilities were made from: Keras computes a cross-entropy from that (`_get_logits`)."""
+    return next(
+        value
+        for value in reversed(tape.values)
+        if value.buffer == softmax.reads[0] and math.prod(value.shape) == math.prod(output.shape)
+    )
+
+
 def _loss(step: TrainingStep, output: TapeValue, loss: str | None) -> list[tuple[TapeValue, TapeValue]]:
     """Cross-entropy of class numbers, else a mean of squares; the labels come with the batch."""
     tape = step.tape
     tape.layer, tape.phase = "loss", Phase.FORWARD
     last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
     if is_sparse(output, last.op if last else "", loss):
+        if last and last.op == "Softmax":
+            output = _logits(tape, last, output)
         labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
         step.inputs.append(labels)
         probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])

@@ -45,7 +45,9 @@ def network_of_text(
             return replace(
                 network,
                 optimizer=_optimizer(compiled),
+                optimizer_options=_optimizer_options(compiled),
                 loss=network.loss or _loss(compiled),
+                metrics=_metrics(compiled) if network.metrics is None else network.metrics,
                 jit_compile=_jit(compiled) if network.jit_compile is None else network.jit_compile,
             )
     return network
@@ -76,7 +78,9 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
         network,
         version=version,
         optimizer=_optimizer(document),
+        optimizer_options=_optimizer_options(document),
         loss=_loss(document),
+        metrics=_metrics(document),
         jit_compile=_jit(document),
         path=path,
     )
@@ -115,13 +119,15 @@ def _dialect(document: Mapping[str, Any], version: str | None) -> str:
     return "keras-1" if embedded else "keras-2"
 
 
-def _optimizer(document: Mapping[str, Any]) -> str | None:
+def _described_optimizer(document: Mapping[str, Any]) -> Any:
     compiled = document.get("compile_config") or document.get("training_config")
-    described = (
-        compiled.get("optimizer") or compiled.get("optimizer_config")
-        if isinstance(compiled, Mapping)
-        else None
-    )
+    if not isinstance(compiled, Mapping):
+        return None
+    return compiled.get("optimizer") or compiled.get("optimizer_config")
+
+
+def _optimizer(document: Mapping[str, Any]) -> str | None:
+    described = _described_optimizer(document)
     if not isinstance(described, Mapping):
         return _text(described)
     name, config = (_text(described.get("class_name")) or "").rpartition(">")[2], described.get("config")
@@ -129,6 +135,34 @@ def _optimizer(document: Mapping[str, Any]) -> str | None:
     if name == "SGD" and settings.get("momentum"):
         return "momentum"
     return "amsgrad" if name == "Adam" and settings.get("amsgrad") else name or None
+
+
+def _optimizer_options(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arguments that are set, other than to the defaults None, 0 and False."""
+    described = _described_optimizer(document)
+    config = described.get("config") if isinstance(described, Mapping) else None
+    return tuple(name for name, value in config.items() if value) if isinstance(config, Mapping) else ()
+
+
+def _metrics(document: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Names of the compiled metrics, of all outputs together; None where nothing was compiled."""
+    compiled = document.get("compile_config") or document.get("training_config")
+    if not isinstance(compiled, Mapping):
+        return None
+    found: list[str] = []
+    waiting = [compiled.get("metrics"), compiled.get("weighted_metrics")]
+    while waiting:
+        told = waiting.pop()
+        if isinstance(told, str):
+            found.append(told.lower())
+        elif isinstance(told, Mapping) and "class_name" in told:
+            config = told.get("config")
+            waiting.append(config.get("name") if isinstance(config, Mapping) else told["class_name"])
+        elif isinstance(told, Mapping):
+            waiting += told.values()
+        elif isinstance(told, list):
+            waiting += told
+    return tuple(sorted(set(found)))
 
 
 def _jit(document: Mapping[str, Any]) -> bool | None:

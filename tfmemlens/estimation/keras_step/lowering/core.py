@@ -34,8 +34,11 @@ def _dense(job: LoweringContext) -> list[TapeValue]:
 def _embedding(job: LoweringContext) -> list[TapeValue]:
     tape, x = job.tape, job.inputs[0]
     table = job.needed("embeddings")
-    made = tape.op("ResourceGather", [table, x], job.shape, table.dtype, work=2.0 * math.prod(job.shape))
-
+    if tape.scatters and tape.needs(table):
+        read = tape.op("ReadVariableOp", [table], early=True)
+        made = tape.op("GatherV2", [read, x], job.shape, work=2.0 * math.prod(job.shape))
+    else:
+        made = tape.op("ResourceGather", [table, x], job.shape, table.dtype, work=2.0 * math.prod(job.shape))
     tape.gradient(made, [table, x], lambda grad: [grad, None])
     return [made]
 

@@ -1,0 +1,191 @@
+"""What an optimizer's update and the metrics hold beside weights, gradients and slots: each measured once on
+TensorFlow 2.21 (one executor thread), here in round figures.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tfmemlens.estimation.keras_step.capture import capture
+from tfmemlens.estimation.keras_step.optimizers import OPTIONS, optimizer
+from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.model.network import Network
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.keras_models._documents import network_of
+
+ROWS, WIDTH, CLASSES, LENGTH = 10_000, 64, 4_000, 10
+TABLE = ROWS * WIDTH * 4
+
+
+def layer(kind: str, name: str, before: str | None = None, **config: Any) -> dict[str, Any]:
+    inbound = [[[before, 0, 0, {}]]] if before else []
+    return {"class_name": kind, "name": name, "config": {"name": name, **config}, "inbound_nodes": inbound}
+
+
+def network(layers: list[dict[str, Any]], **compiled: Any) -> Network:
+    config = {
+        "name": "net",
+        "layers": layers,
+        "input_layers": [[layers[0]["name"], 0, 0]],
+        "output_layers": [[layers[-1]["name"], 0, 0]],
+    }
+    document: dict[str, Any] = {"class_name": "Functional", "config": config, "keras_version": "3.9.0"}
+    if compiled:
+        document["compile_config"] = compiled
+    return network_of(json.loads(json.dumps(document)), "net")
+
+
+def look_up(**compiled: Any) -> Network:
+    return network(
+        [
+            layer("InputLayer", "words", batch_input_shape=[None, LENGTH], dtype="int32"),
+            layer("Embedding", "table", "words", input_dim=ROWS, output_dim=WIDTH),
+            layer("GlobalAveragePooling1D", "mean", "table"),
+            layer("Dense", "answer", "mean", units=2),
+        ],
+        **compiled,
+    )
+
+
+def words(activation: str = "softmax", **compiled: Any) -> Network:
+    return network(
+        [
+            layer("InputLayer", "states", batch_input_shape=[None, LENGTH, 8], dtype="float32"),
+            layer("Dense", "answer", "states", units=CLASSES, activation=activation),
+        ],
+        **{"loss": "sparse_categorical_crossentropy", **compiled},
+    )
+
+
+def step(net: Network, rule: str = "sgd", batch: int = 16) -> PredictedStep:
+    return predict(net, StepSettings(batch, rule, threads=1, workers=1, onednn=False))
+
+
+def above_the_start(predicted: PredictedStep) -> int:
+    return predicted.timeline.peak_bytes - predicted.timeline.before_bytes
+
+
+@pytest.mark.parametrize("rule", ["sgd", "rmsprop", "adagrad", "adadelta"])
+def test_a_table_of_which_rows_are_written_is_copied_when_it_is_read(rule: str) -> None:
+    reads = [op for op in step(look_up(), rule).step.tape.ops if op.op == "ReadVariableOp" and op.early]
+    assert [op.owner.layer for op in reads] == ["table"]
+
+
+@pytest.mark.parametrize("rule", ["momentum", "adam", "adamw", "nadam"])
+def test_a_table_that_is_written_whole_is_not_copied(rule: str) -> None:
+    assert not any(op.op == "ReadVariableOp" for op in step(look_up(), rule).step.tape.ops)
+
+
+def test_adagrad_copies_the_table_once_at_a_time() -> None:
+    assert TABLE <= above_the_start(step(look_up(), "adagrad")) < 2 * TABLE
+
+
+def test_weights_that_decay_are_copied_while_the_forward_pass_reads_them() -> None:
+    dense = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, 800], dtype="float32"),
+            layer("Dense", "one", "x", units=800),
+            layer("Dense", "two", "one", units=800),
+            layer("Dense", "three", "two", units=800),
+        ]
+    )
+    weight = 800 * 800 * 4
+    without, decaying = (step(dense, rule).timeline.peak_bytes for rule in ("adam", "adamw"))
+    assert weight <= decaying - without <= 3.2 * weight
+
+
+def compiled(**settings: Any) -> dict[str, Any]:
+    return {"optimizer": {"class_name": "Adam", "config": {"name": "adam", **settings}}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "decays", "averages", "together"),
+    [
+        ({}, False, 0, False),
+        ({"weight_decay": None, "use_ema": False, "global_clipnorm": None}, False, 0, False),
+        ({"weight_decay": 0.01}, True, 0, False),
+        ({"use_ema": True}, False, 1, False),
+        ({"use_ema": True, "gradient_accumulation_steps": 4}, False, 2, False),
+        ({"global_clipnorm": 1.0}, False, 0, True),
+        ({"clipnorm": 1.0}, False, 0, False),
+    ],
+)
+def test_the_compiled_arguments_decide_what_it_keeps(
+    settings: dict[str, Any], decays: bool, averages: int, together: bool
+) -> None:
+    kind = step(look_up(**compiled(**settings)), "Adam").optimizer
+    assert (kind.decays, kind.averages, kind.clips_together) == (decays, averages, together)
+
+
+def test_another_optimizer_than_the_compiled_one_has_none_of_its_arguments() -> None:
+    assert step(look_up(**compiled(use_ema=True)), "sgd").optimizer.averages == 0
+
+
+def test_an_average_stands_as_large_as_the_weights() -> None:
+    plain, averaged = (
+        step(look_up(**compiled(use_ema=ema)), "Adam").timeline.before_bytes for ema in (False, True)
+    )
+    assert TABLE <= averaged - plain < 2 * TABLE
+
+
+def test_the_options_are_arguments_that_with_options_knows() -> None:
+    kind = optimizer("adam")
+    assert all(kind.with_options([name]) != kind for name in OPTIONS)
+    assert kind.with_options(["learning_rate", "beta_1"]) == kind
+
+
+LOGITS = 16 * LENGTH * CLASSES * 4
+
+
+def test_the_loss_is_made_from_what_the_softmax_reads() -> None:
+    ops = step(words(metrics=[])).step.tape.ops
+    assert not any(op.op == "Softmax" and op.writes for op in ops)
+    kept = [op for op in step(words(metrics=["accuracy"])).step.tape.ops if op.op == "Softmax" and op.writes]
+    assert len(kept) == 1
+
+
+def test_accuracy_holds_two_tensors_of_the_outputs_size() -> None:
+    without, with_it = (
+        step(words("linear", metrics=metrics)).timeline.peak_bytes for metrics in ([], ["accuracy"])
+    )
+    assert LOGITS <= with_it - without <= 2.5 * LOGITS
+
+
+@pytest.mark.parametrize("metrics", [["mean_squared_error"], None, [], ["auc"]])
+def test_other_metrics_make_no_best_class(metrics: list[str] | None) -> None:
+    assert not any(op.op == "ArgMax" for op in step(words(metrics=metrics)).step.tape.ops)
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        ["acc"],
+        [["accuracy"]],
+        {"answer": "accuracy"},
+        [{"class_name": "SparseCategoricalAccuracy", "config": {"name": "sparse_categorical_accuracy"}}],
+    ],
+)
+def test_a_metric_may_be_written_in_many_ways(metrics: Any) -> None:
+    assert any(op.op == "ArgMax" for op in step(words(metrics=metrics)).step.tape.ops)
+
+
+def test_the_lower_end_leaves_room_for_sums_that_keep_up() -> None:
+    net = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, 40, 32], dtype="float32"),
+            layer("GRU", "gru", "x", units=96),
+        ]
+    )
+    (timeline,) = capture(net, StepSettings(8, "adam", threads=1, workers=1, onednn=False)).timelines
+    assert timeline.error_share is not None and timeline.lower_error_share is not None
+    waiting = 32 * (32 + 96) * 3 * 96 * 4
+    below = (timeline.lower_error_share - timeline.error_share) * timeline.peak_bytes
+    assert below == pytest.approx(0.45 * waiting, rel=0.15)
+
+
+def test_without_a_loop_the_bar_reaches_as_far_down_as_up() -> None:
+    (timeline,) = capture(look_up(), StepSettings(8, "adam", threads=1, workers=1, onednn=False)).timelines
+    assert timeline.lower_error_share is None
