@@ -4,7 +4,8 @@ What it means: a tensor needs one contiguous chunk; scattered free chunks cannot
 tensor.
 When it fires: the free bytes cover the failed request, and neither the largest free block nor what the pool
 may still grow by does. Where they cover it only just, or are less than a tenth of the limit, the device is
-nearly full, and fragmentation is a factor rather than the cause; below a hundredth it is full.
+nearly full, and fragmentation is a factor rather than the cause; below a hundredth it is full. It is a
+factor, too, while weights are being made and where a tensor is joined to itself: both leave holes behind.
 What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next
 request; allocate big, long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map
 pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.rows import device_limit, failures, is_fragmented, is_full
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size
@@ -50,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
         state = moment.incident.state
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         yield Finding(
-            severity=Severity.CAUSE if _much(case, moment) else Severity.FACTOR,
+            severity=Severity.CAUSE if _much(case, moment) and not _grows(moment) else Severity.FACTOR,
             headline=(
                 f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
                 f" largest free block is {human_size(books.largest_free_chunk)}"
@@ -70,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=(*_nearest_exit(moment), *_REMEDIES),
+            remedies=(*_nearest_exit(moment), *(_REMEDIES[1:] if _of_weights(moment) else _REMEDIES)),
             moment=index,
         )
 
@@ -93,6 +96,19 @@ def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
             f" {human_size(block)}",
             slug="batch-for-the-block",
         )
+
+
+def _of_weights(moment: Moment) -> bool:
+    """Whether a weight or a slot was asked for, whose shape no padding of inputs changes."""
+    return bool(moment.request and moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT))
+
+
+def _grows(moment: Moment) -> bool:
+    """Whether the holes come by themselves: weights are being made one after another, or one tensor grows and
+    leaves its smaller copies behind.
+    """
+    joined = joined_to_itself(moment.request) if moment.request else None
+    return joined is not None or _of_weights(moment)
 
 
 def _much(case: Case, moment: Moment) -> bool:

@@ -10,26 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.patterns import regex
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
-_JOINED = regex(
-    r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
-    r"[^=]*?(?<![\w.])(?P=name)(?![\w.\[(])"
-)
-
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        joined = _JOINED.search(request.failed.source_text or "")
-        if joined is None:
+        name = joined_to_itself(request)
+        if name is None:
             continue
-        name = joined["name"]
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"`{name}` is joined to itself: it grows each time this line runs",

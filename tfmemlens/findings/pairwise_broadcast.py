@@ -5,8 +5,9 @@ grows with the square of the number of rows, and each further elementwise op mak
 When it fires: an elementwise op asks for a tensor whose first two dimensions are at least 256, of at least
 64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `IOU`); and no
 attention is in sight.
-What to do: for distances use matrix products, |a-b|^2 = |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d].
-Otherwise go through the rows in blocks, and reduce each block at once.
+What to do: in a loss, give targets and predictions one shape. For distances use matrix products, |a-b|^2 =
+|a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows in blocks, and reduce each
+block at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import place, requests, tensor_text
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -24,7 +25,8 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
 _ELEMENTWISE = regex(
-    r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp|Neg|Tile|BroadcastTo)\Z",
+    r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp"
+    r"|Log|Log1p|Cosh|Tanh|Softplus|Sigmoid|Sign|Cast|SelectV2|Neg|Tile|BroadcastTo)\Z",
     re.IGNORECASE,
 )
 _DISTANCES = """squares = tf.reduce_sum(x * x, -1)
@@ -36,6 +38,13 @@ _PAIRS = regex(
     r"|(?:\A|[/ _])(?:IOU|iou|pairwise|PairwiseDistances?|cdist)(?:[/_]|\Z)"
 )
 """Code and names that tell of pairs."""
+_OF_A_LOSS = regex(r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber", re.IGNORECASE)
+"""Code and names of what compares targets with predictions."""
+_ONE_SHAPE = Remedy(
+    "if these are targets against predictions: [n] against [n,1] makes every pair; give both one shape",
+    "y_true = tf.reshape(y_true, tf.shape(y_pred))",
+    slug="one-shape",
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -70,6 +79,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             remedies=(
+                *_of_a_loss(case, request, shape),
                 *_product(shape, need),
                 Remedy(
                     f"go through the rows in blocks of {rows}, and reduce each block at once",
@@ -80,6 +90,17 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:
+    """A square matrix where a loss has a column: most likely [n] against [n,1]. In a training step an op
+    outside of any layer is of the loss.
+    """
+    failed = request.failed
+    told = _OF_A_LOSS.search(f"{failed.source_text} {failed.node} {failed.forward_node}")
+    outside = case.capture.surroundings.shows("training") and "/" not in (failed.node or "/")
+    if len(shape) == 2 and shape[0] == shape[1] and (told or outside):
+        yield _ONE_SHAPE
 
 
 def _product(shape: list[int], need: int) -> Iterator[Remedy]:

@@ -3,7 +3,8 @@
 What it means: Keras numbers what it builds in one graph. `training_10` is the eleventh compiled model (or
 `fit` of one) in this process; the older ones keep their weights and optimizer slots until the session is
 cleared.
-When it fires: a name in the failure begins with `training_N/` (N >= 2) or a model scope with a high counter.
+When it fires: a name in the failure, or its layer, begins with `training_N/` or `sequential_N/` (N >= 2);
+from N = 4 on it is a cause.
 What to do: clear the session between models, or run each in a process of its own.
 """
 
@@ -17,9 +18,10 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
-EXPLAINS = "what is in use and not in the list"
+EXPLAINS = "what is in use and not in the list; without a list all but one model's even part of it"
 
-_COUNTED = regex(r"(?:\A|/)(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
+_COUNTED = regex(r"(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
+"""A name's outermost scope: inside a model, numbers count its own parts."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -40,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and"
                 " earlier ones still hold their weights"
             ),
-            explains=moment.balance.outside_report.bytes if moment.balance.outside_report else None,
+            explains=_held_by_others(moment, number),
             evidence=(proof,),
             remedies=(
                 Remedy(
@@ -57,12 +59,21 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _held_by_others(moment: Moment, number: int) -> int | None:
+    """What models before this one may hold: what no list names, else an even share of what is in use."""
+    if moment.balance.outside_report:
+        return moment.balance.outside_report.bytes
+    in_use = moment.balance.in_use
+    return in_use.bytes * number // (number + 1) if in_use else None
+
+
 def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
     assert moment.request
-    failed = moment.request.failed
+    failed, layer = moment.request.failed, moment.request.owner.layer
     for name, line in [
         (failed.node, failed.line),
+        (f"{layer}/" if layer else None, failed.line),
         *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60]),
     ]:
-        for match in _COUNTED.finditer(name or ""):
+        if match := _COUNTED.match(name or ""):
             yield int(match["number"]), match["scope"], Evidence(f"the node {name}", line)

@@ -10,6 +10,11 @@ _STORES = regex(
     r"|\s*=\s*(?P=name)\s*\+\s*[\[(])"
 )
 """Code that adds to a list: `losses.append(loss)`, `outputs += [y]`, `seen = seen + [y]`."""
+_JOINED = regex(
+    r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
+    r"[^=]*?(?<![\w.])(?P=name)(?![\w.\[(])"
+)
+"""Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`."""
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
 """Code that most likely runs under a tape, which keeps activations."""
 _EPOCH = regex(r"(?i)epoch")
@@ -22,6 +27,12 @@ def stored_by(request: Request) -> str:
     """The list that the failing line adds to, empty where it adds to none."""
     found = _STORES.search(request.failed.source_text or "")
     return found["name"] if found else ""
+
+
+def joined_to_itself(request: Request) -> str | None:
+    """The name of a tensor that the failing line joins to itself, so that it grows each time."""
+    found = _JOINED.search(request.failed.source_text or "")
+    return found["name"] if found else None
 
 
 def is_eager(request: Request) -> bool:

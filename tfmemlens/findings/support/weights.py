@@ -47,7 +47,8 @@ def weight_of(request: Request) -> Weight:
         return Weight.KERNEL
     if len(shape) != 2:
         return Weight.OTHER
-    if _TABLES.search(told):
+    code = failed.source_text or ""
+    if _TABLES.search(told) and not ("Dense(" in code and "mbedding" not in code):
         return Weight.TABLE
     rows, width = shape
     if _DENSE.search(told) or rows < 20 * width:
