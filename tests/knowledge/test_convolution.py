@@ -194,3 +194,27 @@ def test_workspaces_are_ordered_and_limited() -> None:
     assert size <= 1 << 20
     assert gpu.default_limit_bytes((1, 15)) == 4 << 30
     assert gpu.default_limit_bytes((2, 21)) == 8 << 30
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "filters", "setting", "splits"),
+    [
+        ((2, 20, 20, 1), (9, 9), 3, ConvolutionSetting((1, 15), 2), True),
+        ((2, 20, 20, 1), (9, 9), 3, ConvolutionSetting((1, 15), 1), False),
+        ((2, 20, 20, 1), (9, 12), 3, ConvolutionSetting((1, 15), 3), False),  # an odd number of threads
+        ((2, 20, 20, 1), (9, 12), 3, ConvolutionSetting((1, 13), 3), True),
+        ((2, 9, 9, 1), (9, 9), 3, ConvolutionSetting((1, 15), 2), True),
+        ((1, 9, 9, 1), (9, 9), 3, ConvolutionSetting((1, 15), 2), False),  # one position
+        ((2, 20, 20, 1), (9, 9), 7, ConvolutionSetting((1, 15), 2), True),
+        ((2, 20, 20, 1), (9, 9), 8, ConvolutionSetting((1, 15), 2), False),
+        ((2, 20, 70, 1), (1, 66), 3, ConvolutionSetting((1, 15), 2), True),
+        ((2, 20, 70, 1), (1, 65), 3, ConvolutionSetting((1, 15), 2), False),
+        ((2, 20, 20, 1), (9, 9), 3, ConvolutionSetting((1, 15), 2, l3_bytes=2 * 3456), True),
+        ((2, 20, 20, 1), (9, 9), 3, ConvolutionSetting((1, 15), 2, l3_bytes=2 * 3456 - 1), False),
+    ],
+)
+def test_when_each_thread_sums_into_an_output_of_its_own(
+    size: tuple[int, ...], kernel: tuple[int, ...], filters: int, setting: ConvolutionSetting, splits: bool
+) -> None:
+    conv = Convolution(ConvolutionKind.CONV, size, kernel, filters, (1, 1), (1, 1), "valid")
+    assert cpu_forward.splits_taps(conv, setting) is splits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from tfmemlens.attribution.layout_pass import ops, peak
@@ -106,7 +107,7 @@ def _formats(inserted: list[Node]) -> tuple[str, str]:
     """What the pass converted to, and from: a node in front of an op leads to the format of the converted
     part.
     """
-    votes: dict[tuple[str, str], int] = {}
+    votes: Counter[tuple[str, str]] = Counter()
     for node in inserted:
         match = _FORMATS.search(node.name)
         if match is None or "PermConst" in node.name:
@@ -114,8 +115,8 @@ def _formats(inserted: list[Node]) -> tuple[str, str]:
         behind = bool(_BEHIND.match(node.name)) and not node.name.startswith("LayoutOptimizer")
         pair = (match["source"], match["target"]) if behind else (match["target"], match["source"])
         if behind or _BEFORE.match(node.name):
-            votes[pair] = votes.get(pair, 0) + 1
-    return max(votes, key=votes.__getitem__, default=("NCHW", "NHWC"))
+            votes[pair] += 1
+    return votes.most_common(1)[0][0] if votes else ("NCHW", "NHWC")
 
 
 def _is_legacy(inserted: list[Node]) -> bool:
