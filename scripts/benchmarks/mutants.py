@@ -258,9 +258,9 @@ def judged(trial: Trial, copy: Path, golden: set[str]) -> tuple[str, str]:
     return "noticed", selection.failed or "the import"
 
 
-def shown(mutant: Mutant) -> str:
+def shown(mutant: Mutant, root: Path = ROOT) -> str:
     """Place, kind, and the line as the mutant has it."""
-    source = (ROOT / mutant.file).read_bytes()
+    source = (root / mutant.file).read_bytes()
     line = mutant.applied(source).decode().split("\n")[mutant.line - 1].strip()
     return f"{mutant.file}:{mutant.line} {mutant.kind}: {line[:140]}"
 
@@ -315,7 +315,7 @@ def report(trials: list[Trial], copy: Path, coverage: covering.Coverage, process
         outcome, test = end or ("timeout", "")
         outcomes[outcome] += 1
         missed[Path(trial.mutant.file).parts[1]] += outcome in ("survived", "unrun")
-        print(f"{number:4} {outcome:8} {len(trial.tests):4} tests  {shown(trial.mutant)}", flush=True)
+        print(f"{number:4} {outcome:8} {len(trial.tests):4} tests  {shown(trial.mutant, copy)}", flush=True)
         if outcome in ("noticed", "golden"):
             print(f"       {test}", flush=True)
     share = missed.total() / max(len(trials), 1)
