@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 BASE = {"model", "units", "errors", "garbage", "values", "patterns"}
 STAGES = {"readers", "attribution", "findings", "renderers"}
 ALLOWED: dict[str, set[str]] = {
-    "tfmemlens": {"api", "errors"},
+    "tfmemlens": {"api", "errors", "keras"},
     "__main__": {"cli"},
     "values": set(),
     "patterns": set(),
@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "recording": BASE | {"knowledge", "readers", "child_python"},
     "pipeline": BASE | {"readers", "attribution", "findings", "estimation", "what_if"},
     "use_cases": BASE | STAGES | {"knowledge", "estimation", "what_if", "recording", "pipeline"},
-    "api": BASE | {"pipeline", "use_cases", "renderers", "readers"},
+    "api": BASE | {"pipeline", "use_cases", "renderers", "readers", "recording"},
+    "keras": {"errors", "units", "api", "recording"},
     "cli": BASE
     | {"tfmemlens", "pipeline", "use_cases", "renderers", "recording", "discovery", "progress", "escaping"}
     | {"findings", "knowledge"},  # the catalogue of rules; a convolution's arithmetic is asked directly
@@ -198,6 +199,13 @@ def test_explaining_a_paste_stays_light() -> None:
     assert "tfmemlens.knowledge.ops.table" not in modules, "the table of ops is for graphs"
     assert "tfmemlens.knowledge.keras_layers" not in modules, "the shapes of layers are for models"
     assert "LayoutOptimizer" in out
+
+
+def test_recording_in_a_program_is_light() -> None:
+    code = "import sys; import tfmemlens.recording.in_program; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"pandas", "numpy", "google.protobuf", "matplotlib", "tfmemlens.readers", "tfmemlens.pipeline"}
+    assert not heavy & set(run.stdout.split())
 
 
 def test_help_imports_no_command() -> None:

@@ -108,6 +108,15 @@ def test_what_stood_before_a_step_has_the_names_of_the_variables(tmp_path: Path)
     assert not any((name or "").startswith("net/") for name in layers)
 
 
+def test_an_eager_op_is_of_the_one_layer_that_returns_its_shape() -> None:
+    outputs = (("wide", (None, 64, 96)), ("tall", (None, 64, 8)), ("high", (None, 64, 8)), ("flat", (None,)))
+    known = LiveModel(("net",), (), outputs=outputs)
+    assert known.makers_of((600, 64, 96)) == ("wide",)
+    assert known.makers_of((600, 64, 8)) == ("tall", "high")
+    assert known.makers_of((600,)) == ()
+    assert known.makers_of((600, 64, 9)) == ()
+
+
 def test_variables_that_exceed_what_stood_are_on_another_device(tmp_path: Path) -> None:
     (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
     row = {"name": "w", "layer": None, "kind": "parameter", "dtype": "float32", "shape": [1 << 30]}

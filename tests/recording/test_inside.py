@@ -133,6 +133,13 @@ def test_a_rank_that_the_run_itself_is_not_has_a_folder(program: Path) -> None:
     assert "rank-3/recorder.json" in bundle_of(program)
 
 
+def test_small_steps_push_no_training_step_out(tmp_path: Path) -> None:
+    own = bundle.Bundle(str(tmp_path))
+    kept = [own.keep_trace(step, bytes(size), ".pb") for step, size in enumerate([10, 900, 20, 800, 700])]
+    assert kept == [True, True, False, True, True]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["step-0000003.pb", "step-0000004.pb"]
+
+
 @pytest.mark.parametrize(
     ("told", "rank"),
     [

@@ -55,16 +55,17 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
         from tfmemlens.attribution.moments.layers import summaries
-        from tfmemlens.attribution.moments.live_variables import with_variables
+        from tfmemlens.attribution.moments.live_variables import named_before, with_variables
         from tfmemlens.attribution.moments.timelines import index_of, moment_at, standing_of
         from tfmemlens.attribution.moments.updates import owners_of_updates
 
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         updates = owners_of_updates(capture.graph)
+        named = [named_before(timeline, capture.live_model) for timeline in capture.timelines]
         owned = (
             timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates, live))
-            for timeline in capture.timelines
+            for timeline in named
         )
         capture = replace(capture, timelines=tuple(owned))
         standing = [
@@ -123,7 +124,7 @@ def without_copies(capture: Capture) -> LayoutStudy:
 def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames) -> Moment:
     table = holders(incident)
     attribution = live.attribution(scopes.attribution(attribute_table(table)))
-    owner = live.owner(scopes.owner(attribute_request(incident.request)))
+    owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request.shape)
     first = first_dimension(incident.request, owner)
     request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)

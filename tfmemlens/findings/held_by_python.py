@@ -29,23 +29,23 @@ _MAX_EVIDENCE = 3
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, _ in list(requests(case))[:1]:
         named = _by_name(case.capture.living)
-        whole = _whole(moment)
+        whole, of_what = _whole(moment, case)
         for name, parts in sorted(named.items(), key=lambda pair: -_bytes(pair[1])):
             size, count = _bytes(parts), sum(holder.count for _, holder in parts)
             if count < _LEAST_COUNT or not whole or size < _LEAST_SHARE * whole:
                 break
-            yield _finding(name, parts, whole, index)
+            yield _finding(name, parts, f"{percent(size, whole)} of {of_what}", index)
             break
 
 
-def _finding(name: str, parts: list[tuple[HeldTensors, Holder]], whole: int, index: int) -> Finding:
+def _finding(name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int) -> Finding:
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
     first = parts[0][1]
     place = f" ({os.path.basename(first.file)}:{first.code_line})" if first.file and first.code_line else ""
     what = f"`{name}`{place} holds {count} tensors, {human(size)}"
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{what}: {percent(size, whole)} of what was in use",
+        headline=f"{what}: {share}",
         because=what,
         explains=size,
         evidence=tuple(
@@ -88,8 +88,12 @@ def _bytes(parts: list[tuple[HeldTensors, Holder]]) -> int:
     return sum(holder.bytes for _, holder in parts)
 
 
-def _whole(moment: Moment) -> int:
-    """What was in use; the limit where only that is known."""
+def _whole(moment: Moment, case: Case) -> tuple[int, str]:
+    """What was in use, and how it is called; where nobody says, the limit or all that Python held."""
     balance = moment.balance
     in_use = balance.in_use.bytes if balance.in_use else 0
-    return max(held(moment), in_use) or (balance.limit.bytes if balance.limit else 0)
+    if max(held(moment), in_use):
+        return max(held(moment), in_use), "what was in use"
+    if balance.limit:
+        return balance.limit.bytes, "the limit"
+    return sum(group.bytes for group in case.capture.living), "all tensors that Python held"

@@ -29,6 +29,20 @@ class LiveModel:
     layers: tuple[tuple[str, str], ...]
     """(path, class) of each, in the models' order."""
     variables: tuple[LiveVariable, ...] = ()
+    outputs: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
+    """(path, shape) of what layers of functional models return; the batch is None."""
+
+    def makers_of(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
+        """The layers whose output has this shape, whatever the batch."""
+        return tuple(
+            dict.fromkeys(
+                path
+                for path, known in self.outputs
+                if len(known) == len(shape) > 1
+                and all(mine in (None, theirs) for mine, theirs in zip(known, shape, strict=True))
+                and any(known)
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

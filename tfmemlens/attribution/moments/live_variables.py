@@ -6,12 +6,42 @@ from collections.abc import Sequence
 
 from tfmemlens.model.allocation import PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
+_LEAST_BYTES = 1024
+"""A size below tells nothing: scalars of all kinds have it."""
 Row = tuple[Allocation, Owner]
+
+
+def named_before(timeline: Timeline, model: LiveModel | None) -> Timeline:
+    """The same, with the names of variables whose buffers the step replaced: what it freed without a name has
+    the size of one. Among several of one size it is any, the weights first.
+    """
+    table = timeline.table
+    rows = [
+        row
+        for row in timeline.freed_preexisting
+        if table.node[row] is None and table.size_bytes[row] >= _LEAST_BYTES
+    ]
+    if model is None or not rows:
+        return timeline
+    waiting: dict[int, list[LiveVariable]] = {}
+    for variable in sorted(model.variables, key=lambda each: each.kind is not Kind.PARAMETER):
+        waiting.setdefault(round_up(variable.tensor.bytes or 0), []).append(variable)
+    nodes, owners = list(table.node), dict(timeline.owners)
+    for row in rows:
+        alike = waiting.get(table.size_bytes[row])
+        if alike:
+            variable = alike.pop(0)
+            nodes[row], owners[variable.name] = variable.name, _owner(variable)
+    return replace(timeline, table=replace(table, node=nodes), owners=owners)
+
+
+def _owner(variable: LiveVariable) -> Owner:
+    return replace(NOBODY, layer=variable.layer, kind=variable.kind, phase=Phase.NONE)
 
 
 def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | None) -> list[Row]:
@@ -22,6 +52,7 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
         return list(known)
     kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     listed = {row.node for row, owner in known if owner.kind in kinds}
+    listed |= {timeline.table.node[row] for row in timeline.freed_preexisting}
     held = sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
     rows = [
         (
@@ -30,7 +61,7 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
                 timeline.allocator, variable.tensor.bytes, shape=variable.tensor.shape,
                 dtype=variable.tensor.dtype, purpose=PERSISTENT,
             ),
-            replace(NOBODY, layer=variable.layer, kind=variable.kind, phase=Phase.NONE),
+            _owner(variable),
         )
         for variable in model.variables
         if variable.name not in listed

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.attribution import Attribution, Owner, Phase
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
@@ -50,6 +50,19 @@ class LiveNames:
         owners = {node: told.get(node) or owner_of(node, op) for node, op in pairs.items() if node}
         named = {node: self.owner(owner) for node, owner in owners.items()}
         return {**told, **{node: owner for node, owner in named.items() if owner is not owners[node]}}
+
+    def of_request(self, owner: Owner, shape: tuple[int | None, ...] | None) -> Owner:
+        """The owner of a failed request; where nothing names its layer, or only its class (an eager op), the
+        one layer of the model that returns this shape.
+        """
+        owner = self.owner(owner)
+        if self.model is None or not shape or owner.phase is not Phase.FORWARD:
+            return owner
+        classes = dict(self.model.layers)
+        if owner.layer is not None and (owner.layer in classes or owner.layer not in classes.values()):
+            return owner
+        makers = [path for path in self.model.makers_of(shape) if owner.layer in (None, classes.get(path))]
+        return replace(owner, layer=makers[0]) if len(makers) == 1 else owner
 
     @cached_property
     def _known(self) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tfmemlens.model.attribution import Kind
@@ -40,8 +41,22 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             tuple(str(model.get("name")) for model in models),
             tuple(layers.items()),
             tuple(variable for variable in variables if variable.tensor.bytes),
+            tuple(
+                output
+                for model in models
+                for layer in own_json.rows(model, "layers")
+                for output in _outputs(layer)
+            ),
         ),
     )
+
+
+def _outputs(layer: dict[str, Any]) -> Iterator[tuple[str, tuple[int | None, ...]]]:
+    listed = layer.get("outputs")
+    for output in listed if isinstance(listed, list) else ():
+        shape = output[0] if isinstance(output, list) and output else None
+        if isinstance(shape, list):
+            yield str(layer.get("path")), tuple(size if isinstance(size, int) else None for size in shape)
 
 
 def _variable(row: dict[str, Any]) -> LiveVariable:

@@ -5,13 +5,14 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 KEY = "tfmemlens_recorder"
 RECORDER, MODEL, LIVING = "recorder.json", "model.json", "living.json"
 RANK = "TFMEMLENS_RUN_RANK"
 """The rank that the run itself is: its folder is that rank's."""
 MAX_TRACES = 2
+_MUCH_SMALLER = 4
 MAX_TRACE_BYTES = 96 << 20
 """A step that needs more is not kept: reading it costs more than it tells."""
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
@@ -43,7 +44,8 @@ class Bundle:
         self.folder = folder
         self.problem = ""
         """Why the folder takes no more, empty while it does."""
-        self.traces: List[str] = []
+        self.traces: List[Tuple[str, int]] = []
+        """The steps that are kept, with their sizes, oldest first."""
 
     @classmethod
     def of(cls, folder: str, environment: Mapping[str, str]) -> "Bundle":
@@ -82,13 +84,20 @@ class Bundle:
         return self.write(name, text.encode("utf-8", "backslashreplace") + b"\n")
 
     def keep_trace(self, step: int, data: bytes, suffix: str) -> bool:
-        """Keep a traced step, and the one before it; older ones go."""
+        """Keep a traced step, and the one before it; older ones go, and those much smaller than another: a
+        queue that is filled, a counter that is read.
+        """
         name = "step-%07d%s" % (step, suffix)
-        if not data or len(data) > MAX_TRACE_BYTES or not self.write(name, data):
+        largest = max([size for _, size in self.traces] + [len(data)])
+        if not data or len(data) > MAX_TRACE_BYTES or len(data) * _MUCH_SMALLER < largest:
             return False
-        self.traces = [each for each in self.traces if each != name] + [name]
-        while len(self.traces) > MAX_TRACES:
-            _remove(os.path.join(self.folder, self.traces.pop(0)))
+        if not self.write(name, data):
+            return False
+        known = [each for each in self.traces if each[0] != name] + [(name, len(data))]
+        kept = [each for each in known if each[1] * _MUCH_SMALLER >= largest][-MAX_TRACES:]
+        for gone in set(known) - set(kept):
+            _remove(os.path.join(self.folder, gone[0]))
+        self.traces = kept
         return True
 
 

@@ -32,6 +32,7 @@ class Recorder:
         self.every = every
         self.steps: Dict[str, int] = {}
         self.traced = 0
+        self.active = True
         self._root, self._environment = folder, environment
         self._bundle: Optional[bundle.Bundle] = None
         self._pid = os.getpid()
@@ -40,6 +41,12 @@ class Recorder:
         self._next = 0.0
         self._told = False
         self._models_written = 0.0
+
+    def restart(self, folder: str, every: Optional[int]) -> None:
+        """The same from the beginning, into another folder."""
+        self._root, self._bundle, self.every = folder, None, every
+        self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
+        self.active = True
 
     @property
     def bundle(self) -> bundle.Bundle:
@@ -53,6 +60,8 @@ class Recorder:
         """Whether this step is to be traced. The first of a kind builds graphs, so that the second is the
         first that is traced.
         """
+        if not self.active:
+            return False
         with self._lock:
             count = self.steps.get(what, 0) + 1
             if count == 1 and len(self.steps) > 1000:
@@ -83,7 +92,7 @@ class Recorder:
 
     def failed(self, error: Any, trace: Any = None) -> None:
         """Gather what explains a failure for memory, once; any other is left alone."""
-        if self._told or not is_for_memory(error):
+        if self._told or not self.active or not is_for_memory(error):
             return
         self._told = True
         self.describe_models()

@@ -13,11 +13,18 @@ def start(environment: Mapping[str, str]) -> Recorder:
     """Wait for the frameworks; until one is imported nothing happens."""
     every = environment.get(EVERY, "")
     recorder = Recorder(environment[FOLDER], environment, int(every) if every.isdigit() else None)
-    at_end = _once(lambda: atexit.register(recorder.finish))
+    attach(recorder, _once(lambda: atexit.register(recorder.finish)))
+    return recorder
+
+
+def attach(recorder: Recorder, at_first: Callable[[], None]) -> None:
+    """Patch the frameworks, those that are loaded now and the others when they are; `at_first` is called
+    before the first.
+    """
 
     def noticed(patch: Callable[..., Any]) -> Callable[[Any], None]:
         def apply(module: Any) -> None:
-            at_end()
+            at_first()
             recorder.guard(patch)(module, recorder)
 
         return apply
@@ -30,7 +37,6 @@ def start(environment: Mapping[str, str]) -> Recorder:
     patches["keras.backend.tensorflow_backend"] = noticed(graphs.PATCHES["keras.backend"])
     patches["jax"] = noticed(_nothing)
     after_import.watch(patches)
-    return recorder
 
 
 def _nothing(module: Any, recorder: Recorder) -> None:

@@ -27,6 +27,7 @@ class Windows:
         self._lock = threading.Lock()
         self._session: Optional[Any] = None
         self._eager = False
+        self._of_call = False
         self._start = 0.0
         self.enter, self.leave, self.tape, self.yield_to = (
             recorder.guard(each) for each in (self._enter, self._leave, self._tape, self._yield_to)
@@ -36,14 +37,14 @@ class Windows:
         depth = getattr(self._local, "depth", 0)
         self._local.depth = depth + 1
         if depth == 0 and not self._eager and self._recorder.begins(name):
-            self._open()
+            self._of_call = self.open()
 
     def _leave(self, name: str, error: Optional[BaseException], trace: Any) -> None:
         self._local.depth = getattr(self._local, "depth", 1) - 1
         if self._local.depth:
             return
-        if not self._eager:
-            self._close()
+        if self._of_call:
+            self.close()
         if error is not None:
             self._recorder.failed(error, trace)
         elif self._recorder.steps.get(name, 0) == 1:
@@ -54,18 +55,18 @@ class Windows:
         if getattr(self._local, "depth", 0):
             return
         if self._eager:
-            self._close()
+            self.close()
         if self._recorder.begins(_TAPE):
             self._recorder.first_step_done()
-            self._eager = self._open()
+            self._eager = self.open()
 
     def _yield_to(self) -> None:
         """The program's own profiler comes first."""
         if self._session is not None:
-            self._close()
+            self.close()
 
-    def _open(self) -> bool:
-        """Begin to record; not where somebody does."""
+    def open(self) -> bool:
+        """Begin to record; False where somebody does already, or where nothing can."""
         with self._lock:
             profiler = _profiler()
             if self._session is not None or profiler is None:
@@ -76,9 +77,10 @@ class Windows:
             self._session = session
         return True
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End what was begun, and keep it."""
         with self._lock:
-            session, self._session, self._eager = self._session, None, False
+            session, self._session, self._eager, self._of_call = self._session, None, False, False
         if session is None:
             return
         stopping = time.perf_counter()
@@ -120,7 +122,7 @@ def functions(module: Any, recorder: Recorder) -> None:
     """The module of `tf.function`."""
     if not hasattr(module, "trace") or not hasattr(module.trace, "Trace"):
         return
-    windows = _windows(recorder)
+    windows = windows_of(recorder)
 
     class Trace(module.trace.Trace):  # type: ignore[misc]
         """TensorFlow's, and we are told."""
@@ -151,7 +153,7 @@ class _Namespace:
 
 def tapes(module: Any, recorder: Recorder) -> None:
     """The module of `tf.GradientTape`."""
-    windows, original = _windows(recorder), module.GradientTape.__enter__
+    windows, original = windows_of(recorder), module.GradientTape.__enter__
 
     def enter(self: Any) -> Any:
         if module.context.executing_eagerly():
@@ -163,7 +165,7 @@ def tapes(module: Any, recorder: Recorder) -> None:
 
 def profilers(module: Any, recorder: Recorder) -> None:
     """The program's own use of the profiler ends ours."""
-    windows, original = _windows(recorder), module.start
+    windows, original = windows_of(recorder), module.start
 
     def start(*args: Any, **kwargs: Any) -> Any:
         windows.yield_to()
@@ -173,7 +175,8 @@ def profilers(module: Any, recorder: Recorder) -> None:
     module.start = start
 
 
-def _windows(recorder: Recorder) -> Windows:
+def windows_of(recorder: Recorder) -> Windows:
+    """One for the process."""
     windows = getattr(recorder, "_windows", None)
     if windows is None:
         windows = Windows(recorder)

@@ -1,0 +1,121 @@
+"""Recording that a program asks for, with a real TensorFlow where there is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tfmemlens import keras, pipeline
+from tfmemlens.errors import MissingExtra
+from tfmemlens.recording import in_program
+from tfmemlens.recording.beside import recorded
+
+ENVIRONMENTS = Path(os.environ.get("TFMEMLENS_ENVS", Path.home() / ".cache" / "tfmemlens" / "envs"))
+PYTHON = ENVIRONMENTS / "tf2.21" / "bin" / "python"
+BFC = {
+    "TF_CPU_ALLOCATOR_USE_BFC": "1",
+    "TF_CPU_BFC_MEM_LIMIT_IN_MB": "300",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
+with_tensorflow = pytest.mark.skipif(not PYTHON.exists(), reason=f"no {PYTHON}")
+
+PROGRAM = """
+import numpy as np, tensorflow as tf
+Dense = tf.keras.layers.Dense
+model = tf.keras.Sequential([tf.keras.Input((64,)), Dense(512, name="enc"), Dense(2048, name="dec")])
+model.compile("adam", "mse")
+data = np.ones((128, 64), "float32"), np.ones((128, 2048), "float32")
+"""
+API = """
+import tfmemlens
+callback = tfmemlens.keras.MemoryCallback(trace_step=2, out="bundle")
+model.fit(*data, batch_size=32, verbose=0, callbacks=[callback])
+step = tf.function(lambda x: model(x, training=True) * 2)
+step(tf.ones([64, 64]))
+once = tfmemlens.trace_step(step, tf.ones([64, 64]))
+assert once.result.shape == (64, 2048)
+assert 2 * 64 * 2048 * 4 <= once.peak_bytes < 64 << 20, once.peak_bytes
+kept = []
+try:
+    with tfmemlens.watch("watched"):
+        while True:
+            kept.append(tf.ones([2048, 2048]) + 1.0)
+except tf.errors.ResourceExhaustedError:
+    print("raised")
+"""
+LEAK = """
+model.fit(*data, batch_size=32, verbose=0)
+kept = {"outputs": []}
+while True:
+    kept["outputs"].append(model(tf.ones([2048, 64])))
+"""
+
+
+def run(folder: Path, code: str, **more: str) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(code)
+    return subprocess.run(
+        [str(PYTHON), "train.py"],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(ROOT), **BFC, **more},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.tensorflow
+@with_tensorflow
+def test_callback_one_call_and_watch_with_tensorflow(tmp_path: Path) -> None:
+    ended = run(tmp_path, PROGRAM + API)
+    assert (ended.returncode, ended.stdout) == (0, "raised\n"), ended.stderr[-2000:]
+    assert "`kept` (train.py:" in ended.stderr
+    (moment, *_) = pipeline.case(pipeline.timelines(tmp_path / "bundle")).moments
+    layers = {group.name for group in moment.attribution.by("layer")}
+    assert {"enc", "dec"} <= layers
+    kinds = {group.name: group.total_bytes for group in moment.attribution.by("kind")}
+    assert kinds["unattributed"] < 0.15 * sum(kinds.values())
+
+
+@pytest.mark.tensorflow
+@with_tensorflow
+def test_a_leak_is_named_under_run_and_the_traceback_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "bundle").mkdir()
+    known = recorded.environment({"PYTHONPATH": ""}, str(tmp_path / "bundle"), None)
+    ended, plain = run(tmp_path, PROGRAM + LEAK, **known), run(tmp_path, PROGRAM + LEAK)
+    assert ended.returncode == plain.returncode == 1
+    assert "_tfmemlens" not in ended.stderr
+    assert "tfmemlens/recording" not in ended.stderr
+    frames = [line for line in plain.stderr.splitlines() if line.startswith('  File "')]
+    assert [line for line in ended.stderr.splitlines() if line.startswith('  File "')] == frames
+    held = json.loads((tmp_path / "bundle" / "living.json").read_text())["groups"][0]["held_by"][0]
+    assert (held["name"], held["line"]) == ("kept['outputs']", len((PROGRAM + LEAK).splitlines()))
+    model = json.loads((tmp_path / "bundle" / "model.json").read_text())
+    assert [layer["path"] for layer in model["models"][0]["layers"]][-2:] == ["enc", "dec"]
+    assert list((tmp_path / "bundle").glob("step-*.xplane.pb"))
+
+
+def test_a_callback_needs_a_keras_that_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(MissingExtra, match="Keras"):
+        keras.MemoryCallback(out=tmp_path)
+
+
+def test_a_failure_for_memory_becomes_a_bundle(tmp_path: Path) -> None:
+    own = in_program.into(tmp_path / "bundle")
+    try:
+        raise MemoryError("OOM when allocating tensor with shape[8,8] and type float")
+    except MemoryError as error:
+        in_program.failed(own, error)
+    assert "MemoryError: OOM when allocating" in (tmp_path / "bundle" / "log.txt").read_text()
+    assert pipeline.explain(tmp_path / "bundle").case.capture.incidents
+
+
+def test_another_failure_is_left_alone(tmp_path: Path) -> None:
+    own = in_program.into(tmp_path / "bundle")
+    own.failed(ValueError("no such layer"))
+    assert not list((tmp_path / "bundle").iterdir())

@@ -1,0 +1,67 @@
+"""Recording from a program or a notebook."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+from tfmemlens import pipeline, renderers
+from tfmemlens.api.trace import Trace
+from tfmemlens.errors import TfmemlensError
+from tfmemlens.recording import in_program
+from tfmemlens.recording.inside import recorder
+from tfmemlens.renderers.view import View
+
+
+@contextmanager
+def watch(out: str | PathLike[str] | None = None, every: int | None = None) -> Iterator[str]:
+    """Record the steps that run in this block, and explain it where it fails for memory.
+
+    Each `every`-th step is traced, by default as many as cost little. The bundle (`explain`, `profile` and
+    `report` read it) is in `out`, or in a new folder of the current one, whose path is the block's value. A
+    failure is raised as ever; before that the short page is printed to standard error.
+    """
+    own = in_program.into(out, every)
+    try:
+        yield own.bundle.folder
+    except BaseException as error:
+        if recorder.is_for_memory(error):
+            in_program.failed(own, error)
+            _explain(own.bundle.folder)
+        raise
+    finally:
+        own.guard(own.write_record)()
+        own.active = False
+
+
+def _explain(folder: str) -> None:
+    try:
+        page = renderers.render(pipeline.explain(folder), "report", view=View(width=80))
+    except TfmemlensError as problem:
+        page = problem.sentence
+    sys.stderr.write(f"{page}\ntfmemlens: this is kept: `tfmemlens explain {folder}`\n")
+
+
+class OneCall(Trace):
+    """The profile of one call: `peak_bytes`, `by("layer")`, `timeline()`…, and what the call returned."""
+
+    result: Any = None
+
+
+def trace_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> OneCall:
+    """Call a step or a `tf.function` once and return its profile; `.result` is what it returned.
+
+    The call is real: a training step trains. A function that was never called is built within it, so call it
+    once before. Raises UsageError where nothing can record, UnreadableInput where the allocator tells nothing
+    (a CPU does so with TF_CPU_ALLOCATOR_USE_BFC=1, set before TensorFlow is imported).
+    """
+    with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
+        own = in_program.into(folder)
+        result = in_program.one_call(own, function, *args, **kwargs)
+        profile = OneCall(pipeline.timelines(folder))
+    profile.result = result
+    return profile

@@ -1,0 +1,138 @@
+"""Recording that a program asks for itself, in a script or a notebook: light to import, TensorFlow is the
+program's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tfmemlens.errors import MissingExtra, UsageError
+from tfmemlens.recording.inside import graphs, keras_models, recorder, start, steps
+
+LOG = "log.txt"
+_BUSY = (
+    "the step could not be recorded",
+    "import TensorFlow 2.2 or newer first, and end a profiler that runs already",
+)
+_recorder: recorder.Recorder | None = None
+
+
+def into(folder: str | os.PathLike[str] | None, every: int | None = None) -> recorder.Recorder:
+    """The process's recorder, which writes into this folder, or a new one, from now on. Raises UsageError."""
+    global _recorder
+    place = Path(folder or time.strftime("tfmemlens-%Y%m%d-%H%M%S")).resolve()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{place} cannot be used: {error.strerror or error}", "name another folder"
+        ) from None
+    if _recorder is None:
+        _recorder = recorder.Recorder(str(place), os.environ, every)
+        start.attach(_recorder, lambda: None)
+    else:
+        _recorder.restart(str(place), every)
+    return _recorder
+
+
+def failed(own: recorder.Recorder, error: BaseException) -> None:
+    """Write what explains a failure for memory: the error as a log, the model, who holds tensors."""
+    text = "".join(traceback.format_exception(error))
+    own.bundle.write(LOG, text.encode("utf-8", "backslashreplace"))
+    own.guard(own.failed)(error, error.__traceback__)
+
+
+def one_call(own: recorder.Recorder, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function once and record it. Raises UsageError where that cannot be."""
+    windows = steps.windows_of(own)
+    own.active = False  # what is called inside is no step of its own
+    if not windows.open():
+        raise UsageError(*_BUSY)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        own.steps["trace_step"] = own.steps.get("trace_step", 0) + 1
+        own.guard(windows.close)()
+        own.guard(own.describe_models)()
+        own.guard(own.write_record)()
+
+
+def session_hook(out: str | os.PathLike[str] | None = None, every: int | None = None) -> Any:
+    """A SessionRunHook: the list of tensors at a failure, and now and then, or each `every`-th run, a traced
+    step in `out`. Raises MissingExtra where no TensorFlow is loaded.
+    """
+    tensorflow = _loaded("tensorflow")
+    own = into(out, every)
+    own.active = True
+    runs = graphs.Runs(own, tensorflow.compat.v1.RunOptions)
+
+    class MemoryHook(graphs.Hook, tensorflow.compat.v1.train.SessionRunHook):  # type: ignore[misc, name-defined]
+        """Ours as TensorFlow wants it."""
+
+        def end(self, session: Any) -> None:
+            del session
+            own.guard(own.write_record)()
+
+    return MemoryHook(runs, tensorflow.compat.v1.train.SessionRunArgs)
+
+
+class Callback:
+    """What a Keras callback does: trace one step, describe the model."""
+
+    def __init__(self, trace_step: int, out: str | os.PathLike[str] | None) -> None:
+        self.recorder = into(out)
+        self.recorder.active = False
+        self.trace_step = max(trace_step, 1)
+        self.batches = 0
+        self.model: Any = None
+        self._windows = steps.windows_of(self.recorder)
+
+    @property
+    def folder(self) -> str:
+        """Where the bundle is."""
+        return self.recorder.bundle.folder
+
+    def batch_begins(self) -> None:
+        """Record the step if it is its turn."""
+        self.batches += 1
+        if self.batches == self.trace_step:
+            self.recorder.guard(self._windows.open)()
+
+    def batch_ended(self) -> bool:
+        """Keep what was recorded; whether it was this step's turn."""
+        if self.batches != self.trace_step:
+            return False
+        self.recorder.steps["train step"] = self.batches
+        self.recorder.guard(self._windows.close)()
+        self.recorder.guard(self._describe)()
+        return True
+
+    def _describe(self) -> None:
+        described = keras_models.describe([self.model] if self.model is not None else None)
+        self.recorder.bundle.write_json("model.json", described)
+        self.recorder.write_record()
+
+
+def callback_class() -> type:
+    """Keras's own `Callback`, of whichever Keras is loaded. Raises MissingExtra."""
+    for name in ("keras", "tensorflow", "tf_keras"):
+        module = sys.modules.get(name)
+        keras = getattr(module, "keras", module) if name == "tensorflow" else module
+        callbacks = getattr(keras, "callbacks", None)
+        if callbacks is not None:
+            base: type = callbacks.Callback
+            return base
+    raise MissingExtra("no Keras is loaded in this process", "import tensorflow or keras first")
+
+
+def _loaded(name: str) -> Any:
+    module = sys.modules.get(name)
+    if module is None:
+        raise MissingExtra(f"{name} is not loaded in this process", f"import {name} first")
+    return module
