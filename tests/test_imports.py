@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": BASE | {"readers", "attribution", "findings", "estimation", "what_if"},
     "use_cases": BASE | STAGES | {"knowledge", "estimation", "what_if", "recording", "pipeline"},
     "api": BASE | {"pipeline", "use_cases", "renderers", "readers", "recording"},
+    "pytest_plugin": {"api", "errors", "recording", "renderers", "units", "use_cases"},
     "keras": {"errors", "units", "api", "recording"},
     "cli": BASE
     | {"tfmemlens", "pipeline", "use_cases", "renderers", "recording", "discovery", "progress", "escaping"}

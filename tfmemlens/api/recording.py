@@ -61,7 +61,8 @@ def trace_step(function: Callable[..., Any], *args: Any, **kwargs: Any) -> OneCa
     """
     with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
         own = in_program.into(folder)
-        result = in_program.one_call(own, function, *args, **kwargs)
+        with in_program.one_step(own):
+            result = function(*args, **kwargs)
         profile = OneCall(pipeline.timelines(folder))
     profile.result = result
     return profile

@@ -8,7 +8,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,17 @@ def failed(own: recorder.Recorder, error: BaseException) -> None:
     own.guard(own.failed)(error, error.__traceback__)
 
 
-def one_call(own: recorder.Recorder, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function once and record it. Raises UsageError where that cannot be."""
+@contextmanager
+def one_step(own: recorder.Recorder) -> Iterator[None]:
+    """Record what the block runs as one step. Raises UsageError where that cannot be."""
     windows = steps.windows_of(own)
     own.active = False  # what is called inside is no step of its own
     if not windows.open():
         raise UsageError(*_BUSY)
     try:
-        return function(*args, **kwargs)
+        yield
     finally:
-        own.steps["trace_step"] = own.steps.get("trace_step", 0) + 1
+        own.steps["one step"] = 1
         own.guard(windows.close)()
         own.guard(own.describe_models)()
         own.guard(own.write_record)()

@@ -1,0 +1,70 @@
+"""Pytest: `@pytest.mark.tf_memory("2GiB")` fails a test that needs more, `memory_trace` records one call.
+
+The plugin is light: nothing is imported until a test asks for it, and TensorFlow is the tests' own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+MARK = "tf_memory"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers", f'{MARK}(size): fail the test if its TensorFlow needs more than this ("2GiB")'
+    )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Record a marked test as one step, and compare."""
+    mark = item.get_closest_marker(MARK)
+    if mark is None:
+        yield
+        return
+    from tfmemlens.recording import in_program
+    from tfmemlens.units import parse_limit
+
+    if len(mark.args) != 1:
+        raise pytest.UsageError(f'{MARK} takes one size: @pytest.mark.{MARK}("2GiB")')
+    allowed = parse_limit(str(mark.args[0]))
+    with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
+        own = in_program.into(folder)
+        with in_program.one_step(own):
+            outcome: Any = yield
+        if outcome.excinfo is None:
+            problem = _problem(folder, allowed)
+            if problem:
+                outcome.force_exception(pytest.fail.Exception(problem, pytrace=False))
+
+
+def _problem(folder: str, allowed: int) -> str:
+    """Why a recorded test fails: it needs more, or nobody can say; empty where it is within."""
+    from tfmemlens import renderers
+    from tfmemlens.errors import TfmemlensError
+    from tfmemlens.units import human
+    from tfmemlens.use_cases import check
+
+    try:
+        report = check.measured(folder)
+    except TfmemlensError as problem:
+        return f"{MARK}: the test's memory is not known: {problem}"
+    (budget,) = check.budgets(report, max_peak=allowed)
+    if budget.fits is check.Fits.YES:
+        return ""
+    what = f"{MARK}: the test needs {human(budget.low_bytes)}, more than {human(allowed)}"
+    return f"{what}\n\n{renderers.render(report, 'report')}"
+
+
+@pytest.fixture
+def memory_trace() -> Callable[..., Any]:
+    """Calls a function once and returns the call's profile: `memory_trace(step, batch).peak_bytes`."""
+    from tfmemlens.api.recording import trace_step
+
+    return trace_step
