@@ -174,3 +174,32 @@ def test_only_the_dump_variable_is_added_to_the_environment(folder: Path) -> Non
 def test_a_dump_variable_of_the_users_is_left(folder: Path) -> None:
     ended = run(folder, "--", "sh", "-c", "echo $TF_BFC_MEMORY_DUMP", dump="/data/mine")
     assert ended.stdout == "/data/mine\n"
+
+
+def test_each_rank_keeps_a_folder_and_explain_reads_them_together(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in ("0", "1"):
+        monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)
+        assert run(folder, "--out", "job", "--", sys.executable, "-c", FAILING).returncode == 3
+    assert [name for name in left_in(folder / "job") if name.endswith("log.txt")] == [
+        "rank-0/log.txt",
+        "rank-1/log.txt",
+    ]
+    assert main(["explain", str(folder / "job"), "--full"]) == 0
+    page = capsys.readouterr().out
+    assert "rank-0/log.txt" in page
+
+
+def test_a_program_records_itself_only_under_trace(folder: Path) -> None:
+    code = "import os; print(os.environ.get('TFMEMLENS_RUN_DIR'), 'startup' in os.environ['PYTHONPATH'])"
+    assert run(folder, "--", sys.executable, "-c", code).stdout == "None False\n"
+    traced = run(folder, "--trace=7", "--out", "job", "--", sys.executable, "-c", code)
+    assert traced.stdout == f"{(folder / 'job').resolve()} True\n"
+    assert json.loads((folder / "job" / "run.json").read_text())["traced"] is True
+
+
+def test_an_interval_that_is_no_number_hints_at_the_dashes(folder: Path) -> None:
+    ended = run(folder, "--trace", "python", "train.py")
+    assert ended.returncode == 2
+    assert "after --" in ended.stderr

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from pathlib import Path
+
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
@@ -13,9 +17,10 @@ from tfmemlens.values import replace
 def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     """The capture of one input, or of several as one. Raises UnreadableInput, UsageError."""
     captures = []
-    for source in sources:
+    labels = _labels(sources)
+    for source, label in zip(sources, labels, strict=True):
         try:
-            captures.append(_read_one(source, several=len(sources) > 1, hints=hints))
+            captures.append(_read_one(source, label, hints))
         except UnreadableInput as problem:
             if len(sources) == 1:
                 raise
@@ -35,13 +40,24 @@ def read(sources: list[inputs.Input], hints: Hints = Hints()) -> Capture:
     return graph_join.join(capture, graph_file.read_graph(hints.graph))
 
 
-def _read_one(source: inputs.Input, several: bool, hints: Hints) -> Capture:
+def _labels(sources: list[inputs.Input]) -> list[str]:
+    """What evidence lines call several inputs: each its name, with its folder where others have it, too."""
+    if len(sources) == 1:
+        return [""]
+    names = Counter(source.name for source in sources)
+    return [
+        source.name if names[source.name] == 1 else os.path.join(*Path(source.path).parts[-2:])
+        for source in sources
+    ]
+
+
+def _read_one(source: inputs.Input, label: str, hints: Hints) -> Capture:
     if source.tag is not None or source.step is not None:
         hints = replace(hints, tag=source.tag, step=source.step)
     with (opened := opening.open_input(source)).file:
-        opened.label = source.name if several else ""
+        opened.label = label
         capture = dispatch.read(opened, hints)
-    if not several or capture.network is None:
+    if not label or capture.network is None:
         return capture
     advice = (
         f"{source.name} is a model, and nothing that ran: `tfmemlens estimate {source.path}` predicts a step"

@@ -48,8 +48,10 @@ def run(
     """Run a command to its end. The bundle is kept in `out`, or in a new folder of the current one if the
     program failed for memory. With `trace` the program records itself: its model, a step now and then (each
     `every`-th, by default as many as cost little), and who holds tensors when it fails. Raises UsageError
-    where `out` cannot be used, OSError where the command cannot be started.
+    where `out` cannot be used, OSError where the command cannot be started. Started once for each rank, each
+    keeps a folder of its own in `out`.
     """
+    out = recorded.folder_of_rank(out, os.environ) if out else None
     folder = _prepared(out) if out else _spool()
     log = KeptLog(os.path.join(folder, LOG))
     started, before = time.time(), cgroups.read()

@@ -29,6 +29,12 @@ def environment(known: Mapping[str, str], folder: str, every: int | None) -> dic
     }
 
 
+def folder_of_rank(out: str, known: Mapping[str, str]) -> str:
+    """Where this rank's bundle is in the job's folder; the folder itself where there are no ranks."""
+    rank = bundle.rank_of(known)
+    return out if rank is None else os.path.join(out, f"rank-{rank}")
+
+
 def is_file(name: str) -> bool:
     """Whether a file of a bundle was written by the program."""
     names = (bundle.RECORDER, bundle.MODEL, bundle.LIVING)
