@@ -25,6 +25,7 @@ exit status: 0 all within, 1 one is over, 3 undecided (the limit lies inside the
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    forms = renderers.options("budgets")
     parser.add_argument("input", help="a traced step, a bundle, or a model")
     parser.add_argument("--max-peak", type=_options.size, metavar="8GiB", help="the most that may be in use")
     parser.add_argument(
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--github",
         action="store_true",
-        help="print annotations for GitHub (as a matter of course where GITHUB_ACTIONS is set)",
+        help=forms["github"],
     )
     _options.add_hints(parser)
 

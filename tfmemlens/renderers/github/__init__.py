@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 SUFFIX = ".txt"
-OPTIONS: Mapping[str, str] = {}
+OPTIONS = {"budgets": "print annotations for GitHub (as a matter of course where GITHUB_ACTIONS is set)"}

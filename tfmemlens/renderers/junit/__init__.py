@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 SUFFIX = ".xml"
-OPTIONS: Mapping[str, str] = {}
+OPTIONS = {"budgets": "write the results as JUnit XML; - is standard output"}
