@@ -135,7 +135,7 @@ def _copy_tables_first(tape: Tape) -> None:
 
 
 def _clipped(tape: Tape) -> dict[int, TapeValue]:
-    """The gradients of all weights, each scaled by the norm of all: all are there before the first is used."""
+    """The gradients of all weights, each scaled by the norm of all, which waits for every one of them."""
     tape.layer = ""
     squares = [tape.op("L2Loss", [grad], ()) for grad in tape.gradients.values()]
     norm = tape.op("Sqrt", [tape.op("AddN", squares, ())]) if squares else None
