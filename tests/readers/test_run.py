@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tfmemlens import pipeline
+from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Capture
 from tfmemlens.readers.formats import oom_log
 from tfmemlens.readers.oom.switches import settings
@@ -222,3 +226,18 @@ def test_frames_of_other_languages_name_the_user_s_line(name: str) -> None:
     frames, place = FRAMES_BELOW[name]
     (failure,) = read(f"Exception: {SENTENCE}\n{frames}").incidents
     assert failure.request.source == place
+
+
+def test_json_and_the_page_say_how_the_run_stood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, drawn = tmp_path / "train.log", tmp_path / "page.html"
+    log.write_text(
+        "Epoch 3/10\nmodel.fit(x, y, batch_size=64)\nXlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while"
+        " trying to allocate 8589934592 bytes.\n"
+    )
+    assert main(["explain", str(log), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["incidents"][0]["run"] == {
+        "progress": ["epoch 3 of 10 (line 1)"],
+        "settings": ["batch_size=64 (line 2)"],
+    }
+    assert main(["report", str(log), "-o", str(drawn)]) == 0
+    assert "batch_size=64 (line 2)" in drawn.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.patterns import regex
-from tfmemlens.renderers import origin, palette, savings
+from tfmemlens.renderers import origin, palette, run_facts, savings
 from tfmemlens.renderers.html import _glossary
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request
@@ -161,6 +161,7 @@ def _environment() -> Environment:
     jinja.globals.update(
         percent=percent,
         facts=_request.facts,
+        run_facts=run_facts.facts,
         saving=savings.of_remedy,
         first_remedies=savings.first_remedies,
         place=_place,

@@ -12,6 +12,7 @@ from tfmemlens.model.finding import Action, Basis, Finding, Remedy
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
+from tfmemlens.renderers import run_facts
 from tfmemlens.renderers.json import _fit, _layout
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
@@ -39,7 +40,7 @@ def document(report: Report) -> dict[str, Any]:
             "version": list(capture.source.version) if capture.source.version else None,
         },
         "verdict": report.verdict,
-        "incidents": [_incident(moment, by_bytes) for moment in moments if moment.request],
+        "incidents": [_incident(report, moment, by_bytes) for moment in moments if moment.request],
         "peaks": [_peak(moment) for moment in moments if moment.timeline],
         "layers": _layers(report, main),
         "kinds": (
@@ -54,7 +55,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _incident(moment: Moment, by_bytes: bool) -> dict[str, Any]:
+def _incident(report: Report, moment: Moment, by_bytes: bool) -> dict[str, Any]:
     assert moment.request and moment.incident
     failed, owner = moment.request.failed, moment.request.owner
     return {
@@ -78,6 +79,7 @@ def _incident(moment: Moment, by_bytes: bool) -> dict[str, Any]:
         },
         "allocator": _allocator(moment.balance),
         "holders": _holders(moment.balance, bool(moment.incident.holders)),
+        "run": dict(run_facts.facts(report, moment)),
     }
 
 

@@ -1,20 +1,16 @@
-"""How the run stood when it failed, as far as the input shows: progress, settings, arguments of a call."""
+"""How the run stood when it failed, under a heading of its own."""
 
 from __future__ import annotations
 
-from tfmemlens.model.case import Moment
-from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
-from tfmemlens.model.tensor import format_shape
+from tfmemlens.renderers import run_facts
 from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
-
-_MAX_ARGUMENTS = 4
 
 
 def page(report: Report, index: int, view: View) -> list[str]:
     """The facts under their heading, nothing where the input shows none."""
-    told = facts(report, report.case.moments[index])
+    told = run_facts.facts(report, report.case.moments[index])
     if not told:
         return []
     return heading("the run", view) + [
@@ -22,48 +18,3 @@ def page(report: Report, index: int, view: View) -> list[str]:
         for label, texts in told
         for line in paragraph(", ".join(texts), view.width, " " * 12, f"  {label:10}")
     ]
-
-
-def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
-    """What is known of the run, as labels and texts with their lines; empty for a traced step."""
-    if moment.request is None:
-        return []
-    told, arguments = report.case.capture.surroundings, moment.request.failed.arguments
-    call = [
-        f"{each.name} {format_shape(each.shape)} {each.dtype}{_where(each.line)}"
-        for each in arguments[:_MAX_ARGUMENTS]
-    ]
-    if len(arguments) > _MAX_ARGUMENTS:
-        call.append(f"and {len(arguments) - _MAX_ARGUMENTS} more")
-    rows = [
-        ("progress", _progress(report, moment)),
-        ("settings", [f"{name}={value}{_where(line)}" for name, value, line in told.settings]),
-        ("retracing", _retraced(report)),
-        ("call", call),
-    ]
-    return [(name, texts) for name, texts in rows if texts]
-
-
-def _progress(report: Report, moment: Moment) -> list[str]:
-    told, failed = report.case.capture.surroundings, moment.request and moment.request.failed
-    at = told.progress_before(failed.line if failed else None)
-    parts = []
-    if at and at.epoch is not None:
-        parts.append(f"epoch {at.epoch}" + (f" of {at.epochs}" if at.epochs else ""))
-    if at and at.step is not None:
-        parts.append(f"{at.step} of {at.steps} steps done")
-    whole = [", ".join(parts) + _where(at.line)] if at and parts else []
-    return [*whole, *([f"in an evaluation{_where(told.evaluating)}"] if told.evaluating else [])]
-
-
-def _retraced(report: Report) -> list[str]:
-    told = report.case.capture.surroundings.retraced
-    if told is None:
-        return []
-    times, line = told
-    again = f" {times} times" if times > 1 else ""
-    return [f"TensorFlow warned of retracing{again}{_where(line)}"]
-
-
-def _where(line: Line) -> str:
-    return f" (line {line.number})"

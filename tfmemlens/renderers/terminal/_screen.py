@@ -12,8 +12,8 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
-from tfmemlens.renderers import origin, savings
-from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _run, _timeline
+from tfmemlens.renderers import origin, run_facts, savings
+from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _timeline
 from tfmemlens.renderers.terminal._blocks import (
     columns,
     display_width,
@@ -159,7 +159,7 @@ def _failed(moment: Moment, view: View) -> list[str]:
 
 def _run_facts(report: Report, view: View) -> list[str]:
     """How the run stood, in a line."""
-    told = [text for _, texts in _run.facts(report, report.case.moments[0]) for text in texts]
+    told = [text for _, texts in run_facts.facts(report, report.case.moments[0]) for text in texts]
     return _heading("the run", view, told) if told else []
 
 
