@@ -3,7 +3,6 @@
 The defaults run out of memory; programs.txt names the culprit and the arguments that take it away.
 """
 import ast
-import gc
 import sys
 
 import keras
@@ -47,25 +46,6 @@ def contract_encoder(batch=32, length=256, width=128, depth=3):
     model = keras.Model(inputs, layers.Dense(2, name="risk")(layers.GlobalAveragePooling1D()(x)))
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
     model.fit(RNG.integers(0, 3000, (batch * 2, length)), RNG.integers(0, 2, batch * 2), batch_size=batch, epochs=1, verbose=2)
-
-
-def wide_autoencoder(units=5000, optimizer="adam", batch=16):
-    """Weights with Adam's slots and gradients are larger than the limit, whatever the batch."""
-    model = keras.Sequential([keras.Input((1200,)), layers.Dense(units, activation="relu", name="bottle_1"),
-                              layers.Dense(units // 2, activation="relu", name="bottle_2"), layers.Dense(1200, name="rebuilt")])
-    model.compile(optimizer, "mse", jit_compile=False)
-    x = RNG.random((64, 1200))
-    model.fit(x, x, batch_size=batch, epochs=2, verbose=2)
-
-
-def gestures(batch=12, frames=24, size=64):
-    """A picture network over every frame: batch x frames pictures at once."""
-    inputs = keras.Input((frames, size, size, 3))
-    x = layers.TimeDistributed(layers.Conv2D(16, 3, padding="same", activation="relu"), name="per_frame")(inputs)
-    x = layers.TimeDistributed(layers.GlobalAveragePooling2D(), name="frame_code")(x)
-    model = keras.Model(inputs, layers.Dense(8, name="gesture")(layers.LSTM(32, name="over_time")(x)))
-    model.compile("adam", "mse", jit_compile=False)
-    model.fit(RNG.random((batch, frames, size, size, 3), dtype="float32"), RNG.random((batch, 8)), batch_size=batch, epochs=1, verbose=2)
 
 
 class AllPredictions(keras.metrics.Metric):
@@ -137,50 +117,6 @@ def arrays_for_validation(rows=12000, as_generator=False):
         data = tf.data.Dataset.from_generator(lambda: ((xv[i:i + 32], yv[i:i + 32]) for i in range(0, rows, 32)),
                                               output_signature=(tf.TensorSpec([None, 48, 48, 3]), tf.TensorSpec([None, 1])))
     model.fit(pictures(128, 48), RNG.random((128, 1)), batch_size=16, epochs=1, validation_data=data, verbose=2)
-
-
-def loaded_twice(units=3000, second=True):
-    """load_model beside the model that was just saved."""
-    model = keras.Sequential([keras.Input((units,)), layers.Dense(units, name="fact_store"), layers.Dense(units, name="fact_lookup")])
-    model.save("facts.keras")
-    if not second:
-        del model
-        keras.backend.clear_session()
-        gc.collect()
-    other = keras.models.load_model("facts.keras", compile=False)
-    print(other.count_params())
-
-
-def weights_into_ema(units=3500, ema=True):
-    """An exponential average of the weights: a second copy, then a third while it is updated."""
-    model = keras.Sequential([keras.Input((units,)), layers.Dense(units, name="generator_core"), layers.Dense(8)])
-    optimizer = keras.optimizers.Adam(1e-3, use_ema=ema)
-    model.compile(optimizer, "mse", jit_compile=False)
-    model.fit(RNG.random((32, units)), RNG.random((32, 8)), batch_size=8, epochs=1, verbose=2)
-
-
-class LastAxis(layers.Layer):
-    """Dense along another axis, by transposing to and fro."""
-
-    def __init__(self, units, turned, **kwargs):
-        super().__init__(**kwargs)
-        self.dense, self.turned = layers.Dense(units, activation="relu"), turned
-
-    def call(self, x):
-        if not self.turned:
-            return self.dense(x)
-        return ops.transpose(self.dense(ops.transpose(x, (0, 2, 1, 3))), (0, 2, 1, 3))
-
-
-def radar_mixer(turned=True, batch=16):
-    """Transposes around every layer, by the user's own code."""
-    inputs = keras.Input((96, 64, 32))
-    x = inputs
-    for number in range(4):
-        x = LastAxis(32, turned, name="mix_range%d" % number)(x)
-    model = keras.Model(inputs, layers.Dense(1, name="speed")(layers.GlobalAveragePooling2D()(x)))
-    model.compile("adam", "mse", jit_compile=False)
-    model.fit(RNG.random((batch, 96, 64, 32), dtype="float32"), RNG.random((batch, 1)), batch_size=batch, epochs=1, verbose=2)
 
 
 def log_cosh(column):

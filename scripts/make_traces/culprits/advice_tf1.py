@@ -65,27 +65,6 @@ def pretrained_vectors(rows=250000, width=100, by_feed=False):
             print("step", step, sess.run([train, loss], {ids: RNG.randint(0, rows, (64, 30))})[1])
 
 
-def restored_into(width=3000, copy_target=True):
-    """A target network beside the trained one, filled by assigning."""
-    x = tf.placeholder(tf.float32, [None, width], "state")
-
-    def network(scope):
-        with tf.variable_scope(scope):
-            return tf.layers.dense(tf.layers.dense(x, width, tf.nn.relu, name="hidden"), 4, name="q")
-    online = network("online")
-    loss = tf.reduce_mean(tf.square(online))
-    train = tf.train.AdamOptimizer().minimize(loss)
-    with tf.Session() as sess:
-        sess.run(tf.global_variables_initializer())
-        if copy_target:
-            network("target")
-            pairs = zip(tf.trainable_variables("target"), tf.trainable_variables("online"))
-            sess.run(tf.variables_initializer(tf.global_variables("target")))
-            sess.run(tf.group(*[tf.assign(t, o) for t, o in pairs]))
-        for step in range(3):
-            print("step", step, sess.run([train, loss], {x: RNG.rand(16, width)})[1])
-
-
 def eager_losses(keep=True, steps=120):
     """Eager TensorFlow 1.15: codes of every step are kept for a t-SNE plot."""
     tf.enable_eager_execution()

@@ -82,24 +82,6 @@ def uncertainty(samples=60, stacked=True):
     print("mean risk", float(tf.reduce_mean(mean)))
 
 
-def persistent(inside=True, batch=24, steps=6):
-    """A persistent tape; the gradients of both nets are taken inside the with block."""
-    actor, critic = [keras.Sequential([layers.Conv2D(24, 3, padding="same", activation="relu") for _ in range(4)]
-                                      + [layers.GlobalAveragePooling2D(), layers.Dense(n)]) for n in (4, 1)]
-    optimizer = keras.optimizers.SGD(0.01)
-    for step in range(steps):
-        x = tf.constant(pictures(batch, 40))
-        with tf.GradientTape(persistent=True) as tape:
-            a, c = tf.reduce_mean(actor(x) ** 2), tf.reduce_mean(critic(x) ** 2)
-            if inside:
-                ga, gc = tape.gradient(a, actor.trainable_variables), tape.gradient(c, critic.trainable_variables)
-        if not inside:
-            ga, gc = tape.gradient(a, actor.trainable_variables), tape.gradient(c, critic.trainable_variables)
-            del tape
-        optimizer.apply_gradients(zip(ga + gc, actor.trainable_variables + critic.trainable_variables))
-        print("step", step, float(a), float(c), flush=True)
-
-
 def gradient_history(keep=True, steps=60):
     """The gradients of every step are kept for a plot of their norms."""
     model = keras.Sequential([keras.Input((300,)), layers.Dense(1000, activation="relu"), layers.Dense(900, activation="relu"), layers.Dense(5)])
