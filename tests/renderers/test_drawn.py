@@ -24,7 +24,7 @@ from tfmemlens.renderers.json import difference as difference_document
 from tfmemlens.renderers.json import report as report_document
 from tfmemlens.renderers.pictures.convolution import figure
 from tfmemlens.use_cases.difference import difference
-from tfmemlens.use_cases.page import _tab
+from tfmemlens.use_cases.page import tab_of
 from tfmemlens.use_cases.plot import plot
 from tfmemlens.values import replace
 
@@ -104,7 +104,7 @@ def tabs() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["step", "fine step", "listed", "chunks"])
 def test_what_the_page_unpacks(name: str, golden: Callable[[str, str], None]) -> None:
-    found = json.loads(gzip.decompress(base64.b64decode(packed(_tab(tabs()[name])))))
+    found = json.loads(gzip.decompress(base64.b64decode(packed(tab_of(tabs()[name])))))
     lines = [
         f"{key}: {json.dumps(value)}" for moment in found.pop("moments") for key, value in moment.items()
     ]
@@ -116,7 +116,7 @@ def test_chunks_beyond_what_a_browser_holds_are_left_out(
     most: int, left_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_pack, "MAX_CHUNKS", most)
-    found = json.loads(gzip.decompress(base64.b64decode(packed(_tab(tabs()["chunks"])))))
+    found = json.loads(gzip.decompress(base64.b64decode(packed(tab_of(tabs()["chunks"])))))
     assert found["moments"][0]["chunks"]["left_out"] == left_out
 
 
