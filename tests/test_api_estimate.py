@@ -26,7 +26,7 @@ class Model:
 
 def test_a_path_and_a_model_are_predicted() -> None:
     assert "is predicted to need" in tfmemlens.estimate(KERAS, batch=4).verdict
-    report = tfmemlens.estimate(Model(), batch=64, optimizer="adam", limit_bytes=1 << 30)
+    report = tfmemlens.estimate(Model(), batch=64, optimizer="adam", limit=1 << 30)
     assert report.case.layers[1].parameters == 832
     assert report.case.moments[0].predicted
     assert "conv1" in str(report)

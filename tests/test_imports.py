@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "recording": BASE | {"knowledge", "readers", "child_python"},
     "pipeline": BASE | {"readers", "attribution", "findings", "estimation", "what_if"},
     "use_cases": BASE | STAGES | {"knowledge", "estimation", "what_if", "recording", "pipeline"},
-    "api": BASE | {"pipeline", "use_cases", "renderers", "readers", "recording"},
+    "api": BASE | {"pipeline", "use_cases", "renderers", "readers", "recording", "escaping"},
     "pytest_plugin": {"api", "errors", "recording", "renderers", "units", "use_cases"},
     "keras": {"errors", "units", "api", "recording"},
     "cli": BASE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,28 @@ def test_the_tables_agree_with_each_other() -> None:
     assert rows["size_bytes"].dtype == "int64"
     assert set(rows["kind"]) >= {"activation", "gradient", "workspace"}
     assert trace.at(0.0)["total_bytes"].sum() == curve["bytes"].iloc[0]
+    assert trace.by("kind").index.name == "kind"
+    assert trace.by("layer").loc["conv2", "bytes"] > trace.by("layer").loc["conv1", "bytes"]
     assert trace.at("conv1/Relu")["node"].eq("conv1/Relu").any()
     assert trace.layers().set_index("layer").loc["conv2", "parameters"] == 51264
     assert "peak" in trace._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["1.15-lenet.pb", "2.11-two-cpus.pb", "2.21-gan.pb", "1.15-while-rnn.pb.gz"])
+def test_the_curve_adds_up_by_kind_and_joins_the_allocations(name: str) -> None:
+    trace = tfmemlens.read(SAMPLES / "run_metadata" / name)
+    curve, rows = trace.timeline(), trace.allocations
+    kinds = curve.drop(columns=["bytes", "allocation"])
+    assert (kinds.sum(axis=1) == curve["bytes"]).all()
+    assert (kinds >= 0).all(axis=None)
+    assert curve.index.name == "micros" and curve.index[0] == 0.0
+    peak = kinds.iloc[int(curve["bytes"].to_numpy().argmax())]
+    assert peak[peak > 0].to_dict() == trace.by("kind")["bytes"].to_dict()
+    joined = curve.join(rows, on="allocation")
+    begins = joined[joined["start_micros"] == joined.index]
+    changes = curve["bytes"].diff().iloc[1:]
+    assert set(changes[changes > 0]) <= set(begins["size_bytes"])
+    assert (joined["allocator"] == trace.main.allocator).all()
 
 
 def test_the_curve_asks_for_the_peak_once_and_not_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +102,48 @@ def test_plots_are_drawn(tmp_path: Path, suffix: str) -> None:
     assert main(["plot", str(LENET), "-o", str(target), "--by", "layer"]) == 0
     assert target.stat().st_size > 5000
     assert main(["plot", str(LENET), "-o", str(tmp_path / "x.nonsense")]) == 2
+
+
+@pytest.mark.whole
+def test_a_plot_for_a_paper_keeps_text_as_text(tmp_path: Path) -> None:
+    sheet = ["--panel", "curve", "--size", "5x3", "--title", "What holds it"]
+    vector, paper, dots = (tmp_path / f"a.{suffix}" for suffix in ("svg", "pdf", "png"))
+    for target in (vector, paper):
+        assert main(["plot", str(LENET), *sheet, "-o", str(target)]) == 0
+    text = vector.read_text(encoding="utf-8")
+    assert ">What holds it</text>" in text and ">activation</text>" in text
+    assert "Lifetimes" not in text
+    assert b"/Type3" not in paper.read_bytes()
+    assert main(["plot", str(LENET), *sheet, "--dpi", "100", "-o", str(dots)]) == 0
+    assert struct.unpack(">II", dots.read_bytes()[16:24]) == (500, 300)
+    assert main(["plot", str(LENET), "--size", "5", "-o", str(dots)]) == 2
+
+
+@pytest.mark.whole
+def test_a_trace_is_drawn_on_axes_that_exist() -> None:
+    from matplotlib.figure import Figure
+
+    trace = tfmemlens.read(LENET)
+    axes = Figure().subplots()
+    assert trace.plot(ax=axes, by="layer") is axes
+    _, labels = axes.get_legend_handles_labels()
+    assert {"fc1", "conv2", "before the step"} <= set(labels)
+    axes.figure.canvas.draw()
+    curve, lifetimes, _ = trace.plot().axes
+    assert curve.get_xlim() == lifetimes.get_xlim()
+    with pytest.raises(UsageError, match="stack by"):
+        trace.plot(by="colour")
+
+
+def test_labels_tell_rows_apart() -> None:
+    from tfmemlens.renderers.pictures._sheet import distinct
+
+    names = [f"model/block_{number}/{'very_long_' * 6}name" for number in range(3)]
+    assert distinct(names, 20) == [f"block_{number}/ve…long_name" for number in range(3)]
+    assert distinct(["a/x", "a/x", "a/y"], 20) == ["x #1", "x #2", "y"]
+    inside = [f"{'a' * 30}{letter}{'b' * 30}" for letter in "xyz"]
+    assert len(set(distinct(inside, 20))) == 3
+    assert distinct(["x$y$"], 20) == [r"x\$y\$"]
 
 
 def test_a_chrome_trace_counts_what_was_in_use(tmp_path: Path) -> None:

@@ -111,3 +111,9 @@ def test_what_is_done_after_init_is_done_each_time() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="2"):
             Checked(2.0)
+
+
+def test_a_value_prints_itself_briefly() -> None:
+    assert repr(Kept("a", tuple(range(9)))) == "Kept(name='a', parts=<tuple of 9>)"
+    assert repr(Kept("a", (Kept("b"),))) == "Kept(name='a', parts=(Kept(name='b', parts=()),))"
+    assert len(repr(Kept("long" * 1000, (Kept("long" * 1000),)))) < 250

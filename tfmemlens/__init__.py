@@ -1,11 +1,20 @@
 """Why TensorFlow ran out of memory, which of your layers holds it, and what helps.
 
-    report = tfmemlens.explain("train.log")        # a log, a dump, or the pasted text: report.verdict, report.findings, report.to_frame()
-    trace = tfmemlens.read("run_metadata.pb")      # a traced step: trace.peak_bytes, trace.timeline(), trace.at("12.5ms"), trace.by("layer")
-    report = tfmemlens.estimate("model.keras")     # a step that never ran
-    trace = tfmemlens.trace_step(step, batch)      # one call of a step, recorded; with tfmemlens.watch(): records a block
+    report = tfmemlens.explain("train.log")              # a log, a dump, or the pasted text
+    report.verdict, report.actions, report.to_frame()    # what happened, what to do, who held the memory
+    report.save("report.html")                           # the page; in a notebook the report shows itself
+    trace = tfmemlens.read("run_metadata.pb")            # a traced step
+    trace.peak_bytes, trace.timeline(), trace.at("12.5ms"), trace.by("layer"), trace.plot()
+    tfmemlens.estimate("model.keras", batch=64)          # a step that never ran
+    tfmemlens.fit("run_metadata.pb", limit="11GiB").fit.largest_batch
+    tfmemlens.diff("before.pb", "after.pb").change_bytes
+    trace = tfmemlens.trace_step(step, batch)            # one call of a step, recorded; with tfmemlens.watch(): a block
 
-Sizes are bytes, times microseconds. What goes wrong is a TfmemlensError, with a hint.
+Sizes are bytes, and limits may be texts such as "11GiB"; times are microseconds. What goes wrong is a
+TfmemlensError, with a hint.
+
+>>> tfmemlens.explain("OOM when allocating tensor with shape[8,256,256,64] and type float").verdict
+'Out of memory while allocating [8,256,256,64] float32 (128.00 MiB)...'
 """
 
 from __future__ import annotations
@@ -15,21 +24,30 @@ from typing import TYPE_CHECKING
 from tfmemlens.errors import TfmemlensError
 
 __version__ = "0.1.0"
-__all__ = ["TfmemlensError", "__version__", "estimate", "explain", "keras", "read", "trace_step", "watch"]
+__all__ = [
+    "TfmemlensError",
+    "__version__",
+    "conv",
+    "diff",
+    "estimate",
+    "explain",
+    "fit",
+    "keras",
+    "layout",
+    "profile",
+    "read",
+    "trace_step",
+    "watch",
+]
 
 if TYPE_CHECKING:
     from tfmemlens import keras
-    from tfmemlens.api import estimate, explain
+    from tfmemlens.api import conv, diff, estimate, explain, fit, layout, profile, read
     from tfmemlens.api.recording import trace_step, watch
-    from tfmemlens.api.trace import read
 
 
 def __getattr__(name: str) -> object:
     """The API, imported when first used: `import tfmemlens` itself stays cheap."""
-    if name == "read":
-        from tfmemlens.api.trace import read
-
-        return read
     if name in ("trace_step", "watch"):
         from tfmemlens.api import recording
 
@@ -46,4 +64,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

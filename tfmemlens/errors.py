@@ -4,6 +4,8 @@ Everything that a user can cause ends in one of these; `cli` catches them in one
 yields a traceback.
 """
 
+import errno
+
 
 class NotUnderstood(Exception):
     """A part of the input lacks, or contradicts, what a rule of ours builds on: the reason, for a note. Who
@@ -33,6 +35,14 @@ class UnreadableInput(TfmemlensError):
     """The file is missing, locked, broken or of a kind that no reader knows."""
 
     slug = "unreadable-input"
+
+
+class MissingInput(UnreadableInput, FileNotFoundError):
+    """There is no such file: also Python's own FileNotFoundError, with its `filename`."""
+
+    def __init__(self, path: str, hint: str = "check the path") -> None:
+        super().__init__(f"{path} does not exist", hint)
+        self.errno, self.filename = errno.ENOENT, path
 
 
 class UsageError(TfmemlensError):

@@ -40,7 +40,7 @@ def MemoryCallback(  # noqa: N802 - a class to its users
             if not own.batch_ended():
                 return
             try:
-                from tfmemlens.api.trace import read
+                from tfmemlens.api import read
 
                 self.trace = read(own.folder)
             except TfmemlensError as problem:

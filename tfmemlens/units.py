@@ -102,6 +102,11 @@ def parse_limit(text: str) -> int:
     return int(float(match[1]) * 1024 ** ("KMGT".find(match[2].upper()) + 1 if match[2] else 0))
 
 
+def as_bytes(size: int | str | None) -> int | None:
+    """A limit as Python code gives it: bytes, or a text such as "11GiB". Raises ValueError."""
+    return None if size is None else parse_limit(str(size))
+
+
 def human(count: int | float) -> str:
     """A byte count for people: `512 B`, `3.0 KiB`, `450.14 MiB`, `60.25 GiB`."""
     if count < 0:

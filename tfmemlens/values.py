@@ -20,6 +20,7 @@ else:
     from types import MemberDescriptorType
 
     _MISSING = object()
+    _LONGEST, _MOST = 80, 6  # letters of a text, and entries of a tuple, that a printed value shows
 
     class _Field:
         """A field of a class: its name and type, and what the class says of it beyond them."""
@@ -166,8 +167,30 @@ else:
         return {"__eq__": equals, "__hash__": hashed if frozen else None}
 
     def _repr(self):
-        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        shown = (f"{each.name}={_brief(getattr(self, each.name))}" for each in fields(self) if each.repr)
         return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+    def _brief(content, depth=2):
+        """A few letters for a field: a whole report would fill a notebook of its own."""
+        kind = type(content)
+        if kind in (tuple, list) and len(content) <= _MOST and depth:
+            return _joined([_brief(each, depth - 1) for each in content], kind)
+        if isinstance(content, tuple | list | dict | set | frozenset) and not hasattr(kind, "_fields"):
+            return f"<{kind.__name__} of {len(content)}>"
+        plain = isinstance(content, str | bytes | int | float | None) or hasattr(kind, "_member_names_")
+        if not plain and len(getattr(kind, "__fields__", range(_MOST))) >= _MOST:
+            return f"<{kind.__qualname__}>"
+        text = repr(content)
+        if len(text) <= _LONGEST:
+            return text
+        return f"{text[: _LONGEST - 2]}…{text[-1]}" if plain else f"<{kind.__qualname__}>"
+
+    def _joined(shown, kind):
+        """The entries of a short tuple or list as Python writes it."""
+        inner = ", ".join(shown)
+        if kind is list:
+            return f"[{inner}]"
+        return f"({inner},)" if len(shown) == 1 else f"({inner})"
 
     def _refuse(self, name, *value):
         from dataclasses import FrozenInstanceError

@@ -187,7 +187,7 @@ def test_the_whole_error_bar_decides_whether_it_fits(lenet: str, capsys: pytest.
         found = told(capsys, lenet, "--limit", str(limit), status=status)
         assert found["peaks"][0]["fits"] == fits
         assert ("undecided: needs" in found["verdict"]) is (fits == "undecided")
-    assert tfmemlens.estimate(lenet, limit_bytes=high - 1).fits is Fits.UNDECIDED
+    assert tfmemlens.estimate(lenet, limit=high - 1).fits is Fits.UNDECIDED
     assert tfmemlens.estimate(lenet).fits is None
     assert tfmemlens.estimate(lenet).error_bar == (low, high)
 

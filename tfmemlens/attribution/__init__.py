@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
 from tfmemlens.attribution.moments.first_dimension import first_dimension
@@ -13,7 +13,7 @@ from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
 from tfmemlens.attribution.names.live_names import LiveNames
-from tfmemlens.model.attribution import Owner
+from tfmemlens.model.attribution import Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
@@ -31,17 +31,52 @@ if TYPE_CHECKING:
 
 def frame(timeline: Timeline, graph: Graph | None = None, model: LiveModel | None = None) -> pandas.DataFrame:
     """All allocations of a timeline with layer, kind and phase."""
-    from tfmemlens.attribution.moments.consumers import graph_of
     from tfmemlens.attribution.moments.timelines import owners_of
-    from tfmemlens.attribution.moments.updates import owners_of_updates
 
     rows = timeline.table.to_frame()
-    named = scopes_of_rows(timeline.table).of_rows(timeline.table)
-    told = _told_of(timeline, named, owners_of_updates(graph or graph_of(timeline)), LiveNames(model))
-    owners = owners_of(timeline.owned(told))
+    owners = owners_of(_named(timeline, graph, model))
     for name in ("layer", "kind", "phase"):
         rows[name] = [str(value) if (value := getattr(owner, name)) is not None else None for owner in owners]
     return rows
+
+
+def curve(timeline: Timeline, graph: Graph | None = None, model: LiveModel | None = None) -> pandas.DataFrame:
+    """The live curve, a row each event: `micros` of the trace's clock (float64), `bytes` in use after it, the
+    `allocation` that began or ended (its row in the timeline's table), then the bytes of each kind, which add
+    up to `bytes` (int64).
+    """
+    import numpy
+    import pandas
+
+    from tfmemlens.attribution.moments.consumers import graph_of
+    from tfmemlens.attribution.moments.timelines import baseline_rows, owners_of, standing_of
+
+    owned = _named(timeline, graph, model)
+    times, changes, rows = owned.events
+    kinds = [owner.kind.value for owner in owners_of(owned)]
+    moved, happened = numpy.asarray(changes, dtype="int64"), numpy.asarray(rows, dtype="int64")
+    of_event = numpy.asarray(kinds, dtype=object)[happened] if kinds else numpy.zeros(0, dtype=object)
+    before: dict[str, int] = {}
+    for allocation, owner in baseline_rows(owned, standing_of(owned, graph or graph_of(timeline))):
+        before[owner.kind.value] = before.get(owner.kind.value, 0) + allocation.size_bytes
+    held: dict[str, Any] = {
+        kind.value: before.get(kind.value, 0) + numpy.cumsum(numpy.where(of_event == kind.value, moved, 0))
+        for kind in Kind
+        if kind.value in before or kind.value in kinds
+    }
+    columns: dict[str, Any] = {"micros": times, "bytes": owned.curve, "allocation": happened, **held}
+    frame = pandas.DataFrame(columns)
+    return frame.astype({"micros": "float64", "bytes": "int64"})
+
+
+def _named(timeline: Timeline, graph: Graph | None, model: LiveModel | None) -> Timeline:
+    """The timeline with the owners that the user's names, the graph and the live model tell."""
+    from tfmemlens.attribution.moments.consumers import graph_of
+    from tfmemlens.attribution.moments.updates import owners_of_updates
+
+    named = scopes_of_rows(timeline.table).of_rows(timeline.table)
+    updates = owners_of_updates(graph or graph_of(timeline))
+    return timeline.owned(_told_of(timeline, named, updates, LiveNames(model)))
 
 
 def attribute(capture: Capture, at: str | None = None) -> Case:

@@ -35,10 +35,12 @@ def write(content: str | bytes, path: str) -> None:
         Path(path).write_bytes(raw)
 
 
-def draw(figure: Figure, path: str) -> None:
-    """A picture to a file whose ending says which format. Raises UsageError."""
+def draw(figure: Figure, path: str, dpi: int = 150) -> None:
+    """A picture to a file whose ending says which format; `dpi` dots an inch in those of dots. Raises
+    UsageError.
+    """
     try:
         with writing(path):
-            figure.savefig(path, dpi=120)
+            figure.savefig(path, dpi=dpi)
     except ValueError as error:
         raise UsageError(str(error), "end the file's name in .png, .svg or .pdf") from None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from tfmemlens.cli import _convolution, _options, _output
-from tfmemlens.knowledge.convolution.examination import examine
+from tfmemlens.cli import _options, _output
+from tfmemlens.use_cases.convolution import size_convolution
 
 EXAMPLES = """examples:
   tfmemlens conv --input 200x321x481x1 --kernel 135x135x3 --padding valid --tf 1.10 --threads 2
@@ -57,7 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = examine(_convolution.convolution(args), _convolution.setting(args))
+    report = size_convolution(
+        args.input,
+        args.kernel,
+        kind=args.kind,
+        padding=args.padding,
+        strides=args.strides,
+        dilations=args.dilations,
+        dtype=args.dtype,
+        tf=args.tf,
+        threads=args.threads,
+        device=args.device,
+        onednn=args.onednn,
+        l3=args.l3,
+    )
     if args.plot:
         from tfmemlens.renderers.pictures.convolution import figure
 

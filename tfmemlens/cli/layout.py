@@ -96,22 +96,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> Report:
-    """A graph that holds the pass's nodes is read; on another the pass is run first."""
     from tfmemlens.recording import grappler
-    from tfmemlens.use_cases import layout
+    from tfmemlens.use_cases.layout import examine_graph
 
-    hints = _options.hints(args)
-    grappler.capability(args.gpu)
-    report = layout.layout_report(layout.graph_capture(args.graph, hints))
-    study = report.case.layout
-    if study and (study.copies or study.helpers):
-        if args.tries:
-            raise UsageError(
-                "--try edits a graph before the pass, and this one has been through it",
-                "give the graph as your script builds it: --print-exporter",
-            )
-        return report
     options = grappler.LayoutPassOptions(
         args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes
     )
-    return layout.study_with_tensorflow(args.graph, options, hints)
+    return examine_graph(args.graph, options, _options.hints(args))

@@ -27,3 +27,11 @@ class Page:
     rules: Mapping[str, str] = field(default_factory=dict)
     opens_with_comparison: bool = False
     """Whether the comparison is shown first: where somebody asked for what changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a notebook shows of a report, with the whole page where that is small enough to be kept in it."""
+
+    report: Report
+    html: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.report import Report
 from tfmemlens.values import dataclass
 
@@ -27,3 +28,17 @@ class LiveCurve:
     report: Report
     series: StackedSeries
     key: str
+    row_kinds: Sequence[Kind] = ()
+    """The kind of each row of that step's table, where somebody draws rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a picture of a traced step shows, and how large."""
+
+    panels: tuple[str, ...] = ()
+    """Of `curve`, `lifetimes` and `layers`, from top to bottom; all three when empty."""
+    size: tuple[float, float] | None = None
+    """Width and height in inches; None: as the panels need."""
+    title: str | None = None
+    """Above the picture; None: the verdict."""

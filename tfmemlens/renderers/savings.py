@@ -17,6 +17,13 @@ def first_remedies(report: Report, count: int = 3) -> list[Remedy]:
     return [remedy for remedy in remedies if remedy.saves_bytes is None or remedy.saves_bytes > 0][:count]
 
 
+def advice(report: Report, count: int = 3) -> list[tuple[str, str, str]]:
+    """What to do first as (text, what it saves in words, code): of a fit its largest savings."""
+    if report.fit is not None:
+        return [(each.text, of_saving(each), "") for each in report.fit.savings[:count]]
+    return [(each.text, of_remedy(each), each.code or "") for each in first_remedies(report, count)]
+
+
 def of_remedy(remedy: Remedy) -> str:
     """`saves about 280 MiB`, `would need about 4.6 MiB more`; empty where nothing is known."""
     return in_words(remedy.saves_bytes, remedy.certainty, remedy.digits)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tfmemlens import attribution, findings, pipeline
-from tfmemlens.errors import UnreadableInput
+from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.knowledge.ops.type_inference import Types, infer, type_of
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.graph import Graph
@@ -32,6 +32,23 @@ def graph_capture(source: Input, hints: Hints = Hints()) -> Capture:
         hint = graph_file.HINT if capture.timelines else capture.reasons(graph_file.HINT)
         raise UnreadableInput(f"{source} holds no graph", hint)
     return capture
+
+
+def examine_graph(source: str, options: grappler.LayoutPassOptions, hints: Hints = Hints()) -> Report:
+    """The copies in a graph that holds the pass's nodes; on another the pass is run first. Raises a
+    TfmemlensError.
+    """
+    grappler.capability(options.gpu)
+    report = layout_report(graph_capture(source, hints))
+    found = report.case.layout
+    if not found or not (found.copies or found.helpers):
+        return study_with_tensorflow(source, options, hints)
+    if options.tries:
+        raise UsageError(
+            "--try edits a graph before the pass, and this one has been through it",
+            "give the graph as your script builds it: --print-exporter",
+        )
+    return report
 
 
 def layout_report(capture: Capture, trials: Iterable[_Trial] = (), keep: Iterable[str] = ()) -> Report:

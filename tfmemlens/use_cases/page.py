@@ -4,7 +4,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tfmemlens import findings, pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
@@ -20,9 +20,16 @@ from tfmemlens.what_if.sliders import with_sliders
 
 @without_gc
 def build_page(groups: Iterable[Iterable[Input]], hints: Hints = Hints(), device: str | None = None) -> Page:
-    """The page of these groups. The rules that fired come with what they mean."""
+    """The page of these groups of inputs."""
     captures = [pipeline.capture(group, hints, device) for group in groups]
-    reports = [pipeline.report(capture) for capture in captures]
+    return page_of([pipeline.report(capture) for capture in captures])
+
+
+@without_gc
+def page_of(reports: Sequence[Report]) -> Page:
+    """The page of reports that are made already, a tab for each. The rules that fired come with what they
+    mean.
+    """
     fired = {finding.rule for report in reports for finding in report.findings}
     shown = [report.case for report in reports if report.case.moments]
     return Page(

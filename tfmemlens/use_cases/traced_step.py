@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
     from tfmemlens.model.step import TracedStep
+    from tfmemlens.model.timeline import Timeline
 
 
 def list_steps(source: Input | Iterable[Input]) -> list[TracedStep]:
@@ -32,6 +33,16 @@ def of_run_metadata(message: object, graph: Input | None = None) -> Capture:
 
     capture = run_metadata.capture_of(message, "RunMetadata")
     return graph_join.join(capture, graph_file.read_graph(graph)) if graph is not None else capture
+
+
+def curve(capture: Capture, timeline: Timeline) -> pandas.DataFrame:
+    """The live curve of one of the capture's timelines by kind, as `attribution.curve` says; `allocation` is
+    the row of `allocations`.
+    """
+    frame = attribution.curve(timeline, capture.graph, capture.live_model)
+    place = next(index for index, each in enumerate(capture.timelines) if each is timeline)
+    frame["allocation"] += sum(len(each.table) for each in capture.timelines[:place])
+    return frame
 
 
 def allocations(capture: Capture) -> pandas.DataFrame:

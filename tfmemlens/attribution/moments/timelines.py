@@ -45,7 +45,7 @@ def moment_at(
         (allocation, _owner_of(timeline, allocation.node, allocation.op, allocation.purpose))
         for allocation in _alive(timeline, index)
     ]
-    rows += _standing(timeline, standing_of(timeline, capture.graph) if standing is None else standing)
+    rows += baseline_rows(timeline, standing_of(timeline, capture.graph) if standing is None else standing)
     table = AllocationTable.of([allocation for allocation, _ in rows])
     total = table.total_bytes
     limit = timeline.limit_bytes or capture.hints.limit_bytes
@@ -153,7 +153,7 @@ def _of_variable(owner: Owner) -> Owner:
     return replace(owner, kind=Kind.PARAMETER, phase=Phase.NONE) if owner.kind is Kind.ACTIVATION else owner
 
 
-def _standing(
+def baseline_rows(
     timeline: Timeline, known: Sequence[tuple[Allocation, Owner]]
 ) -> list[tuple[Allocation, Owner]]:
     """Variables, slots and constants as far as they are known, and the rest of the baseline without a

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Set
 from typing import BinaryIO
 
-from tfmemlens.errors import UnreadableInput
+from tfmemlens.errors import MissingInput, UnreadableInput
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import catalogue
 from tfmemlens.values import dataclass, field
@@ -85,9 +85,7 @@ def _one(source: Place) -> list[Input]:
         return [Input(each) for each in matches]
     if isinstance(source, str) and _looks_pasted(text):
         return [Input("(text)", text)]
-    raise UnreadableInput(
-        f"{text} does not exist", "check the path, or pipe the text: `tfmemlens explain - < train.log`"
-    )
+    raise MissingInput(text, "check the path, or pipe the text: `tfmemlens explain - < train.log`")
 
 
 def files_in(folder: str) -> list[str]:

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from tfmemlens import progress
-from tfmemlens.errors import UnreadableInput
+from tfmemlens.errors import MissingInput, UnreadableInput
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.gathering.inputs import SMALL, Input, Opened
 from tfmemlens.units import human
@@ -64,6 +64,8 @@ def open_input(source: Input) -> Opened:
         return Opened(source.path, source.name, file, os.fstat(file.fileno()).st_size)
     except IsADirectoryError:
         raise UnreadableInput(f"{source.path} is a directory", "name a file in it") from None
+    except FileNotFoundError:
+        raise MissingInput(source.path) from None
     except OSError as error:
         raise UnreadableInput(
             f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions"

@@ -22,7 +22,7 @@ _LINES = (
 
 def figure(report: ConvolutionReport) -> Figure:
     """A sheet with one line for each thing that takes memory; both axes logarithmic."""
-    from matplotlib.figure import Figure
+    from tfmemlens.renderers.pictures._sheet import legend_outside, sheet
 
     rows = sorted(
         (
@@ -32,13 +32,13 @@ def figure(report: ConvolutionReport) -> Figure:
         ),
         key=lambda line: line.kernel,
     )
-    sheet = Figure(figsize=(9, 5.5), layout="constrained")
-    axes = sheet.subplots()
+    page = sheet((9, 4.8), _title(report))
+    axes = page.subplots()
     for name, label, color, style in _LINES:
         points = [(line.kernel[0], size) for line in rows if (size := _size(line, name))]
         if points:
             axes.plot(*zip(*points, strict=True), style, color=color, label=label, marker="o", markersize=4)
-    axes.set(xscale="log", yscale="log", xlabel="kernel side (pixels)", ylabel="bytes", title=_title(report))
+    axes.set(xscale="log", yscale="log", xlabel="kernel side (pixels)", ylabel="bytes")
     sides = [line.kernel[0] for line in rows]
     axes.set_xticks(sides, [str(side) for side in sides], minor=False)
     axes.minorticks_off()
@@ -48,8 +48,8 @@ def figure(report: ConvolutionReport) -> Figure:
     ]
     axes.set_yticks(ticks, [_tick(power) for power in ticks])
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=9)
-    return sheet
+    legend_outside(axes)
+    return page
 
 
 def _size(line: Variation, name: str) -> int | None:

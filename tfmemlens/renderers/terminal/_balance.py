@@ -49,7 +49,7 @@ def page(moment: Moment, view: View) -> list[str]:
 
 def bar(moment: Moment, view: View) -> list[str]:
     """The bar alone, each kind in its colour; nothing where no size is known."""
-    stretches, whole = parts(moment), _whole(moment)
+    stretches, whole = parts(moment), scale(moment)
     if not whole or _says_nothing(moment, stretches):
         return []
     drawn = stacked_bar([(part.letter, part.bytes) for part in stretches], whole, view.width - 4)
@@ -75,7 +75,7 @@ def headline(moment: Moment) -> str:
     return f"{limit(moment)}{_peak(moment)}"
 
 
-def _whole(moment: Moment) -> int:
+def scale(moment: Moment) -> int:
     """What the bar's full length stands for: the limit, or all in use where that is more."""
     limit = moment.balance.limit
     return max(limit.bytes if limit else 0, sum(part.bytes for part in parts(moment)))
@@ -137,7 +137,7 @@ def limit(moment: Moment) -> str:
         return f"limit {human_size(moment.balance.limit)}"
     needed = moment.predicted or (moment.incident and moment.incident.compiler)
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
-    return f"{'needed' if needed else 'held'} {human(_whole(moment))} ({nobody})"
+    return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"
 
 
 def _peak(moment: Moment) -> str:

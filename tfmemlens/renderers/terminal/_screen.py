@@ -51,7 +51,7 @@ def page(report: Report, view: View) -> list[str]:
     the table loses its last rows, then the later advice its code, then the last advice goes.
     """
     said = [*_title(report, view), *_verdict(report, view)]
-    parts, last = _parts(report, view), paragraph(_more(report), view.width)
+    parts, last = sections(report, view), paragraph(_more(report), view.width)
     for gap, count, codes in _SHORTER:
         todo = _actions(report, count, codes, view)
         room = ROWS - len(said) - len(last) - (len(todo) + len(gap) if todo else 0)
@@ -105,7 +105,7 @@ def shorten_end(text: str, width: int) -> str:
     return text[: width - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _parts(report: Report, view: View) -> list[list[str]]:
+def sections(report: Report, view: View) -> list[list[str]]:
     """What stands between verdict and actions, the most important first."""
     if report.fit is not None:
         return [_heading("the peak at other batches", view) + _fit.peaks(report.fit)]
@@ -234,13 +234,8 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
 
 def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
     """What to do first: so many advices, so many of them with their code."""
-    if report.fit is not None:
-        advised = [(each.text, savings.of_saving(each), "") for each in report.fit.savings[:count]]
-    else:
-        remedies = savings.first_remedies(report, count)
-        advised = [(each.text, savings.of_remedy(each), each.code or "") for each in remedies]
     lines = []
-    for number, (text, saving, code) in enumerate(advised, start=1):
+    for number, (text, saving, code) in enumerate(savings.advice(report, count), start=1):
         words = f"{text} ({saving})" if saving else text
         lines += [
             styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 
 from tfmemlens.errors import UsageError
-from tfmemlens.knowledge.convolution import onednn
-from tfmemlens.knowledge.convolution.examination import fits
-from tfmemlens.model.convolution import Convolution, ConvolutionKind, ConvolutionSetting
+from tfmemlens.knowledge.convolution import onednn as onednn_versions
+from tfmemlens.knowledge.convolution.examination import examine, fits
+from tfmemlens.model.convolution import (
+    Convolution,
+    ConvolutionKind,
+    ConvolutionReport,
+    ConvolutionSetting,
+)
 from tfmemlens.model.tensor import format_shape, numpy_dtype, parse_shape
 from tfmemlens.units import parse_limit
 
@@ -23,29 +27,48 @@ _ALIASES = {
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-def convolution(args: argparse.Namespace) -> Convolution:
-    """The convolution of --input, --kernel, --kind and their companions. Raises UsageError."""
-    shape = _sizes(
-        args.input, "--input", "200x321x481x1 (batch, height, width, channels), or five sizes in 3-D"
-    )
+def size_convolution(
+    input_size: str,
+    kernel: str,
+    *,
+    kind: str | None = None,
+    padding: str = "same",
+    strides: str = "1",
+    dilations: str = "1",
+    dtype: str = "float32",
+    tf: str = "2.21",
+    threads: str | None = None,
+    device: str = "cpu",
+    onednn: bool | None = None,
+    l3: str | None = None,
+) -> ConvolutionReport:
+    """What a convolution takes, each option as the command line has it. Raises UsageError."""
+    conv = _convolution(input_size, kernel, kind, padding, strides, dilations, dtype)
+    return examine(conv, _setting(tf, threads, device, onednn, l3))
+
+
+def _convolution(
+    size: str, weights: str, kind_name: str | None, padding: str, strides: str, dilations: str, dtype: str
+) -> Convolution:
+    shape = _sizes(size, "--input", "200x321x481x1 (batch, height, width, channels), or five sizes in 3-D")
     if len(shape) not in (4, 5):
         raise UsageError(
             f"--input has {len(shape)} sizes",
             "write batch x height x width x channels, such as 200x321x481x1; a depth before the height"
             " in 3-D",
         )
-    kind = _kind(args.kind, len(shape))
+    kind = _kind(kind_name, len(shape))
     rank = len(shape) - 2
-    kernel, filters = _kernel(args.kernel, kind, shape)
+    kernel, filters = _kernel(weights, kind, shape)
     conv = Convolution(
         kind,
         shape,
         kernel,
         filters,
-        _per_axis(args.strides, "--strides", rank),
-        _per_axis(args.dilations, "--dilations", rank),
-        _choice(args.padding, "--padding", ("same", "valid")),
-        _dtype(args.dtype),
+        _per_axis(strides, "--strides", rank),
+        _per_axis(dilations, "--dilations", rank),
+        _choice(padding, "--padding", ("same", "valid")),
+        _dtype(dtype),
     )
     if conv.padding == "valid" and kind is not ConvolutionKind.TRANSPOSED and not fits(conv):
         raise UsageError(
@@ -56,19 +79,18 @@ def convolution(args: argparse.Namespace) -> Convolution:
     return conv
 
 
-def setting(args: argparse.Namespace) -> ConvolutionSetting:
-    """The setting of --tf, --threads and their companions. Raises UsageError."""
-    version = _version(args.tf)
-    device = _choice(args.device, "--device", ("cpu", "gpu"))
-    default = device == "cpu" and version >= onednn.FIRST_BY_DEFAULT
-    chosen = default if args.onednn is None else args.onednn
-    if chosen and version < onednn.FIRST:
+def _setting(
+    tf: str, threads: str | None, device_name: str, asked: bool | None, l3: str | None
+) -> ConvolutionSetting:
+    version = _version(tf)
+    device = _choice(device_name, "--device", ("cpu", "gpu"))
+    default = device == "cpu" and version >= onednn_versions.FIRST_BY_DEFAULT
+    chosen = default if asked is None else asked
+    if chosen and version < onednn_versions.FIRST:
         raise UsageError(
-            f"TensorFlow {args.tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out"
+            f"TensorFlow {tf} has no oneDNN in its stock wheels", "it came with 2.5; leave --onednn out"
         )
-    return ConvolutionSetting(
-        version, _threads(args.threads), device, chosen and device == "cpu", _bytes(args.l3)
-    )
+    return ConvolutionSetting(version, _threads(threads), device, chosen and device == "cpu", _bytes(l3))
 
 
 def _sizes(text: str, option: str, example: str) -> tuple[int, ...]:
