@@ -10,6 +10,8 @@
     tfmemlens.diff("before.pb", "after.pb").change_bytes
     trace = tfmemlens.trace_step(step, batch)            # one call of a step, recorded; with tfmemlens.watch(): a block
 
+`%load_ext tfmemlens` gives notebooks `%memlens FILE`, and `%%memlens`, which runs a cell and explains its failure.
+
 Sizes are bytes, and limits may be texts such as "11GiB"; times are microseconds. What goes wrong is a
 TfmemlensError, with a hint.
 
@@ -60,6 +62,10 @@ def __getattr__(name: str) -> object:
         from tfmemlens import api
 
         return getattr(api, name)
+    if name in ("load_ipython_extension", "unload_ipython_extension"):  # what `%load_ext` asks for
+        from tfmemlens.api import notebook
+
+        return getattr(notebook, name)
     raise AttributeError(f"module 'tfmemlens' has no attribute {name!r}")
 
 
