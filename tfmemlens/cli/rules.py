@@ -10,11 +10,15 @@ from tfmemlens.findings.support import ranking
 
 EXAMPLES = """examples:
   tfmemlens rules
-  tfmemlens rules layout-optimizer-copies"""
+  tfmemlens rules layout-optimizer-copies
+  tfmemlens rules --markdown > rules.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="the rule whose page to print")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the pages of all rules as one document"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,6 +26,9 @@ def run(args: argparse.Namespace) -> int:
     import inspect
 
     rules = findings.rules()
+    if args.markdown:
+        print(document(), end="")
+        return 0
     if args.name is None:
         width = max(map(len, rules))
         for slug, rule in rules.items():
@@ -40,6 +47,25 @@ def run(args: argparse.Namespace) -> int:
     print(f"{slug}\n\n{inspect.cleandoc(rule.__doc__ or '')}")
     print(f"What ranks it: evidence {rule.BASIS}; explains {rule.EXPLAINS}.")
     return 0
+
+
+def document() -> str:
+    """The pages of all rules as Markdown, which docs/rules.md is."""
+    import inspect
+
+    parts = [
+        "# The rules",
+        "Written by `tfmemlens rules --markdown`. Each finding comes from one of these rules; the JSON document"
+        " names it in `rule`.",
+        f"```text\n{_order()}\n```",
+    ]
+    for slug, rule in findings.rules().items():
+        page = inspect.cleandoc(rule.__doc__ or "").replace("<", "&lt;")
+        for title in ("What it means:", "When it fires:", "What to do:"):
+            page = page.replace(f"\n{title}", f"\n\n**{title}**")
+        ranked = f"**What ranks it:** evidence {rule.BASIS}; explains {rule.EXPLAINS}."
+        parts.append(f"## {slug}\n\n{page.replace(chr(10) * 3, chr(10) * 2).strip()}\n\n{ranked}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _order() -> str:
