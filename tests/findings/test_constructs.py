@@ -49,6 +49,9 @@ def test_a_jacobian_works_on_all_outputs_at_once() -> None:
         ("queue = tf.concat([queue.oldest, k], axis=0)", False),
         ("queue = tf.concat([queue[1:], k], axis=0)", False),
         ("queue = tf.add(queue, k)", False),
+        ("queue = tf.concat(queue, axis=0)", False),
+        ("queue = tf.concat([queue, k], axis=-1)", False),
+        ("queue = tf.concat([k, queue], 0)", True),
     ],
 )
 def test_what_is_joined_to_itself_grows(call: str, grows: bool) -> None:

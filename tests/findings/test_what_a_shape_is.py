@@ -152,3 +152,64 @@ def test_a_tables_update_tells_of_the_table() -> None:
     frames = SLOTS.format("adam", "self.assign_add(m, ops.multiply(g, 0.1))")
     said = explained(ran("model.fit(x)", "AssignAddVariableOp", "300000,128", frames))
     assert "embedding table of 300,000 x 128" in said.verdict
+
+
+@pytest.mark.parametrize(
+    ("node", "logits"),
+    [
+        ("gradients/decoder/logits/MatMul_grad/MatMul", True),
+        ("gradients/decoder/logits/MatMul_grad/tuple/control_dependency", True),
+        ("gradients/decoder/logits/MatMul_grad/MatMul_1", False),
+        ("gradients/decoder/logits/MatMul_grad/tuple/control_dependency_1", False),
+    ],
+)
+def test_a_product_has_a_gradient_for_its_kernel_and_one_for_its_input(node: str, logits: bool) -> None:
+    assert ("dense-kernel-gradient" in rules(oom("25600,32000", node))) is not logits
+    assert "dense-kernel-gradient" in rules(oom("25600,32000", "gradients/fc/w/Square_grad/Mul"))
+
+
+def test_a_gradient_as_large_as_its_layers_output_is_the_outputs() -> None:
+    node = "gradients/decoder/logits/AddN"
+    held = "2.00GiB from decoder/logits/{}"
+    assert "dense-kernel-gradient" not in rules(oom("16384,32768", node) + report(held.format("MatMul")))
+    assert "dense-kernel-gradient" in rules(oom("16384,32768", node) + report(held.format("w/read")))
+
+
+@pytest.mark.parametrize(
+    ("op", "call", "joined"),
+    [
+        ("ConcatV2_N_500", "emb = tf.concat(outs, 0)", "`outs` keeps 500 tensors"),
+        ("Pack_N_64", "whole = tf.stack(self.buffer)", "`self.buffer` keeps 64 tensors"),
+        ("ConcatV2", "emb = tf.concat(outs, axis=0)", "`outs` keeps all its tensors"),
+        ("ConcatV2_N_2", "h = tf.concat([h, skip], axis=-1)", ""),
+        ("ConcatV2_N_12", "maps = tf.concat(maps, axis=-1)", ""),
+    ],
+)
+def test_a_list_that_is_joined_once_does_not_grow(op: str, call: str, joined: str) -> None:
+    said = explained(ran(call, op, "500000,2048"))
+    assert (joined in said.verdict) if joined else ("keeps" not in said.verdict)
+    assert "growing-concatenation" not in {finding.rule for finding in said.findings}
+
+
+PREDICTED = """Traceback (most recent call last):
+  File "seg.py", line 39, in <module>
+    {}
+  File "site-packages/keras/src/backend/tensorflow/trainer.py", line 566, in {}
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:
+
+Detected at node land_1/stem_1/convolution defined at (most recent call last):
+  File "seg.py", line 39, in <module>
+
+  File "site-packages/keras/src/backend/tensorflow/trainer.py", line 566, in {}
+
+OOM when allocating tensor with shape[{},64,8192,8192] and type float on /device:GPU:0 by allocator GPU_0_bfc
+ [[{{{{node land_1/stem_1/convolution}}}}]] [Op:__inference_one_step_on_data_distributed_1302]
+"""
+
+
+def test_keras_3_predicts_and_trains_with_functions_of_one_name() -> None:
+    one = advice(PREDICTED.format("mask = run(x)", "predict", "predict", 1))
+    assert "the batch is 1 already" in one and "accumulate" not in one
+    many = advice(PREDICTED.format("mask = run(x)", "evaluate", "evaluate", 8))
+    assert "for evaluation" in many and "here it is 8" in many
+    assert "8 -> 4" in advice(PREDICTED.format("run(x)", "fit", "fit", 8)).replace("8 -> 2", "8 -> 4")

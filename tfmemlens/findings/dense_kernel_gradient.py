@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, place, requests, rows, size_of, tensor_text
 from tfmemlens.findings.support.weights import Weight, copies, optimizer_of, weight_of
 from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
@@ -29,7 +29,8 @@ _FLATTENED = 10_000
 """Inputs that are more likely a flattened image's than features."""
 
 _WEIGHT_GRADIENT = regex(
-    r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|zeros_like|(?:Mul|L2Loss|Square)\w*_grad|L2Loss|AddN",
+    r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|MatMul(?:_\d+)?_grad/tuple/control_dependency_1|zeros_like"
+    r"|(?:\A|/)(?:Mul|L2Loss|Square)(?:_\d+)?_grad|L2Loss|AddN",
     re.IGNORECASE,
 )
 _INITIALIZER = regex(
@@ -48,6 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         inputs, units = (size or 1 for size in shape)
         if inputs >= 256 and units >= 16 and _of_weights(request) and _fully_connected(request):
+            if request.owner.phase is Phase.GRADIENT and _computed_beside(moment, request):
+                continue
             yield _finding(case, index, moment, request)
 
 
@@ -68,6 +71,19 @@ def _of_weights(request: Request) -> bool:
         "TruncatedNormal",
         "RandomStandardNormal",
         "Fill",
+    )
+
+
+def _computed_beside(moment: Moment, request: Request) -> bool:
+    """Whether the list holds an activation of this layer and size: then the gradient is that one's, and its
+    rows are a batch's.
+    """
+    need = request.failed.tensor_bytes
+    return any(
+        row.owner.kind is Kind.ACTIVATION
+        and request.owner.layer in (None, row.owner.layer)
+        and size_of(row.allocation).may_be(need or 0)
+        for row in rows(moment)
     )
 
 

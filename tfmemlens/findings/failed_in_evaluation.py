@@ -70,7 +70,8 @@ def _batch(case: Case, phase: str, request: Request) -> int | None:
     """The batch of the call that failed: as its own line says, then the run's setting for validation, then
     the request's shape. A `batch_size` that is set elsewhere may be the training's.
     """
-    if on_the_line := _BATCH_SIZE.search(request.failed.source_text or ""):
+    code = request.failed.source_text or ""
+    if ".fit(" not in code and (on_the_line := _BATCH_SIZE.search(code)):
         return int(on_the_line[1])
     setting = case.capture.surroundings.setting("validation_batch_size") if phase == EVALUATION else None
     return int(setting[0]) if setting else request.batch

@@ -90,6 +90,8 @@ class FailedRequest:
     """Whether it failed in a function of the input pipeline."""
     training: bool | None = None
     """What the failing Keras layer was told of training."""
+    keras_call: str | None = None
+    """The method of a Keras model that the traceback goes through: `fit`, `predict`, `evaluate`."""
     executable: str | None = None
     compiled: bool = False
     """Whether XLA asked the allocator, for a compiled program; the allocator's dump tells more of it."""

@@ -23,7 +23,7 @@ _LAYERS = regex(
     r"|Softplus(?:Grad)?|Softmax|LogSoftmax|Tanh(?:Grad)?|Sigmoid(?:Grad)?|Erf"
     r"|(?:Max|Avg)Pool(?:3D)?(?:Grad)?(?:V\d|WithArgmax)?|LRN(?:Grad)?|Resize(?:Nearest\w*|Bi\w+)|Mirror\w+|Pad\w*"
     r"|BatchMatMul(?:V\d)?|MatMul|GRUBlockCell\w*|LSTMBlockCell\w*"
-    r"|DepthToSpace|ExtractImagePatches"
+    r"|DepthToSpace|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise|separable_conv2d"
 )
 """Ops of layers: what they make has the batch first, of two dimensions or more."""
 _ELEMENTWISE = regex(

@@ -220,6 +220,9 @@ TABLE: dict[str, Applicability] = {
     # Of batches and data.
     "in-pieces": _ANYWHERE,
     "batch-for-the-block": _ANYWHERE,
+    "parts-to-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS, session=False),
+    "fill-one-array": Applicability(_TENSORFLOW, session=False),
+    "reduce-parts": _ANYWHERE,
     "without-pfor": Applicability(_TENSORFLOW, since=(1, 14)),
     "ring-buffer": _TENSORFLOW_CODE,
     "free-what-is-held": _ANYWHERE,

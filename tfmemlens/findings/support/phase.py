@@ -18,6 +18,12 @@ _FUNCTIONS = {
     "signature_wrapper": PREDICTION,
     "_wrapped_model": PREDICTION,
 }
+_METHODS = {
+    "evaluate": EVALUATION,
+    "test_on_batch": EVALUATION,
+    "predict": PREDICTION,
+    "predict_on_batch": PREDICTION,
+}
 _CALLS = {
     EVALUATION: regex(r"\.(?:evaluate(?:_generator)?|test_on_batch|eval)\("),
     PREDICTION: regex(r"\.predict(?:_on_batch|_generator|_proba)?\(|\btraining\s*=\s*False\b"),
@@ -35,6 +41,8 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     function = failed.function or ""
     if "train" in function or failed.updating:
         return None
+    if phase := _METHODS.get(failed.keras_call or ""):
+        return phase, failed.line
     for name, phase in _FUNCTIONS.items():
         if f"_{name.lstrip('_')}_" in f"{function}_":
             return phase, failed.line

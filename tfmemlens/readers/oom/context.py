@@ -57,6 +57,8 @@ class Context:
     """Whether the frames create a weight or a slot."""
     optimizer: str | None = None
     """The optimizer whose file is among the frames: `adam`."""
+    keras_call: str | None = None
+    """The method of a Keras model that the traceback goes through, the last one."""
     training: bool | None = None
     """What the failing layer was told: `training=True`."""
 

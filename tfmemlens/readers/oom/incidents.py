@@ -190,13 +190,16 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     """The context of a request: the union of what all tellings say."""
     ran_at = next((telling.ran_at for telling in known if telling.ran_at[0]), (None, None))
     source = _first(known, "source")
+    quoted = _first(known, "source_text") if source else None
+    if source is None or (quoted is None and source == ran_at[0]):
+        source, quoted = ran_at
     return {
         "op": _first(known, "op"),
         "line": known[0].line,
         "inputs": _first(known, "inputs") or (),
         "attributes": _first(known, "attributes") or (),
-        "source": source or ran_at[0],
-        "source_text": _first(known, "source_text") if source else ran_at[1],
+        "source": source,
+        "source_text": quoted,
         "forward_node": _first(known, "forward_node"),
         "keras_layer": _first(known, "keras_layer"),
         "arguments": tuple(_first(known, "arguments") or ()),
@@ -207,6 +210,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "optimizer": _first(known, "optimizer"),
         "pipeline": any(telling.pipeline for telling in known),
         "training": _first(known, "training"),
+        "keras_call": _first(known, "keras_call"),
     }
 
 

@@ -211,6 +211,9 @@ BORING = LineRule(
     "Graph execution error:",
 )
 _OTHER_LIBRARY = regex(r"at (?:java|jdk|sun|kotlin|scala|org\.tensorflow)[.x]|node_modules|node:|internal/")
+_TRAINER = regex(r"train(?:er|ing\w*)\.py\Z")
+_KERAS_CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+"""Methods of Keras's models, as frames of its own files name them."""
 _NUMBERED = regex(r":\d+\Z")
 """A place that names its line: a notebook's frame has one only where the code below it was pasted, too."""
 
@@ -245,6 +248,7 @@ class SentenceCollector:
         """Whether the code is known already from the node's own tag."""
         self._ran_before: tuple[str | None, str | None] = (None, None)
         """What ran, by the traceback above a header that brings the frames of the op's creation."""
+        self._keras_call: str | None = None
         self._running = False
         """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
@@ -349,6 +353,7 @@ class SentenceCollector:
                 told.keras_layer = ("", kind) if kind else None
         if not told.ran_at[0]:
             told.ran_at = self._ran_before
+        told.keras_call, self._keras_call = self._keras_call, None
         self._ran_before = (None, None)
         self._node_before = self._layer_before = None
         self._era_before = (FIRST, LAST)
@@ -429,6 +434,8 @@ class SentenceCollector:
         if match := FRAME.search(text):
             self._at_frame = True
             self._ran_through(match["file"])
+            if match["name"] in _KERAS_CALLS and _TRAINER.search(match["file"]):
+                self._keras_call = match["name"]
             if self._frames is None and self._told is None:  # the traceback's head was not pasted
                 self._frames, self._frame_owner, self._running = [], "before", True
             if self._frames is not None:
