@@ -244,6 +244,12 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         report("10.00MiB from net/fc/kernel/Adam", "100.00MiB from net/a/Relu"),
     ),
+    "parts-joined-at-once": tuple(
+        oom("640,160,160,4", "concat").replace(
+            "OOM when", f"{{{{function_node __wrapped__ConcatV2_N_{parts}_device_/device:CPU:0}}}} OOM when"
+        )
+        for parts in (40, 12)
+    ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
     "repeated-sets": (
         dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB}", SETS_OF_TEN)
@@ -271,6 +277,11 @@ CASES: dict[str, tuple[str, str]] = {
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
     ),
     "shuffled-volume": (VOLUME, VOLUME.replace("[32,64,64,2,16]", "[3,3,3,16,16]")),
+    "shared-memory-board": tuple(
+        "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 412 MB memory) ->"
+        f" physical GPU (device: 0, name: {name}, pci bus id: 0000:00:00.0)\n" + oom("25088,4096", "fc1")
+        for name in ("NVIDIA Tegra X1", "Quadro M620")
+    ),
     "smaller-pool": (
         "failed to allocate 7.42G (7971274752 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\nstep 100"
         " loss 3.9\n",

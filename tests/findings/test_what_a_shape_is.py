@@ -213,3 +213,26 @@ def test_keras_3_predicts_and_trains_with_functions_of_one_name() -> None:
     many = advice(PREDICTED.format("mask = run(x)", "evaluate", "evaluate", 8))
     assert "for evaluation" in many and "here it is 8" in many
     assert "8 -> 4" in advice(PREDICTED.format("run(x)", "fit", "fit", 8)).replace("8 -> 2", "8 -> 4")
+
+
+CREATED = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with {} MB memory:  -> device: 0, name: {},"
+    " pci bus id: 0000:00:1e.0, compute capability: 8.6\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "taken"),
+    [
+        (CREATED.format(1200, "NVIDIA GeForce RTX 3090"), True),
+        (CREATED.format(310, "Tesla V100-SXM2-16GB"), True),
+        (CREATED.format(22290, "Odd GPU") + CREATED.format(900, "Odd GPU"), True),
+        (CREATED.format(900, "Odd GPU"), False),
+        (CREATED.format(13775, "Tesla T4"), False),
+        (CREATED.format(4864, "NVIDIA A100-SXM4-40GB MIG 1g.5gb"), False),
+        (CREATED.format(1200, "NVIDIA A10G") + "LogicalDeviceConfiguration(memory_limit=1200)\n", False),
+        (CREATED.format(412, "NVIDIA Tegra X1"), False),
+    ],
+)
+def test_a_device_that_began_small_was_taken_by_others(before: str, taken: bool) -> None:
+    assert ("device-held-by-others" in rules(before + oom("16,64,64,64"))) is taken

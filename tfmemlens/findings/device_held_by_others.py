@@ -12,15 +12,17 @@ What to do: look at `nvidia-smi`, end the other process, pin each rank to its ow
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
+from tfmemlens.model.capture import DeviceInfo
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import GIB, Size, human_size, percent
+from tfmemlens.units import GIB, Size, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what TensorFlow could not get of the device"
@@ -104,19 +106,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                     device.line,
                 ),
             )
-        elif (
-            device.total
-            and device.limit
-            and device.limit.bytes < 0.4 * device.total.bytes
-            and "per_process_gpu_memory_fraction" not in settings
-        ):
-            yield (
-                device.total.bytes - device.limit.bytes,
-                Evidence(
-                    f"TensorFlow got {human_size(device.limit)} of the device's {human_size(device.total)}",
-                    device.line,
-                ),
-            )
+        elif device.total and (evidence := _small_share(device, settings)):
+            yield evidence
     incident, books = moment.incident, moment.balance
     limit = device_limit(case, moment)
     need = moment.request.needed_bytes if moment.request else None
@@ -171,6 +162,29 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                 ),
             )
     yield from device_users.others(case, moment)
+    for device in case.capture.surroundings.devices:
+        if device.total is None and (evidence := _small_share(device, settings)):
+            yield evidence
+
+
+def _small_share(device: DeviceInfo, settings: Mapping[str, str]) -> tuple[int, Evidence] | None:
+    """TensorFlow got little of the device when it made it: less than 40 % of what the log or the GPU's name
+    says it has, and no setting says so.
+    """
+    if device.limit is None or "per_process_gpu_memory_fraction" in settings or "memory_limit" in settings:
+        return None
+    if shares_ram(device.model):
+        return None
+    whole = device.total.bytes if device.total else least_bytes(device.model) or 0
+    got = device.limit.bytes
+    if not 0 < got < 0.4 * whole:
+        return None
+    has = human(whole) if device.total else f"{whole // GIB} GiB or more"
+    name = f" ({device.model})" if device.model else ""
+    return whole - got, Evidence(
+        f"TensorFlow got only {human(got)} of this GPU's {has}{name}: the rest was taken before it started",
+        device.line,
+    )
 
 
 def _could_have_grown(pool: Size, limit: Size, moment: Moment) -> bool:

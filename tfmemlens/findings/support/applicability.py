@@ -164,6 +164,7 @@ TABLE: dict[str, Applicability] = {
     "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "find-the-reader": _TENSORFLOW_CODE,
     "check-the-device": Applicability(code=_NAMED, done=r"jax\.devices=.*"),
+    "free-shared-ram": Applicability(devices=_ON_GPU, shell=True),
     "container-limit": Applicability(devices=_HOST),
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),

@@ -101,6 +101,14 @@ _KEEP = 4000
 _MAX_SETTINGS = 50
 
 
+def _whole_of(known: DeviceInfo, limit: Size | None) -> Size | None:
+    """What a GPU has at least, where another process of the log got more of it than this one did."""
+    most = max(
+        (size for size in (known.total, known.limit) if size), key=lambda size: size.bytes, default=None
+    )
+    return most if most and limit and most.bytes > limit.bytes else None
+
+
 class SurroundingsCollector:
     """Collects what the findings may want to know besides the failure."""
 
@@ -179,9 +187,11 @@ class SurroundingsCollector:
     def _device(self, text: str, line: Line) -> bool:
         if match := CREATED.search(text):
             limit = Size.exactly(int(match["mb"]) * MIB) if match["mb"] else None
-            name = match["device"]
+            name, model = match["device"], match["model"].strip()
+            known = self.devices.get(name)
+            total = _whole_of(known, limit) if known and known.model == model else None
             self.devices[name] = DeviceInfo(
-                name, match["model"].strip(), match["capability"], limit=limit, line=line
+                name, model, match["capability"], total=total, limit=limit, line=line
             )
             return True
         if match := MEMORY.search(text):

@@ -1,0 +1,34 @@
+"""How much memory GPUs have at least, by the names that their drivers give them."""
+
+from __future__ import annotations
+
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB
+
+_SIZES = (
+    (r"H200", 140),
+    (r"B200", 178),
+    (r"H100|H800", 79),
+    (r"A100.*80|A800", 79),
+    (r"A100", 39),
+    (r"A40\b|RTX A6000|RTX 6000 Ada|L40", 44),
+    (r"A10G?\b|L4\b|RTX A5000|TITAN RTX|RTX 3090|RTX 4090|Tesla P40|Quadro RTX 6000", 22),
+    (r"V100.*32", 31),
+    (r"V100|Tesla T4|\bT4\b|P100|A4000|A16\b|RTX 4080|Quadro P5000", 14),
+    (r"1080 Ti|2080 Ti|Tesla K80|K40|TITAN X|TITAN V|RTX 3080|RTX 3060\b", 9),
+    (r"GTX 1080|GTX 1070|RTX 2080|RTX 2070|RTX 3070|RTX 4060|RTX 4070|M60|P4\b", 7),
+)
+_KNOWN = tuple((regex(pattern), size) for pattern, size in _SIZES)
+_SHARED = regex(r"Tegra|Orin|Xavier|Jetson|\bThor\b|NVIDIA GB10\b")
+
+
+def least_bytes(model: str | None) -> int | None:
+    """What a GPU of this name has at least; None for names that are not known, and for parts of a GPU."""
+    if not model or "MIG" in model or "Laptop" in model or "Mobile" in model or "Max-Q" in model:
+        return None
+    return next((size * GIB for pattern, size in _KNOWN if pattern.search(model)), None)
+
+
+def shares_ram(model: str | None) -> bool:
+    """Whether CPU and GPU of this board have one memory between them."""
+    return bool(model and _SHARED.search(model))
