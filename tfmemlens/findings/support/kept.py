@@ -12,9 +12,10 @@ _STORES = regex(
 """Code that adds to a list: `losses.append(loss)`, `outputs += [y]`, `seen = seen + [y]`."""
 _JOINED = regex(
     r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
-    r"[^=]*?(?<![\w.])(?P=name)(?![\w.\[(])"
+    r"(?:\s*[\[(])?(?:\s*(?P=name)\s*,(?!\s*(?:axis|0|-?1)\b)|[^=]*?,\s*(?P=name)\s*[\])])"
 )
-"""Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`."""
+"""Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`. A name alone is a list of parts."""
+_AXIS = regex(r"(?:axis\s*=\s*|\]\s*,\s*)(?P<axis>-?\d+)\s*\)")
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
 """Code that most likely runs under a tape, which keeps activations."""
 _EPOCH = regex(r"(?i)epoch")
@@ -31,7 +32,11 @@ def stored_by(request: Request) -> str:
 
 def joined_to_itself(request: Request) -> str | None:
     """The name of a tensor that the failing line joins to itself, so that it grows each time."""
-    found = _JOINED.search(request.failed.source_text or "")
+    text = request.failed.source_text or ""
+    found, match = _JOINED.search(text), _AXIS.search(text)
+    axis = int(match["axis"]) if match else 0
+    if axis == -1 or (axis != 0 and len(request.failed.shape or ()) >= 4):
+        return None  # channels of a network's layers
     return found["name"] if found else None
 
 
