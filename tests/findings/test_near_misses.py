@@ -175,6 +175,12 @@ CASES: dict[str, tuple[str, str]] = {
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
         "InternalError: Destination is not initialised.\n",
     ),
+    "earlier-cells": tuple(
+        f"In [{number}]: model = build_swin()\n310/310 - loss: 3.2\nIn [7]: model = build_swin()\n"
+        + oom("1536,6144", "StatelessTruncatedNormalV2")
+        for number in (4, 8)
+    ),
+    "failed-in-a-trial": tuple(f"Search: Running Trial #{number}\n" + oom("8,8,8,8") for number in (7, 1)),
     "failed-in-evaluation": (
         f"{oom('256,56,56,8')} [Op:__inference_test_function_21177]",
         f"{oom('256,56,56,8')} [Op:__inference_train_function_21177]",

@@ -236,3 +236,24 @@ CREATED = (
 )
 def test_a_device_that_began_small_was_taken_by_others(before: str, taken: bool) -> None:
     assert ("device-held-by-others" in rules(before + oom("16,64,64,64"))) is taken
+
+
+def grown(line: str, figures: tuple[float, ...], code: str = "") -> str:
+    """Lines of a program that prints what it holds, then a small request that failed."""
+    lines = [line.format(100 * number, figure) for number, figure in enumerate(figures)]
+    return "\n".join([*lines, oom("64,28,28,128"), code])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "epoch 1 step {} loss 2.1 gpu_mem {:.2f} GB",
+        "step {}  bytes_in_use {:.2f} GB",
+        "iter {} mem: {:.1f}GiB",
+    ],
+)
+def test_what_a_program_prints_of_its_memory_is_read(line: str) -> None:
+    said = explained(grown(line, (5.1, 7.2, 9.3), "71     all_preds.append(preds)")).verdict
+    assert "over 3 readings" in said and "the list `all_preds`" in said
+    assert "readings" not in explained(grown(line, (5.1, 5.0, 9.3))).verdict
+    assert "all_preds" not in explained(grown(line, (5.1, 7.2, 9.3), "all_preds.append(float(x))")).verdict

@@ -144,6 +144,12 @@ class Surroundings:
     """A line that shows that gradients are clipped by their global norm."""
     readings: tuple[tuple[int, Line], ...] = ()
     """Bytes in use that the program printed itself, in order."""
+    stores: tuple[str, Line] | None = None
+    """A list that quoted code adds results to as they are, and that line: (`all_preds`, line)."""
+    cells: tuple[tuple[int, str, Line], ...] = ()
+    """Cells that a notebook ran, as IPython prints them: (number, code, line)."""
+    trial: tuple[int, Line] | None = None
+    """The last trial of a search over hyper-parameters that the log speaks of."""
     evaluating: Line | None = None
     """The line that began an evaluation which the input does not end."""
     parameters: tuple[int, Line] | None = None

@@ -206,6 +206,8 @@ TABLE: dict[str, Applicability] = {
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "pass-arrays": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,
+    "restart-kernel": _ANYWHERE,
+    "cap-the-search": Applicability(code=_TENSORFLOW),
     "own-process": _ANYWHERE,
     "one-batch-to-the-device": Applicability(_OF_JAX),
     "drop-references": Applicability(code=_OF_JAX),

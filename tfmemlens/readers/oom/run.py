@@ -7,6 +7,7 @@ from collections import deque
 
 from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.units import parse_size
 
@@ -73,6 +74,38 @@ LIVE = LineRule(
     "live buffers total 512.0MiB",
 )
 """What a program prints of `jax.live_arrays()`, summed up."""
+PRINTED = LineRule(
+    r"(?i:\b(?:step|iter\w*|batch|epoch)\b.*?)\b(?i:gpu_?mem\w*|(?:gpu )?mem(?:ory)?(?:_used| used| in use)?"
+    r"|bytes_in_use|vram\w*)\b[\s:=]*(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s*(?P<unit>[KMG])i?B\b",
+    "epoch 1 step  200 loss 1.7500 gpu_mem 5.86 GB",
+    "step 4020  loss 0.1879  bytes_in_use 22.08 GB",
+    "step 100 mem 4.0 GB",
+)
+"""A program's own line of a step, with what it holds."""
+STORES = LineRule(
+    r"(?P<name>[A-Za-z_][\w.]*)\.append\((?!\s*(?:float|int|str|len|np\.\w+|round)\()(?P<what>[^#]*)",
+    " 71     all_preds.append(preds); all_losses.append(loss)",
+    " 62       history.append((loss, pred, residual))",
+    needs=".append(",
+)
+"""Quoted code that puts results into a list as they are."""
+_AS_NUMBERS = regex(r"\.(?:numpy|item|tolist|result)\(|float\(|device_get\(")
+CELL = LineRule(
+    r"\A\s*In ?\[ ?(?P<number>\d{1,6})\]: (?P<code>.*)",
+    "In [4]: model = build_swin(); model.fit(ds, epochs=1)",
+    needs="]: ",
+)
+"""A cell as IPython prints it when it runs."""
+TRIAL = LineRule(
+    r"Search: Running Trial #(?P<number>\d{1,6})"
+    r"|\bTrial (?P<other>\d{1,6}) (?:[Cc]omplete|finished with value)",
+    "Search: Running Trial #7",
+    "Trial 6 Complete [00h 03m 11s]",
+    "[I 2023-01-01 10:00:00,000] Trial 5 finished with value: 0.91 and parameters: {'units': 512}.",
+    needs="rial",
+)
+"""A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
 _KEEP = 400
 
 
@@ -87,6 +120,9 @@ class RunCollector:
         self.buffers: dict[str, Line] = {}
         self.evaluating: Line | None = None
         """The line that began an evaluation which has not ended."""
+        self.stores: tuple[str, Line] | None = None
+        self.cells: list[tuple[int, str, Line]] = []
+        self.trial: tuple[int, Line] | None = None
         self._epoch: tuple[int, int | None] | None = None
 
     def observe(self, line: Line) -> None:
@@ -108,6 +144,14 @@ class RunCollector:
             self.readings.append((int(match["bytes"] or match["other"]), line))
         if match := LIVE.search(text):
             self.readings.append((parse_size(match["size"].replace("iB", "B")).bytes, line))
+        elif match := PRINTED.search(text) if "B" in text else None:
+            self.readings.append((round(float(match["figure"]) * _UNITS[match["unit"].upper()]), line))
+        if (match := STORES.search(text)) and not self.stores and not _AS_NUMBERS.search(match["what"]):
+            self.stores = match["name"], line
+        if (match := CELL.search(text)) and len(self.cells) < _KEEP:
+            self.cells.append((int(match["number"]), match["code"], line))
+        if match := TRIAL.search(text):
+            self.trial = int(match["number"] or match["other"]), line
         if EVALUATION.search(text):
             self.evaluating = None if "Finished" in text else line
 
