@@ -14,7 +14,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens import cli, discovery, pipeline
-from tfmemlens.cli import _convolution, _options, _output, diff, run
+from tfmemlens.cli import _options, _output, diff, run
+from tfmemlens.cli.conv import sized
 from tfmemlens.cli.main import main, parser
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -28,10 +29,11 @@ STEP = str(SAMPLES / "run_metadata" / "1.15-lenet.pb")
 
 NOTHING = (None, False, [])
 ASSUMED: dict[str, dict[str, Any]] = {
+    "check x": {"input": "x"},
     "completion bash": {"shell": "bash"},
-    "conv --input i --kernel k": {
-        "input": "i", "kernel": "k", "padding": "same", "strides": "1", "dilations": "1", "dtype": "float32",
-        "tf": "2.21", "device": "cpu",
+    "conv --input 2x8x9x3 --kernel 3x3x4": {
+        "input": "2x8x9x3", "kernel": "3x3x4", "padding": "same", "strides": "1", "dilations": "1",
+        "dtype": "float32", "tf": "2.21", "device": "cpu",
     },
     "diff a b": {"before": "a", "after": "b", "output": "-"},
     "estimate m": {"model": "m", "batch": 32, "mode": "training", "device": "cpu"},
@@ -39,7 +41,7 @@ ASSUMED: dict[str, dict[str, Any]] = {
     "export x --format speedscope": {"input": ["x"], "format": "speedscope", "output": "-"},
     "fit x": {"input": ["x"]},
     "layout": {"gpu": "sm_61", "python": sys.executable, "passes": "default"},
-    "plot x -o f": {"input": ["x"], "output": "f", "by": "kind"},
+    "plot x -o f": {"input": ["x"], "output": "f", "by": "kind", "dpi": 150},
     "profile x": {"input": ["x"]},
     "report x -o f": {"input": ["x"], "output": "f"},
     "rules": {},
@@ -270,7 +272,7 @@ def conv(words: str) -> argparse.Namespace:
     ],
 )
 def test_a_kernel_as_it_is_written(words: str, kind: str, kernel: tuple[int, ...], filters: int) -> None:
-    found = _convolution.convolution(conv(words))
+    found = sized(conv(words)).convolution
     assert (found.kind, found.kernel, found.filters) == (ConvolutionKind(kind), kernel, filters)
 
 
@@ -293,7 +295,7 @@ def test_a_kernel_as_it_is_written(words: str, kind: str, kernel: tuple[int, ...
 )  # fmt: skip
 def test_what_a_kernel_cannot_be(words: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        _convolution.convolution(conv(words))
+        sized(conv(words))
     assert said in str(refused.value)
 
 
@@ -301,17 +303,15 @@ def test_what_a_kernel_cannot_be(words: str, said: str) -> None:
     "text, strides", [("2", (2, 2)), ("2x3", (2, 3)), ("1x2x3x1", (2, 3)), ("1x1x1x1", (1, 1))]
 )
 def test_sizes_for_each_axis(text: str, strides: tuple[int, ...]) -> None:
-    found = _convolution.convolution(
-        conv(f"--input 2x8x9x3 --kernel 3x4x5 --strides {text} --dilations {text}")
-    )
+    found = sized(conv(f"--input 2x8x9x3 --kernel 3x4x5 --strides {text} --dilations {text}")).convolution
     assert found.strides == found.dilations == strides
 
 
 def test_a_kernel_as_large_as_its_input_fits() -> None:
-    assert _convolution.convolution(conv("--input 2x8x9x3 --kernel 8x9x5 --padding VALID")).padding == "valid"
-    assert _convolution.convolution(conv("--input 2x8x9x3 --kernel 99x9x5 --padding same")).kernel == (99, 9)
+    assert sized(conv("--input 2x8x9x3 --kernel 8x9x5 --padding VALID")).convolution.padding == "valid"
+    assert sized(conv("--input 2x8x9x3 --kernel 99x9x5 --padding same")).convolution.kernel == (99, 9)
     larger = conv("--input 2x8x9x3 --kernel 99x9x5 --padding valid --kind transposed")
-    assert _convolution.convolution(larger).kernel == (99, 9)  # its output is what the kernel must fit into
+    assert sized(larger).convolution.kernel == (99, 9)  # its output is what the kernel must fit into
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_a_kernel_as_large_as_its_input_fits() -> None:
     ],
 )
 def test_a_setting(words: str, expected: tuple[tuple[int, int], bool]) -> None:
-    setting = _convolution.setting(conv(f"--input i --kernel k --threads 3 --l3 1MiB {words}"))
+    setting = sized(conv(f"--input 2x8x9x3 --kernel 3x3x4 --threads 3 --l3 1MiB {words}")).setting
     assert (setting.version, setting.onednn) == expected
     assert (setting.threads, setting.l3_bytes) == (3, MIB)
 
@@ -340,7 +340,7 @@ def test_a_setting(words: str, expected: tuple[tuple[int, int], bool]) -> None:
 )
 def test_what_is_no_setting(words: str) -> None:
     with pytest.raises(UsageError):
-        _convolution.setting(conv(f"--input i --kernel k {words}"))
+        sized(conv(f"--input 2x8x9x3 --kernel 3x3x4 {words}"))
 
 
 @pytest.mark.parametrize("processors, threads", [(6, 6), (None, 1)])
@@ -348,7 +348,7 @@ def test_threads_are_this_machines(
     processors: int | None, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    assert _convolution.setting(conv("--input i --kernel k")).threads == threads
+    assert sized(conv("--input 2x8x9x3 --kernel 3x3x4")).setting.threads == threads
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     [
         (["explian", LOG], "did you mean explain?"),
         ([LOG], f"hint: tfmemlens explain {LOG}"),
-        (["frobnicate"], "one of completion, conv, diff"),
+        (["frobnicate"], "one of check, completion, conv, diff"),
         (["explain", LOG, "--batch", "0"], "0 is no whole number of 1 or more"),
         (["explain", LOG, "--batch", "1e3"], "1e3 is no whole number"),
         (["explain", LOG, "--top", "0"], "0 is no whole number"),

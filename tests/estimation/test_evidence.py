@@ -1,4 +1,4 @@
-"""What the benchmarks measured, as committed: the README's figures come from there."""
+"""What the benchmarks measured, as committed: the figures in docs/ come from there."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_graphs_that_tensorflow_made_of_keras_models() -> None:
     assert found[int(0.9 * len(found))] < 0.1
 
 
-def test_the_readme_counts_the_fits_that_were_right() -> None:
+def test_the_docs_count_the_fits_that_were_right() -> None:
     right = [each for each in FITS if abs(each["predicted"] - each["real"]) <= max(1, 0.03 * each["real"])]
-    assert f"in {len(right)} of {len(FITS)} cases" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"in {len(right)} of {len(FITS)} cases" in (ROOT / "docs/accuracy.md").read_text(encoding="utf-8")
 
 
 def test_a_failure_bounds_the_batch_from_above() -> None:
@@ -60,7 +60,7 @@ def test_a_failure_bounds_the_batch_from_above() -> None:
         (bound, each["real"]) for each in FITS for bound in each["bounds"].values() if bound is not None
     ]
     assert all(bound >= real for bound, real in bounds)
-    assert f"in all {len(bounds)} failures" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"in all {len(bounds)} failures" in (ROOT / "docs/accuracy.md").read_text(encoding="utf-8")
 
 
 def test_without_tensorflow_the_recorder_says_what_to_do(

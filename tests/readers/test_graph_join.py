@@ -55,14 +55,11 @@ def write(kind: str, graph: Any, folder: Path) -> Path:
 def test_slots_are_found_by_the_graph_whatever_holds_it(tmp_path: Path, kind: str) -> None:
     bare, graph = taken_apart(KERAS, tmp_path)
     file = write(kind, graph, tmp_path)
-    whole = tfmemlens.read(KERAS).by("kind").set_index("kind")["bytes"]
-    joined = tfmemlens.read(bare, graph=file).by("kind").set_index("kind")["bytes"]
+    whole = tfmemlens.read(KERAS).by("kind")["bytes"]
+    joined = tfmemlens.read(bare, graph=file).by("kind")["bytes"]
     assert "optimizer-slot" in joined
     assert joined.to_dict() == whole.to_dict()
-    assert (
-        tfmemlens.read(bare).by("kind").set_index("kind")["bytes"].get("optimizer-slot", 0)
-        < joined["optimizer-slot"]
-    )
+    assert tfmemlens.read(bare).by("kind")["bytes"].get("optimizer-slot", 0) < joined["optimizer-slot"]
 
 
 def test_ops_come_from_the_graph_where_a_log_has_none(tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ FRAMES = {
 }
 
 
-def traceback(file: str, header: str = "") -> Report:
+def traceback(file: str, header: str = "", line: str = "x = Dense(2048)(x)") -> Report:
     package = "/usr/lib/python3.11/site-packages"
     return pipeline.explain(
         'Traceback (most recent call last):\n  File "model.py", line 34, in build_model\n'
-        f'    x = Dense(2048)(x)\n  File "{package}/{file}", line 36, in uniform\n    return made\n'
+        f'    {line}\n  File "{package}/{file}", line 36, in uniform\n    return made\n'
         f"{header}{RANDOM}"
     )
 
@@ -42,7 +42,7 @@ def test_an_initializer_in_the_traceback_makes_it_a_weight(name: str) -> None:
     (moment,) = report.case.moments
     assert moment.request is not None
     assert moment.request.owner.kind is Kind.PARAMETER
-    assert any("first value at model.py:34" in finding.headline for finding in report.findings)
+    assert "a fully connected kernel of 2,097,152 x 2,048" in report.verdict
     assert not asks_for_less(report)
 
 
@@ -52,8 +52,14 @@ def test_noise_inside_a_layer_s_call_is_no_weight() -> None:
     assert moment.request is not None and not moment.request.failed.creating
 
 
-def test_other_frames_make_no_weight() -> None:
+def test_a_line_that_makes_a_layer_makes_a_weight_where_keras_hides_its_frames() -> None:
     report = traceback("keras/src/utils/traceback_utils.py")
+    (moment,) = report.case.moments
+    assert moment.request is not None and moment.request.failed.creating
+
+
+def test_other_frames_make_no_weight() -> None:
+    report = traceback("keras/src/utils/traceback_utils.py", line="x = x + tf.random.uniform(x.shape)")
     (moment,) = report.case.moments
     assert moment.request is not None and not moment.request.failed.creating
 

@@ -14,9 +14,8 @@ from tests.builders import capture, row, timeline
 from tests.conftest import SAMPLES
 from tests.findings.logs import dump, oom, report
 from tfmemlens import pipeline
-from tfmemlens.cli import _convolution
+from tfmemlens.cli.conv import sized
 from tfmemlens.cli.main import parser
-from tfmemlens.knowledge.convolution.examination import examine
 from tfmemlens.renderers.html import _pack
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.json import convolution as convolution_document
@@ -74,7 +73,7 @@ def drawn(figure: Any) -> str:
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_the_picture_of_a_convolution(name: str, golden: Callable[[str, str], None]) -> None:
     args = parser("conv").parse_args(["conv", *CONVOLUTIONS[name].split()])
-    found = examine(_convolution.convolution(args), _convolution.setting(args))
+    found = sized(args)
     golden(f"drawn/{name}.txt", drawn(figure(found)))
 
 
@@ -123,7 +122,7 @@ def test_chunks_beyond_what_a_browser_holds_are_left_out(
 def test_documents_are_indented_by_two_and_end_in_a_line() -> None:
     args = parser("conv").parse_args(["conv", *CONVOLUTIONS["plane"].split()])
     texts = (
-        convolution_document.render(examine(_convolution.convolution(args), _convolution.setting(args))),
+        convolution_document.render(sized(args)),
         difference_document.render(difference(str(LENET), str(LENET))),
         report_document.render(tabs()["listed"]),
     )

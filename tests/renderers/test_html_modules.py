@@ -31,8 +31,8 @@ def expected(name: str) -> dict[str, Any]:
     """A packed trace and what the API says of it."""
     trace = tfmemlens.read(SAMPLES / name)
     (tab,) = build_page([[SAMPLES / name]]).tabs
-    times = trace.timeline()["micros"]
-    asked = [float(times.iloc[index]) + 0.0004 for index in range(0, len(times), 7)]
+    times = trace.timeline().index
+    asked = [float(times[index]) + 0.0004 for index in range(0, len(times), 7)]
     return {
         "packed": packed(tab),
         "curve": list(trace.main.curve),

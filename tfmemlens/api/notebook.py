@@ -15,6 +15,7 @@ import shlex
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tfmemlens.api import explain
@@ -138,7 +139,8 @@ def _shown(shell: Any, report: Explanation, now: bool = False) -> Explanation:
     if getattr(shell, "kernel", None) is None:
         print(report)  # noqa: T201 - what a magic in a terminal is for
     elif now:
-        from IPython.display import display
+        from IPython import display
 
-        display(report)
+        show: Callable[[object], object] = display.display
+        show(report)
     return report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens.cli import _options, _output
+from tfmemlens.model.convolution import ConvolutionReport
 from tfmemlens.use_cases.convolution import size_convolution
 
 EXAMPLES = """examples:
@@ -56,8 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--plot", metavar="FILE", help="draw bytes against kernel size: .png, .svg or .pdf")
 
 
-def run(args: argparse.Namespace) -> int:
-    report = size_convolution(
+def sized(args: argparse.Namespace) -> ConvolutionReport:
+    """What the options describe, sized. Raises UsageError."""
+    return size_convolution(
         args.input,
         args.kernel,
         kind=args.kind,
@@ -71,6 +73,10 @@ def run(args: argparse.Namespace) -> int:
         onednn=args.onednn,
         l3=args.l3,
     )
+
+
+def run(args: argparse.Namespace) -> int:
+    report = sized(args)
     if args.plot:
         from tfmemlens.renderers.pictures.convolution import figure
 

@@ -59,14 +59,14 @@ def optimizer_of(frames: Frames) -> str | None:
     return next((match["name"] for match in matches if match), None)
 
 
-def is_creating(frames: Frames, eager_op: str | None) -> bool:
+def is_creating(frames: Frames, eager_op: str | None, *, calling: bool = False) -> bool:
     """Whether the frames create a variable: they go through its initialiser, or the user's line makes a layer
     and what ran by itself was an op of a first value. In a graph that line is where the layer's own ops were
-    made, too.
+    made, too, and below Keras's header of a layer's call (`calling`) it is where the call came from.
     """
     if any(_CREATION.search(f"{place} {text}") for place, text in frames):
         return True
-    if eager_op is None or not _FIRST_VALUES.fullmatch(eager_op):
+    if calling or eager_op is None or not _FIRST_VALUES.fullmatch(eager_op):
         return False
     return any(_BUILDS.search(text) for place, text in frames if user_frame(place))
 

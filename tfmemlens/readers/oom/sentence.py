@@ -347,7 +347,7 @@ class SentenceCollector:
             told.updating = creation.is_updating(self._frames)
             told.optimizer = creation.optimizer_of(self._frames)
             ran = creation.eager_op(told.function) if self._running else None
-            told.creating = creation.is_creating(self._frames, ran)
+            told.creating = creation.is_creating(self._frames, ran, calling=told.keras_layer is not None)
             if told.creating and told.keras_layer is None:
                 kind = creation.layer_type_of(self._frames)
                 told.keras_layer = ("", kind) if kind else None
