@@ -1,0 +1,350 @@
+"""Predictions of models that no code had seen, written down before the truth is measured.
+
+    predictions.py --predict OUT.json [--python VERSION=PATH]  # saves the models, asks `tfmemlens estimate`
+    predictions.py --measure OUT.json [--processes 2]          # the truth, for what is predicted
+    predictions.py --alone OUT.json                            # the same without `fit`'s data set
+    predictions.py --limit OUT.json                            # the bar's upper end as the allocator's limit
+    predictions.py --table OUT.json                            # Markdown
+
+The models stand in predictions_run.py. Each step is stopped by the clock (`--until 17:55`), and goes on from
+where it stopped. What is predicted stays: a case that has a prediction is never predicted again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "predictions_results.json"
+ENVIRONMENTS = Path.home() / ".cache/tfmemlens/envs"
+MIB = 1 << 20
+HEADROOM = 1 << 20
+"""The allocator's limit is stated in whole MiB: the bar's upper end, rounded up."""
+
+Case = dict[str, Any]
+
+# model, TensorFlow, batch, optimizer, threads, oneDNN, accuracy as a metric, further settings
+_CASES: list[tuple[Any, ...]] = [
+    ("language_model", "2.21", 8, "adamw", 1, False, True),
+    ("language_model", "2.11", 12, "adam", 1, False, False),
+    ("language_model", "2.21", 6, "sgd", 2, True, False),
+    ("translator", "2.21", 24, "adam", 1, False, True),
+    ("translator", "2.11", 32, "rmsprop", 2, False, True),
+    ("audio", "2.21", 24, "adam", 1, False, True),
+    ("audio", "2.11", 16, "momentum", 1, False, False),
+    ("tumour", "2.21", 3, "momentum", 1, False, True),
+    ("tumour", "2.21", 4, "adam", 2, False, False),
+    ("signatures", "2.21", 16, "rmsprop", 1, False, True),
+    ("signatures", "2.11", 12, "adam", 1, True, True),
+    ("molecules", "2.21", 96, "adam", 1, False, False),
+    ("molecules", "2.11", 64, "adagrad", 2, False, False),
+    ("detector", "2.21", 20, "momentum", 1, False, True),
+    ("detector", "2.21", 12, "adamw", 2, True, False),
+    ("clicks", "2.21", 1024, "adagrad", 1, False, False),
+    ("clicks", "2.11", 512, "adam", 1, False, True),
+    ("houses", "2.21", 512, "adam", 1, False, True),
+    ("houses", "2.11", 1024, "sgd", 1, False, False),
+    ("transfer", "2.21", 12, "adam", 1, False, True),
+    ("transfer", "2.11", 10, "rmsprop", 2, False, False),
+    ("denoiser", "2.21", 8, "adam", 1, False, False),
+    ("denoiser", "2.21", 8, "adam", 1, True, False),
+    ("separable", "2.21", 12, "rmsprop", 1, False, True),
+    ("convnext", "2.21", 24, "adamw", 1, False, True),
+    ("convnext", "2.11", 24, "adam", 2, False, False),
+    ("tagger", "2.21", 32, "adam", 1, False, True),
+    ("tagger", "2.21", 24, "sgd", 1, False, False, {"sequence": 70}),
+    ("wide", "2.21", 256, "adamw", 1, False, True),
+    ("wide", "2.11", 128, "adagrad", 1, False, False),
+    ("wide", "2.21", 200, "adam", 1, False, False, {"jit": True}),
+    ("variations", "2.21", 48, "adam", 1, False, False),
+    ("resnet", "2.21", 24, "momentum", 1, False, True),
+    ("resnet", "2.21", 24, "momentum", 2, True, True),
+    ("inception", "2.21", 16, "adam", 1, False, True),
+    ("causal", "2.21", 24, "adam", 1, False, False),
+    ("patches", "2.21", 8, "adamw", 1, False, True),
+    ("weather", "2.21", 8, "rmsprop", 1, False, False),
+    ("mixer", "2.21", 24, "sgd", 2, False, True),
+    ("towers", "2.21", 1024, "adagrad", 1, False, False),
+    ("sharper", "2.21", 8, "adam", 1, False, False),
+    ("sentences", "2.21", 64, "rmsprop", 1, False, True),
+    ("series", "2.21", 48, "adam", 1, False, False, {"sequence": 90}),
+    ("heartbeat", "2.21", 24, "momentum", 1, False, True),
+    ("deeplab", "2.21", 12, "sgd", 1, False, True),
+]
+
+
+def cases() -> list[Case]:
+    """Every model at its conditions; `key` names the case, `file` its saved model."""
+    found = []
+    for model, version, batch, optimizer, threads, onednn, metrics, *rest in _CASES:
+        further: dict[str, Any] = rest[0] if rest else {}
+        key = "/".join(
+            [
+                model,
+                version,
+                str(batch),
+                optimizer,
+                f"threads-{threads}",
+                "onednn" if onednn else "plain",
+                *(["accuracy"] if metrics else []),
+                *(f"{name}-{value}" for name, value in further.items()),
+            ]
+        )
+        found.append(
+            {
+                "key": key,
+                "model": model,
+                "version": version,
+                "batch": batch,
+                "optimizer": optimizer,
+                "threads": threads,
+                "onednn": onednn,
+                "metrics": metrics,
+                "file": key.replace("/", "_") + (".keras" if version == "2.21" else ".h5"),
+                **further,
+            }
+        )
+    return found
+
+
+def child(
+    python: str, what: str, out: Path, chosen: list[Case], limits: dict[str, int] | None = None
+) -> None:
+    """Run predictions_run.py for cases of one TensorFlow, with and without oneDNN apart: it is read once."""
+    for onednn in (False, True):
+        part = [case for case in chosen if case["onednn"] is onednn]
+        if not part:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "cases.json").write_text(json.dumps(part))
+            arguments = [what, str(out), str(Path(folder) / "cases.json")]
+            if limits is not None:
+                (Path(folder) / "limits.json").write_text(json.dumps(limits))
+                arguments.append(str(Path(folder) / "limits.json"))
+            subprocess.run(
+                ["nice", "-n", "10", python, str(HERE / "predictions_run.py"), *arguments],
+                env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": str(int(onednn))},
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+
+
+def predicted(case: Case, folder: Path) -> dict[str, Any]:
+    """What `tfmemlens estimate --json` says of a saved model, in bytes, or its refusal."""
+    command = [sys.executable, "-m", "tfmemlens", "estimate", str(folder / case["file"])]
+    command += ["--batch", str(case["batch"]), "--threads", str(case["threads"]), "--json"]
+    command.append("--onednn" if case["onednn"] else "--no-onednn")
+    if case.get("sequence"):
+        command += ["--sequence", str(case["sequence"])]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if run.returncode == 2:
+        return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
+    peaks = json.loads(run.stdout)["peaks"]
+    peak = max(peaks, key=lambda each: int(each["bytes"]))
+    return {"bytes": peak["bytes"], "low_bytes": peak["low_bytes"], "high_bytes": peak["high_bytes"]}
+
+
+def predict(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str) -> None:
+    """Save the models, and write down what is predicted for each."""
+    folder = out.with_suffix(".models")
+    folder.mkdir(exist_ok=True)
+    missing = [each for each in cases() if not (folder / each["file"]).exists()]
+    for version, python in pythons.items():
+        child(python, "make", folder, [case for case in missing if case["version"] == version])
+    results.setdefault("commit", _commit())
+    for case in cases():
+        known = results["cases"].setdefault(case["key"], {})
+        if "predicted" in known or not (folder / case["file"]).exists() or _late(until):
+            continue
+        known["predicted"] = predicted(case, folder)
+        _write(out, results)
+        print(case["key"], known["predicted"], flush=True)
+
+
+def measure(
+    results: dict[str, Any], out: Path, pythons: dict[str, str], until: str, processes: int = 2
+) -> None:
+    """The truth of every case that has a prediction: `processes` runs each, the first of all cases first."""
+    lines = out.with_suffix(".measured.jsonl")
+    for number in range(1, processes + 1):
+        for case in cases():
+            known = results["cases"].get(case["key"], {})
+            if "predicted" not in known or len(known.get("measured", [])) >= number or _late(until):
+                continue
+            lines.unlink(missing_ok=True)
+            child(pythons[case["version"]], "measure", lines, [case])
+            if lines.exists():
+                found = json.loads(lines.read_text())
+                known.setdefault("measured", []).append({"peaks": found["peaks"], "before": found["before"]})
+                _write(out, results)
+                print(case["key"], found["peaks"], flush=True)
+
+
+def measure_alone(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str) -> None:
+    """`train_on_batch` of every measured case, once: what of the truth is the data set's is the rest."""
+    lines = out.with_suffix(".alone.jsonl")
+    for case in cases():
+        known = results["cases"].get(case["key"], {})
+        if not known.get("measured") or "alone" in known or _late(until):
+            continue
+        lines.unlink(missing_ok=True)
+        child(pythons[case["version"]], "alone", lines, [case])
+        if lines.exists():
+            known["alone"] = json.loads(lines.read_text())["peaks"]
+            _write(out, results)
+            print(case["key"], known["alone"], flush=True)
+
+
+def limit(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str) -> None:
+    """Whether three steps of two epochs run with the bar's upper end as the allocator's limit."""
+    lines = out.with_suffix(".limited.jsonl")
+    for case in cases():
+        known = results["cases"].get(case["key"], {})
+        high = known.get("predicted", {}).get("high_bytes")
+        if not high or not known.get("measured") or "runs_at_high" in known or _late(until):
+            continue
+        lines.unlink(missing_ok=True)
+        limits = {case["key"]: (high + HEADROOM - 1) // MIB}
+        child(pythons[case["version"]], "measure", lines, [case], limits)
+        if lines.exists():
+            known["runs_at_high"] = json.loads(lines.read_text())["ran"]
+            _write(out, results)
+            print(case["key"], known["runs_at_high"], flush=True)
+
+
+def truth(known: dict[str, Any]) -> int | None:
+    """The median of the steps of all processes, in bytes; None for a case that was not measured."""
+    peaks = [peak for run in known.get("measured", []) for peak in run["peaks"]]
+    return int(statistics.median(peaks)) if peaks else None
+
+
+def table(results: dict[str, Any]) -> None:
+    """A line per case, and the counts below, against both truths: `fit`, and the step alone."""
+    print(f"code {results['commit']}\n")
+    print("| model | TensorFlow | conditions | predicted, MiB | `fit` | error | step alone | error | runs |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for key, known in results["cases"].items():
+        said, measured = known.get("predicted"), truth(known)
+        if not said or measured is None:
+            continue
+        alone = int(statistics.median(known["alone"])) if known.get("alone") else None
+        model, version, *conditions = key.split("/")
+        forecast = _bar(said) if "bytes" in said else "refused"
+        runs = {True: "yes", False: "no", None: ""}[known.get("runs_at_high")]
+        print(
+            f"| {model.replace('_', ' ')} | {version} | {', '.join(conditions)} | {forecast}"
+            f" | {_against(said, measured)} | {_against(said, alone)} | {runs} |"
+        )
+    told = [known for known in results["cases"].values() if "bytes" in known.get("predicted", {})]
+    refused = sum("refused" in known.get("predicted", {}) for known in results["cases"].values())
+    print(f"\n{len(told)} predicted, {refused} refused")
+    widths = [
+        (said["high_bytes"] - said["low_bytes"]) / 2 / said["bytes"]
+        for said in (known["predicted"] for known in told)
+    ]
+    print(
+        f"bars of at most ±20 %: {sum(width <= 0.2 for width in widths)} of {len(widths)};"
+        f" median ±{statistics.median(widths):.0%}"
+    )
+    _counts("fit", [(known["predicted"], found) for known in told if (found := truth(known)) is not None])
+    _counts(
+        "step alone",
+        [
+            (known["predicted"], int(statistics.median(known["alone"])))
+            for known in told
+            if known.get("alone")
+        ],
+    )
+    ran = [known["runs_at_high"] for known in told if "runs_at_high" in known]
+    print(f"all steps run with the upper end as the allocator's limit: {sum(ran)} of {len(ran)}")
+
+
+def _bar(said: dict[str, int]) -> str:
+    middle, low, high = (said[name] / MIB for name in ("bytes", "low_bytes", "high_bytes"))
+    return f"{middle:.1f} ({low:.1f} to {high:.1f})"
+
+
+def _against(said: dict[str, int], measured: int | None) -> str:
+    """The cells of a truth: its figure, bold outside the bar, and the error of the middle."""
+    if measured is None:
+        return " | "
+    if "bytes" not in said:
+        return f"{measured / MIB:.1f} | "
+    figure = f"{measured / MIB:.1f}"
+    if not said["low_bytes"] <= measured <= said["high_bytes"]:
+        figure = f"**{figure}**"
+    return f"{figure} | {said['bytes'] / measured - 1:+.0%}"
+
+
+def _counts(name: str, pairs: list[tuple[dict[str, int], int]]) -> None:
+    """How predictions fared against one truth, in bytes."""
+    if not pairs:
+        return
+    inside = sum(said["low_bytes"] <= found <= said["high_bytes"] for said, found in pairs)
+    above = sum(found > said["high_bytes"] for said, found in pairs)
+    errors = sorted(abs(said["bytes"] / found - 1) for said, found in pairs)
+    tops = statistics.median(said["high_bytes"] / found for said, found in pairs)
+    print(
+        f"{name}: inside the bar {inside} of {len(pairs)} ({inside / len(pairs):.0%}), above it {above};"
+        f" error median {statistics.median(errors):.1%},"
+        f" 90th percentile {errors[int(0.9 * len(errors))]:.1%},"
+        f" more than 30 %: {sum(error > 0.3 for error in errors)};"
+        f" upper end over the truth: median {tops:.2f}x"
+    )
+
+
+def _commit() -> str:
+    run = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=True
+    )
+    return run.stdout.strip()
+
+
+def _late(until: str) -> bool:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M") >= until
+
+
+def _write(out: Path, results: dict[str, Any]) -> None:
+    """One line a case."""
+    lines = [f"{json.dumps(key)}: {json.dumps(known)}" for key, known in results["cases"].items()]
+    head = f'"commit": {json.dumps(results["commit"])}'
+    out.write_text("{" + head + ',\n"cases": {\n' + ",\n".join(lines) + "\n}}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("predict", "measure", "alone", "limit", "table"):
+        parser.add_argument(f"--{name}", type=Path, nargs="?", const=RESULTS, metavar="OUT.json")
+    parser.add_argument("--python", action="append", default=[], metavar="VERSION=PATH")
+    parser.add_argument("--until", default="24:00", metavar="HH:MM", help="stop by then (UTC)")
+    parser.add_argument("--processes", type=int, default=2, help="runs of a case")
+    args = parser.parse_args()
+    pythons = {version: str(ENVIRONMENTS / f"tf{version}/bin/python") for version in ("2.21", "2.11")}
+    pythons.update(each.split("=", 1) for each in args.python)
+    out = args.predict or args.measure or args.alone or args.limit or args.table or RESULTS
+    results = json.loads(out.read_text()) if out.exists() else {"cases": {}}
+    if args.predict:
+        predict(results, out, pythons, args.until)
+    elif args.measure:
+        measure(results, out, pythons, args.until, args.processes)
+    elif args.alone:
+        measure_alone(results, out, pythons, args.until)
+    elif args.limit:
+        limit(results, out, pythons, args.until)
+    else:
+        table(results)
+
+
+if __name__ == "__main__":
+    main()

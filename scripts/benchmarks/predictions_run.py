@@ -1,0 +1,522 @@
+"""The models of predictions.py and their real runs, with the Python of a TensorFlow environment:
+
+    predictions_run.py make FOLDER CASES.json
+    predictions_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
+    predictions_run.py alone OUT.jsonl CASES.json
+
+`make` saves every case's compiled model in a process of its own. `measure` trains the same code with `fit`,
+each case in a process of its own with a BFC allocator on the CPU, and writes a line per case: the allocator's
+peak in each step after the first epoch, and what was in use before the step. With limits, the allocator gets
+no more than what is stated there, and the line says only whether all steps ran. `alone` measures
+`train_on_batch` on one batch: the step without the data set that `fit` copies and the batches that it fetches
+ahead.
+"""
+
+import json
+import os
+import signal
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
+import numpy as np
+import tensorflow as tf
+
+keras = tf.keras
+L = keras.layers
+STEPS = 3  # of an epoch; the first epoch of two traces and makes the optimizer's slots
+SECONDS = 75
+
+
+def language_model(case):
+    """Two causal transformer blocks below a big vocabulary."""
+    vocabulary, length, width = 12000, 48, 96
+    x = keras.Input((length,), dtype="int32", name="tokens")
+    y = L.Embedding(vocabulary, width)(x)
+    for _ in range(2):
+        z = L.LayerNormalization()(y)
+        y = L.Add()([y, L.MultiHeadAttention(4, 24)(z, z, use_causal_mask=True)])
+        z = L.LayerNormalization()(y)
+        y = L.Add()([y, L.Dense(width)(L.Dense(4 * width, activation="gelu")(z))])
+    y = L.Dense(vocabulary, name="logits")(L.LayerNormalization()(y))
+    return keras.Model(x, y), {"classes": vocabulary, "logits": True}
+
+
+def translator(case):
+    """GRU encoder and decoder with attention between them."""
+    source = keras.Input((30,), dtype="int32", name="source")
+    target = keras.Input((24,), dtype="int32", name="target")
+    states, last = L.GRU(128, return_sequences=True, return_state=True)(L.Embedding(4000, 96)(source))
+    y = L.GRU(128, return_sequences=True)(L.Embedding(3000, 96)(target), initial_state=last)
+    y = L.Concatenate()([y, L.Attention()([y, states])])
+    y = L.Dense(128, activation="tanh")(y)
+    return keras.Model([source, target], L.Dense(3000, activation="softmax")(y)), {"classes": 3000}
+
+
+def audio(case):
+    """Raw sound, in strides of four, to a class."""
+    x = keras.Input((8000, 1), name="sound")
+    y = x
+    for width, kernel, stride in ((32, 64, 4), (48, 16, 4), (64, 8, 4), (96, 4, 2)):
+        y = L.Conv1D(width, kernel, strides=stride, padding="same", use_bias=False)(y)
+        y = L.ReLU()(L.BatchNormalization()(y))
+    y = L.Dropout(0.3)(L.GlobalMaxPooling1D()(y))
+    return keras.Model(x, L.Dense(35, activation="softmax")(y)), {"classes": 35}
+
+
+def tumour(case):
+    """A small 3-D U-Net with three classes a voxel."""
+    x = keras.Input((24, 24, 24, 2), name="scan")
+    first = L.Conv3D(12, 3, padding="same", activation="relu")(x)
+    first = L.Conv3D(12, 3, padding="same", activation="relu")(first)
+    y = L.Conv3D(24, 3, padding="same", activation="relu")(L.MaxPooling3D()(first))
+    y = L.Concatenate()([L.Conv3DTranspose(12, 2, strides=2)(y), first])
+    y = L.Conv3D(12, 3, padding="same", activation="relu")(y)
+    return keras.Model(x, L.Conv3D(3, 1, activation="softmax")(y)), {"classes": 3}
+
+
+def signatures(case):
+    """Siamese: two pictures through one encoder."""
+    picture = keras.Input((72, 72, 1))
+    y = picture
+    for width in (24, 48, 64):
+        y = L.MaxPooling2D()(L.Conv2D(width, 3, padding="same", activation="relu")(y))
+    encoder = keras.Model(picture, L.Dense(64)(L.GlobalAveragePooling2D()(y)), name="encoder")
+    a, b = keras.Input((72, 72, 1), name="a"), keras.Input((72, 72, 1), name="b")
+    u, v = encoder(a), encoder(b)
+    y = L.Concatenate()([L.Subtract()([u, v]), L.Multiply()([u, v])])
+    y = L.Dense(32, activation="relu")(y)
+    return keras.Model([a, b], L.Dense(1, activation="sigmoid")(y)), {"loss": "binary_crossentropy"}
+
+
+def molecules(case):
+    """A graph net by a dense adjacency: messages are products of matrices."""
+    nodes = keras.Input((60, 24), name="atoms")
+    edges = keras.Input((60, 60), name="bonds")
+    y = L.Dense(96)(nodes)
+    for _ in range(3):
+        message = L.Dot(axes=(2, 1))([edges, L.Dense(96, activation="relu")(y)])
+        y = L.LayerNormalization()(L.Add()([y, L.Dense(96, activation="relu")(message)]))
+    y = L.Dense(64, activation="relu")(L.GlobalAveragePooling1D()(y))
+    return keras.Model([nodes, edges], L.Dense(1)(y)), {"loss": "mae"}
+
+
+def detector(case):
+    """One backbone, two heads: boxes and classes at each place."""
+    x = keras.Input((96, 96, 3), name="picture")
+    y = x
+    for width in (16, 32, 64):
+        y = L.Conv2D(width, 3, strides=2, padding="same", use_bias=False)(y)
+        y = L.LeakyReLU()(L.BatchNormalization()(y))
+    boxes = L.Conv2D(36, 3, padding="same")(L.Conv2D(64, 3, padding="same", activation="relu")(y))
+    boxes = L.Reshape((-1, 4), name="boxes")(boxes)
+    kinds = L.Conv2D(9 * 20, 3, padding="same")(L.Conv2D(64, 3, padding="same", activation="relu")(y))
+    kinds = L.Activation("sigmoid", name="kinds")(L.Reshape((-1, 20))(kinds))
+    return keras.Model(x, [boxes, kinds]), {"losses": {"boxes": "huber", "kinds": "binary_crossentropy"}}
+
+
+def clicks(case):
+    """DLRM: eight tables, their products and two perceptrons."""
+    numbers = keras.Input((13,), name="numbers")
+    inputs, vectors = [numbers], []
+    y = L.Dense(16, activation="relu")(L.Dense(128, activation="relu")(numbers))
+    vectors.append(y)
+    for place in range(8):
+        x = keras.Input((1,), dtype="int32", name="category_%d" % place)
+        inputs.append(x)
+        vectors.append(L.Flatten()(L.Embedding(15000, 16)(x)))
+    products = [
+        L.Dot(axes=1)([vectors[a], vectors[b]]) for a in range(0, 9, 2) for b in range(a + 1, 9, 2)
+    ]
+    y = L.Concatenate()([y] + products)
+    y = L.Dense(128, activation="relu")(L.Dense(256, activation="relu")(y))
+    return keras.Model(inputs, L.Dense(1, activation="sigmoid")(y)), {"loss": "binary_crossentropy"}
+
+
+def houses(case):
+    """A table of numbers to a price and a class."""
+    x = keras.Input((80,), name="facts")
+    y = x
+    for width in (1024, 1024, 512):
+        y = L.Dropout(0.2)(L.BatchNormalization()(L.Dense(width, activation="selu")(y)))
+    price = L.Dense(1, name="price")(L.Dense(128, activation="relu")(y))
+    kind = L.Dense(12, activation="softmax", name="kind")(y)
+    losses = {"price": "mse", "kind": "sparse_categorical_crossentropy"}
+    return keras.Model(x, [price, kind]), {"losses": losses, "classes": 12}
+
+
+def transfer(case):
+    """A frozen base and a head that learns."""
+    layers = [keras.Input((96, 96, 3))]
+    for width in (32, 64, 96, 128):
+        layers += [
+            L.Conv2D(width, 3, padding="same", use_bias=False),
+            L.BatchNormalization(),
+            L.ReLU(),
+            L.MaxPooling2D(),
+        ]
+    base = keras.Sequential(layers, name="base")
+    base.trainable = False
+    x = keras.Input((96, 96, 3), name="photo")
+    y = L.Dropout(0.4)(L.Dense(512, activation="relu")(L.Flatten()(base(x, training=False))))
+    return keras.Model(x, L.Dense(8, activation="softmax")(y)), {"classes": 8}
+
+
+def denoiser(case):
+    """Autoencoder with skips that are added, and upsampling."""
+    x = keras.Input((80, 80, 3), name="noisy")
+    skips, y = [], x
+    for width in (24, 48, 72):
+        y = L.Conv2D(width, 3, padding="same", activation="elu")(y)
+        skips.append(y)
+        y = L.AveragePooling2D(2)(y)
+    for width, skip in zip((72, 48, 24), reversed(skips)):
+        y = L.Conv2D(width, 3, padding="same", activation="elu")(L.UpSampling2D()(y))
+        y = L.Add()([y, skip])
+    return keras.Model(x, L.Conv2D(3, 3, padding="same")(y)), {"loss": "mse"}
+
+
+def separable(case):
+    """Depthwise-separable blocks with shortcuts."""
+    x = keras.Input((64, 64, 3), name="picture")
+    y = L.Conv2D(32, 3, padding="same")(x)
+    for width in (48, 64, 96):
+        z = L.BatchNormalization()(L.SeparableConv2D(width, 3, padding="same")(L.ReLU()(y)))
+        z = L.SeparableConv2D(width, 3, padding="same")(L.ReLU()(z))
+        z = L.MaxPooling2D(3, strides=2, padding="same")(z)
+        y = L.Add()([z, L.Conv2D(width, 1, strides=2)(y)])
+    return keras.Model(x, L.Dense(20, activation="softmax")(L.GlobalAveragePooling2D()(y))), {"classes": 20}
+
+
+def convnext(case):
+    """Large depthwise kernels, LayerNorm, wide pointwise layers."""
+    x = keras.Input((64, 64, 3), name="picture")
+    y = L.LayerNormalization(epsilon=1e-6)(L.Conv2D(48, 4, strides=4)(x))
+    for _ in range(3):
+        z = L.LayerNormalization(epsilon=1e-6)(L.DepthwiseConv2D(7, padding="same")(y))
+        y = L.Add()([y, L.Dense(48)(L.Dense(192, activation="gelu")(z))])
+    y = L.Conv2D(96, 2, strides=2)(L.LayerNormalization(epsilon=1e-6)(y))
+    return keras.Model(x, L.Dense(30)(L.GlobalAveragePooling2D()(y))), {"classes": 30, "logits": True}
+
+
+def tagger(case):
+    """A tag a word, by a bidirectional LSTM; the length may be left open."""
+    length = None if case.get("sequence") else 50
+    x = keras.Input((length,), dtype="int32", name="words")
+    y = L.Bidirectional(L.LSTM(96, return_sequences=True))(L.Embedding(8000, 80)(x))
+    y = L.TimeDistributed(L.Dense(40, activation="softmax"))(L.Dropout(0.3)(y))
+    return keras.Model(x, y), {"classes": 40}
+
+
+def wide(case):
+    """Three wide dense layers."""
+    x = keras.Input((784,), name="pixels")
+    y = x
+    for _ in range(2):
+        y = L.Dense(1800, activation="relu")(y)
+    return keras.Model(x, L.Dense(100, activation="softmax")(y)), {"classes": 100}
+
+
+def variations(case):
+    """As a variational autoencoder's, with noise for the sample and no loss of its own."""
+    x = keras.Input((48, 48, 1), name="glyph")
+    y = L.Conv2D(64, 3, strides=2, padding="same", activation="relu")(
+        L.Conv2D(32, 3, strides=2, padding="same", activation="relu")(x)
+    )
+    y = L.Flatten()(y)
+    mean, spread = L.Dense(32)(y), L.Dense(32, activation="softplus")(y)
+    y = L.Add()([mean, L.Multiply()([spread, L.GaussianNoise(1.0)(mean)])])
+    y = L.Reshape((12, 12, 64))(L.Dense(12 * 12 * 64, activation="relu")(y))
+    y = L.Conv2DTranspose(32, 3, strides=2, padding="same", activation="relu")(y)
+    y = L.Conv2DTranspose(1, 3, strides=2, padding="same", activation="sigmoid")(y)
+    return keras.Model(x, y), {"loss": "binary_crossentropy"}
+
+
+def resnet(case):
+    """Post-activated residual blocks with batch normalisation, 32 pixels."""
+
+    def normed(y, width, kernel, stride):
+        y = L.Conv2D(width, kernel, strides=stride, padding="same", use_bias=False)(y)
+        return L.BatchNormalization()(y)
+
+    x = keras.Input((32, 32, 3), name="picture")
+    y = L.ReLU()(normed(x, 24, 3, 1))
+    for width, stride in ((24, 1), (24, 1), (48, 2), (48, 1), (96, 2)):
+        z = normed(L.ReLU()(normed(y, width, 3, stride)), width, 3, 1)
+        shortcut = y if stride == 1 else normed(y, width, 1, stride)
+        y = L.ReLU()(L.Add()([z, shortcut]))
+    return keras.Model(x, L.Dense(100)(L.GlobalAveragePooling2D()(y))), {"classes": 100, "logits": True}
+
+
+def inception(case):
+    """Branches side by side, joined by their channels."""
+    x = keras.Input((56, 56, 3), name="picture")
+    y = L.Conv2D(32, 3, padding="same", activation="relu")(x)
+    for width in (16, 24):
+        branches = [L.Conv2D(width, 1, activation="relu")(y)]
+        for kernel in (3, 5):
+            z = L.Conv2D(width, 1, activation="relu")(y)
+            branches.append(L.Conv2D(width, kernel, padding="same", activation="relu")(z))
+        z = L.MaxPooling2D(3, strides=1, padding="same")(y)
+        branches.append(L.Conv2D(width, 1, activation="relu")(z))
+        y = L.MaxPooling2D()(L.Concatenate()(branches))
+    return keras.Model(x, L.Dense(10, activation="softmax")(L.Flatten()(y))), {"classes": 10}
+
+
+def causal(case):
+    """Dilated causal convolutions over a series, each step predicted."""
+    x = keras.Input((600, 6), name="series")
+    y = L.Conv1D(48, 1)(x)
+    for dilation in (1, 2, 4, 8, 16):
+        z = L.Conv1D(48, 3, padding="causal", dilation_rate=dilation, activation="relu")(y)
+        y = L.Add()([y, L.SpatialDropout1D(0.1)(z)])
+    return keras.Model(x, L.Conv1D(1, 1)(y)), {"loss": "mse"}
+
+
+def patches(case):
+    """A small vision transformer."""
+    x = keras.Input((64, 64, 3), name="picture")
+    y = L.Reshape((256, 96))(L.Conv2D(96, 4, strides=4)(x))
+    for _ in range(2):
+        z = L.LayerNormalization()(y)
+        y = L.Add()([y, L.MultiHeadAttention(6, 16, dropout=0.1)(z, z)])
+        z = L.LayerNormalization()(y)
+        y = L.Add()([y, L.Dropout(0.1)(L.Dense(96)(L.Dense(256, activation="gelu")(z)))])
+    return keras.Model(x, L.Dense(50, activation="softmax")(L.GlobalAveragePooling1D()(y))), {"classes": 50}
+
+
+def weather(case):
+    """Convolutional LSTM over a few maps."""
+    x = keras.Input((6, 32, 32, 2), name="maps")
+    y = L.ConvLSTM2D(16, 3, padding="same", return_sequences=False)(x)
+    return keras.Model(x, L.Conv2D(1, 3, padding="same")(L.BatchNormalization()(y))), {"loss": "mse"}
+
+
+def mixer(case):
+    """Dense layers over tokens, then over channels."""
+    x = keras.Input((144, 64), name="tokens")
+    y = x
+    for _ in range(3):
+        z = L.Permute((2, 1))(L.LayerNormalization()(y))
+        y = L.Add()([y, L.Permute((2, 1))(L.Dense(144)(L.Dense(288, activation="gelu")(z)))])
+        z = L.LayerNormalization()(y)
+        y = L.Add()([y, L.Dense(64)(L.Dense(256, activation="gelu")(z))])
+    return keras.Model(x, L.Dense(20, activation="softmax")(L.GlobalAveragePooling1D()(y))), {"classes": 20}
+
+
+def towers(case):
+    """Users and things as normalised vectors, with a large table for each."""
+    user = keras.Input((1,), dtype="int32", name="user")
+    seen = keras.Input((20,), dtype="int32", name="seen")
+    thing = keras.Input((1,), dtype="int32", name="thing")
+    table = L.Embedding(30000, 32)
+    u = L.Concatenate()([L.Flatten()(L.Embedding(50000, 32)(user)), L.GlobalAveragePooling1D()(table(seen))])
+    u = L.Dense(32)(L.Dense(256, activation="relu")(u))
+    v = L.Dense(32)(L.Dense(256, activation="relu")(L.Flatten()(table(thing))))
+    y = L.Dot(axes=1, normalize=True)([u, v])
+    return keras.Model([user, seen, thing], y), {"loss": "mse"}
+
+
+def sharper(case):
+    """Twice as many pixels, by PReLU blocks and a transposed convolution."""
+    x = keras.Input((40, 40, 3), name="small")
+    y = first = L.Conv2D(48, 5, padding="same", activation="relu")(x)
+    for _ in range(3):
+        z = L.Conv2D(48, 3, padding="same")(L.PReLU(shared_axes=[1, 2])(L.Conv2D(48, 3, padding="same")(y)))
+        y = L.Add()([y, z])
+    y = L.Conv2DTranspose(24, 4, strides=2, padding="same", activation="relu")(L.Add()([first, y]))
+    return keras.Model(x, L.Conv2D(3, 3, padding="same")(y)), {"loss": "mae"}
+
+
+def sentences(case):
+    """Words through kernels of three widths."""
+    x = keras.Input((120,), dtype="int32", name="words")
+    y = L.SpatialDropout1D(0.2)(L.Embedding(15000, 100)(x))
+    y = L.Concatenate()([L.GlobalMaxPooling1D()(L.Conv1D(96, k, activation="relu")(y)) for k in (3, 4, 5)])
+    return keras.Model(x, L.Dense(1, activation="sigmoid")(L.Dropout(0.5)(y))), {"loss": "binary_crossentropy"}
+
+
+def series(case):
+    """Two stacked LSTMs over numbers, the next one predicted; the length may be left open."""
+    length = None if case.get("sequence") else 72
+    x = keras.Input((length, 12), name="series")
+    y = L.LSTM(96)(L.LSTM(96, return_sequences=True)(x))
+    return keras.Model(x, L.Dense(12)(y)), {"loss": "mae"}
+
+
+def heartbeat(case):
+    """Squeeze and excitation over a signal of twelve leads."""
+    x = keras.Input((1000, 12), name="leads")
+    y = L.Conv1D(48, 9, padding="same")(x)
+    for width in (48, 64):
+        z = L.Activation("swish")(L.BatchNormalization()(L.Conv1D(width, 7, padding="same")(y)))
+        gate = L.Dense(width, activation="sigmoid")(L.Dense(8, activation="relu")(L.GlobalAveragePooling1D()(z)))
+        y = L.MaxPooling1D(2)(L.Multiply()([z, L.Reshape((1, width))(gate)]))
+    return keras.Model(x, L.Dense(5, activation="sigmoid")(L.GlobalAveragePooling1D()(y))), {
+        "loss": "binary_crossentropy"
+    }
+
+
+def deeplab(case):
+    """Dilated convolutions at one resolution, and a class a pixel."""
+    x = keras.Input((64, 64, 3), name="street")
+    y = L.Conv2D(48, 3, strides=2, padding="same", activation="relu")(x)
+    branches = [
+        L.Conv2D(32, 3, padding="same", dilation_rate=rate, activation="relu")(y) for rate in (1, 2, 4)
+    ]
+    y = L.Conv2D(64, 1, activation="relu")(L.Concatenate()(branches))
+    y = L.UpSampling2D(2, interpolation="bilinear")(L.Conv2D(19, 1)(y))
+    return keras.Model(x, y), {"classes": 19, "logits": True}
+
+
+def optimizer_of(name):
+    makers = {
+        "sgd": lambda: keras.optimizers.SGD(0.001),
+        "momentum": lambda: keras.optimizers.SGD(0.001, momentum=0.9),
+        "adamw": lambda: keras.optimizers.AdamW(0.001, weight_decay=0.004),
+    }
+    return makers[name]() if name in makers else name
+
+
+def compiled(case):
+    """The case's model with its optimizer, loss and metrics."""
+    keras.utils.set_random_seed(1)
+    model, facts = globals()[case["model"]](case)
+    if "losses" in facts:
+        loss = facts["losses"]
+    elif "loss" in facts:
+        loss = facts["loss"]
+    else:
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=bool(facts.get("logits")))
+    metrics = None
+    if case["metrics"]:
+        metrics = {"kind": ["accuracy"], "price": ["mae"]} if case["model"] == "houses" else ["accuracy"]
+        if case["model"] == "detector":
+            metrics = {"kinds": ["accuracy"]}
+    extra = {"jit_compile": True} if case.get("jit") else {}
+    model.compile(optimizer_of(case["optimizer"]), loss, metrics=metrics, **extra)
+    return model, facts
+
+
+def sizes_of(tensor, case):
+    return [case["sequence"] if size is None else int(size) for size in tensor.shape[1:]]
+
+
+def data_of(model, facts, case):
+    """Inputs and targets for STEPS batches."""
+    random, count = np.random.RandomState(3), case["batch"] * STEPS
+    inputs = {}
+    for each in model.inputs:
+        shape = [count] + sizes_of(each, case)
+        whole = "int" in str(getattr(each.dtype, "name", each.dtype))
+        inputs[each.name.split(":")[0]] = (
+            random.randint(0, 3000, shape).astype(np.int32) if whole else random.rand(*shape).astype(np.float32)
+        )
+    targets = {}
+    for name, each in zip(model.output_names, model.outputs):
+        shape = [count] + sizes_of(each, case)
+        if facts.get("classes") and name != "price":
+            targets[name] = random.randint(0, facts["classes"], shape[:-1]).astype(np.int32)
+        else:
+            targets[name] = random.rand(*shape).astype(np.float32)
+    single = len(targets) == 1
+    return (
+        list(inputs.values())[0] if len(inputs) == 1 else inputs,
+        list(targets.values())[0] if single else targets,
+    )
+
+
+class Peaks(keras.callbacks.Callback):
+    """The allocator's peak in each step after the first epoch, in bytes."""
+
+    def __init__(self):
+        super().__init__()
+        self.counting, self.peaks, self.before = False, [], []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.counting = epoch > 0
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.before.append(tf.config.experimental.get_memory_info("CPU:0")["current"])
+        tf.config.experimental.reset_memory_stats("CPU:0")
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.counting:
+            self.peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"])
+
+
+def save(case, folder):
+    model, _ = compiled(case)
+    model.save(os.path.join(folder, case["file"]))
+    return {"key": case["key"], "parameters": model.count_params()}
+
+
+def measure(case, limit_mib):
+    if limit_mib:
+        os.environ["TF_CPU_BFC_MEM_LIMIT_IN_MB"] = str(limit_mib)
+    tf.config.threading.set_inter_op_parallelism_threads(case["threads"])
+    tf.config.threading.set_intra_op_parallelism_threads(case["threads"])
+    model, facts = compiled(case)
+    x, y = data_of(model, facts, case)
+    found = Peaks()
+    try:
+        model.fit(x, y, batch_size=case["batch"], epochs=2, shuffle=False, verbose=0, callbacks=[found])
+    except tf.errors.ResourceExhaustedError:
+        return {"key": case["key"], "ran": False, "limit_mib": limit_mib}
+    if limit_mib:
+        return {"key": case["key"], "ran": True, "limit_mib": limit_mib}
+    return {"key": case["key"], "peaks": found.peaks, "before": found.before[-1]}
+
+
+def alone(case):
+    tf.config.threading.set_inter_op_parallelism_threads(case["threads"])
+    tf.config.threading.set_intra_op_parallelism_threads(case["threads"])
+    model, facts = compiled(case)
+    x, y = data_of(model, facts, case)
+
+    def first(arrays):
+        if isinstance(arrays, dict):
+            return {name: each[: case["batch"]].copy() for name, each in arrays.items()}
+        return arrays[: case["batch"]].copy()
+
+    x, y = first(x), first(y)
+    peaks = []
+    for _ in range(STEPS + 1):
+        tf.config.experimental.reset_memory_stats("CPU:0")
+        model.train_on_batch(x, y)
+        peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"])
+    return {"key": case["key"], "peaks": peaks[1:]}
+
+
+def apart(work, out, *arguments):
+    """Run in a process of its own, which appends its line to `out`."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        code = 1
+        try:
+            line = json.dumps(work(*arguments))
+            with open(out, "a") as file:
+                file.write(line + "\n")
+            code = 0
+        except BaseException as error:
+            print(arguments[0]["key"], type(error).__name__, str(error)[:600], flush=True)
+        finally:
+            os._exit(code)
+    if os.waitpid(child, 0)[1]:
+        print(arguments[0]["key"], "failed", flush=True)
+
+
+def main(what, out, cases, limits=None):
+    bounds = json.load(open(limits)) if limits else {}
+    for case in json.load(open(cases)):
+        if what == "make":
+            apart(save, os.path.join(out, "made.jsonl"), case, out)
+        elif what == "alone":
+            apart(alone, out, case)
+        else:
+            apart(measure, out, case, bounds.get(case["key"]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
