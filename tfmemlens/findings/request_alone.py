@@ -20,6 +20,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -43,6 +44,9 @@ _OF_PROGRAMS = (
         slug="smaller-requests",
     ),
 )
+
+_NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
+_PROGRAM = regex(r"\.py:\d+\Z")
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -90,12 +94,23 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch")
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):
-        yield Remedy(
-            "explain the process's own log: in Colab under Runtime > View runtime logs, in Jupyter the"
-            " terminal of the server, under Slurm the job's error file",
-            "python train.py 2> train.log; tfmemlens explain train.log",
+        yield _whole_log(moment.request.failed.source or "")
+
+
+def _whole_log(source: str) -> Remedy:
+    """Where the allocator's lines are: a notebook shows the exception alone, a program writes both."""
+    if _NOTEBOOK.match(source):
+        return Remedy(
+            "explain the process's own log, which a notebook does not show: in Colab under Runtime > View"
+            " runtime logs, in Jupyter the terminal of the server",
             slug="read-the-log",
         )
+    text = (
+        "explain the process's whole log: the allocator's lines just before the exception say what was in use"
+    )
+    if not source or _PROGRAM.search(source):
+        return Remedy(text, "python train.py 2> train.log; tfmemlens explain train.log", slug="read-the-log")
+    return Remedy(text, slug="read-the-log")
 
 
 def _logs(moment: Moment) -> bool:
