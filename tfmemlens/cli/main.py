@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NoReturn
 
 import tfmemlens
@@ -157,7 +158,15 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     take a while to import.
     """
     root, commands = _root()
-    for name, module in discovery.plugins(cli, "add_arguments", "run", only=only).items():
+    add_commands(commands, cli, only)
+    return root
+
+
+def add_commands(
+    commands: argparse._SubParsersAction[Any], package: ModuleType, only: str | None = None
+) -> None:
+    """Add the commands that a package holds, one a module; of them that one alone, if it is among them."""
+    for name, module in discovery.plugins(package, "add_arguments", "run", only=only).items():
         doc = (module.__doc__ or "").strip()
         sub = commands.add_parser(
             name,
@@ -166,9 +175,8 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
             epilog=getattr(module, "EXAMPLES", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.add_arguments(sub)
         sub.set_defaults(run=module.run)
-    return root
+        module.add_arguments(sub)
 
 
 def _root() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Parser]]:

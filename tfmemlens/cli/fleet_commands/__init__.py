@@ -1,0 +1,1 @@
+"""What `tfmemlens fleet` can do, one command a file: as in `tfmemlens.cli`."""
