@@ -8,6 +8,7 @@ import pytest
 
 HOW = {
     "browser": "apt-get install chromium, or name one in TFMEMLENS_CHROMIUM",
+    "fleet": "pip install tfmemlens[fleet,s3], and moto[server] for the storage of its tests",
     "node": "install Node.js 18 or newer; npm install --prefix tests/browser for the linter and for axe",
     "tensorflow": "scripts/make_traces/environments.sh tf1.10 tf1.15 tf2.21 (one is enough for some)",
 }
