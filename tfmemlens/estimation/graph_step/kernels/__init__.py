@@ -20,9 +20,9 @@ from tfmemlens.estimation.graph_step.kernels import (
     sums,
     variables,
 )
-from tfmemlens.estimation.graph_step.kernels._call import KERNELS, KernelCall, UnknownShapeError
+from tfmemlens.estimation.graph_step.kernels._call import KERNELS, KernelCall, UnknownShapeError, known
 from tfmemlens.estimation.graph_step.kernels.by_table import by_table, in_place
-from tfmemlens.estimation.graph_step.tokens import LARGEST_BYTES, Token
+from tfmemlens.estimation.graph_step.tokens import LARGEST_BYTES, Shape, Token
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.tensor import TensorType
 
@@ -42,18 +42,17 @@ def run(call: KernelCall) -> list[Token]:
     return by_table(call) if call.record.shape is not None else guessed(call)
 
 
-def _is_whole(stated: TensorType) -> bool:
-    """Whether the graph states a whole shape, of a size that a tensor may have."""
-    if stated.shape is None or None in stated.shape:
-        return False
-    return 0 <= math.prod(size or 0 for size in stated.shape) < LARGEST_BYTES // 16
+def _whole(stated: TensorType) -> Shape | None:
+    """The shape that the graph states, None where it is open or larger than a tensor may be."""
+    shape = known(stated.shape)
+    return shape if shape is not None and 0 <= math.prod(shape) < LARGEST_BYTES // 16 else None
 
 
 def guessed(call: KernelCall) -> list[Token]:
     """What the graph states of the outputs, else something like the first input."""
-    declared = [each for each in call.node.outputs if _is_whole(each)]
+    declared = [(shape, each.dtype) for each in call.node.outputs if (shape := _whole(each)) is not None]
     if declared:
-        return [call.output([size or 0 for size in each.shape or ()], each.dtype) for each in declared]
+        return [call.output(shape, dtype) for shape, dtype in declared]
     if not call.inputs:
         return [call.output(())]
     return [in_place(call, Token(call.input(0).shape, call.dtype))]

@@ -98,7 +98,7 @@ class KernelCall:
             raise UnknownShapeError(f"the outputs of {self.node.name} are not known")
         return made[0]
 
-    def stated(self, port: int = 0) -> Shape | None:
+    def stated(self, port: int) -> Shape | None:
         """The shape that the graph states for an output, None where it leaves a size open."""
         return known(self.node.outputs[port].shape) if port < len(self.node.outputs) else None
 

@@ -8,9 +8,18 @@ from tfmemlens.knowledge.ops.shapes import axis_of, side_of
 from tfmemlens.knowledge.ops.shapes.slicing import chosen_ranges
 
 
-def _is_aligned(source: Token, row: int) -> bool:
-    """Whether a part that begins with this row may lie in the tensor's own buffer."""
-    return row * Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0
+def _has_aligned_rows(source: Token) -> bool:
+    """Whether each part along the first axis begins where Eigen wants it (`IsInnerDimsSizeAligned`)."""
+    return Token(source.shape[1:], source.dtype).bytes % ALIGNED == 0
+
+
+def _is_aligned(source: Token, start: int, count: int) -> bool:
+    """Whether so many rows may lie in the tensor's own buffer: rows are aligned, or of a vector both start
+    and length (`IsDim0SliceAligned`; so seen in TensorFlow 2.21).
+    """
+    if len(source.shape) > 1:
+        return _has_aligned_rows(source)
+    return all(Token((size,), source.dtype).bytes % ALIGNED == 0 for size in (start, count))
 
 
 def _within(source: Token, part: Token) -> Token:
@@ -26,7 +35,7 @@ def _split(call: KernelCall) -> list[Token]:
     count = call.site.count("num_split")
     even = tuple(size // count if at == axis else size for at, size in enumerate(data.shape))
     parts = call.results(*[even] * count)
-    if count == 1 or (axis == 0 and _is_aligned(data, 1)):
+    if count == 1 or (axis == 0 and _has_aligned_rows(data)):
         return [_within(data, part) for part in parts]
     return [call.fresh(part) for part in parts]
 
@@ -39,7 +48,8 @@ def _slice(call: KernelCall) -> list[Token]:
         return [call.fresh(made)]
     if made.shape == source.shape:
         return [call.alias(0)]
-    if made.shape[1:] == source.shape[1:] and _is_aligned(source, side_of(begin, 0)):
+    rows = side_of(begin, 0), side_of(made.shape, 0)
+    if made.shape[1:] == source.shape[1:] and _is_aligned(source, *rows):
         return [_within(source, made)]
     return [call.fresh(made)]
 
@@ -55,8 +65,8 @@ def _strided_slice(call: KernelCall) -> list[Token]:
     whole = [picked == range(size) for picked, size in zip(chosen, source.shape, strict=True)]
     if all(whole):
         return [call.alias(0, made.shape)]
-    rows = len(whole) > 1 and all(whole[1:]) and chosen[0].step == 1
-    if rows and _is_aligned(source, chosen[0].start):
+    rows = chosen[0]
+    if all(whole[1:]) and rows.step == 1 and _is_aligned(source, rows.start, len(rows)):
         return [_within(source, made)]
     return [call.fresh(made)]
 

@@ -6,24 +6,13 @@ import math
 
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
-from tfmemlens.knowledge.ops.shapes import elementwise, side_of
-from tfmemlens.knowledge.ops.table import Output, those
+from tfmemlens.knowledge.ops.shapes import side_of
 
 
-@kernel(*those(lambda op: op.output is Output.PASSED and op.shape is elementwise.same and not op.dtypes))
-def _pass(call: KernelCall) -> list[Token]:
-    return [call.alias(0)] if call.inputs else [Token()]
-
-
-@kernel("_Arg", "_DeviceArg")
+@kernel("_Arg", "_DeviceArg", "PlaceholderWithDefault")
 def _argument(call: KernelCall) -> list[Token]:
     """Of a call that was written out; those of the step itself are feeds."""
-    return _pass(call)
-
-
-@kernel("PlaceholderWithDefault")
-def _default(call: KernelCall) -> list[Token]:
-    return _pass(call)
+    return [call.alias(0)] if call.inputs else [Token()]
 
 
 @kernel("_FunctionResults")

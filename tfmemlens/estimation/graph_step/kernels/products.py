@@ -24,7 +24,7 @@ def _unrolled(call: KernelCall, filters: Sequence[int]) -> UnrolledConvolution:
 def _input_gradient(call: KernelCall) -> list[Token]:
     result = call.fresh(call.result())
     cost = _unrolled(call, call.input(1).shape)
-    images = cost.images_of_input_gradient(result.shape[0] if result.shape else 1, call.threads)
+    images = cost.images_of_input_gradient(side_of(call.input(2).shape, 0), call.threads)
     if not call.memory.onednn:
         call.temporary((images, cost.positions, cost.patch), size_bytes=images * cost.image_bytes)
     return [result]

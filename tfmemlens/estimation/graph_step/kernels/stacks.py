@@ -15,7 +15,7 @@ class Array(dict[int, Token]):
     (`clear_after_read`).
     """
 
-    def __init__(self, clears: bool, size: int = 0) -> None:
+    def __init__(self, clears: bool, size: int) -> None:
         super().__init__()
         self.clears = clears
         self.size = size
@@ -95,7 +95,7 @@ def _array(call: KernelCall) -> list[Token]:
 @kernel("TensorArrayGradV3")
 def _array_gradient(call: KernelCall) -> list[Token]:
     key = ("gradient", id(_array_of(call)), call.attribute("source"))
-    made = call.state.setdefault("arrays", {}).setdefault(key, Array(True))
+    made = call.state.setdefault("arrays", {}).setdefault(key, Array(True, 0))
     call.state.setdefault("keep", []).append(_array_of(call))
     return [_handle(made), call.output((), "float32")]
 
