@@ -128,7 +128,9 @@ def executed_with(file: str, source: str, line: int) -> dict[str, set[int]]:
 
 
 def _lines(node: ast.stmt) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    decorators = getattr(node, "decorator_list", ())
+    start = min((each.lineno for each in decorators), default=node.lineno)
+    return range(start, (node.end_lineno or node.lineno) + 1)
 
 
 def _head(node: ast.stmt) -> range:
@@ -159,11 +161,10 @@ def _using(source: str, names: set[str]) -> set[int]:
 def trial_of(mutant: Mutant, coverage: covering.Coverage) -> Trial:
     """The tests to run on it: unit tests before golden ones, the closest first."""
     source = (ROOT / mutant.file).read_text(encoding="utf-8")
-    executed, tests = executed_with(mutant.file, source, mutant.line), set()
-    if mutant.line not in executed.get(mutant.file, ()):  # it runs at the import, for all tests of its room
+    executed = executed_with(mutant.file, source, mutant.line)
+    tests = {test for file, lines in executed.items() for test in coverage.tests_of(file, lines)}
+    if not tests and mutant.line not in executed.get(mutant.file, ()):  # it runs at the import
         tests = coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
-    for file, lines in executed.items():
-        tests |= coverage.tests_of(file, lines)
     units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS)
     goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS)
     return Trial(mutant, (*units, *goldens), sum(map(coverage.cost, (*units, *goldens))))
