@@ -215,6 +215,11 @@ CASES: dict[str, tuple[str, str]] = {
         report(LAYOUT, *FOUR_ROWS),
         report(LAYOUT.replace("-0-1-TransposeNCHWToNHWC-LayoutOptimizer", ""), *FOUR_ROWS),
     ),
+    "limit-of-your-own": (
+        "tf.config.LogicalDeviceConfiguration(memory_limit=400)\n" + dump(100, 400, 380),
+        "tf.config.LogicalDeviceConfiguration(memory_limit=9000)\n" + dump(100, 400, 380),
+    ),
+    "whole-graph-at-once": (oom("900000,64", "gcn/gather/GatherV2"), oom("900000,64", "net/gather/GatherV2")),
     "loop-state": (
         report(
             *(f"{size}MiB from net/rnn/while/cell/MatMul" for size in ("16.00",) * 9),

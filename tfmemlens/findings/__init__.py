@@ -3,7 +3,8 @@ verdict.
 
 A rule is a docstring page, `check(case)`, and what ranks its findings: `BASIS`, the kind of evidence that it
 rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none). What a
-rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause.
+rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause;
+`GENERAL = 0.3` of one that names at least that share of the problem.
 """
 
 from __future__ import annotations
@@ -40,19 +41,23 @@ def examine(case: Case) -> Report:
 
 def _telling(answers: list[Finding]) -> list[Finding]:
     """Without the general advice for a failure whose cause is named, by what is asked for or who holds it."""
-    general = {slug for slug, rule in rules().items() if getattr(rule, "GENERAL", False)}
-    named = {
-        finding.moment
-        for finding in answers
-        if finding.rule not in general
-        and finding.severity is Severity.CAUSE
-        and finding.remedies
-        and finding.basis is not Basis.FIGURES
-    }
+    general = {slug: rule.GENERAL for slug, rule in rules().items() if hasattr(rule, "GENERAL")}
+    named: dict[int, float] = {}
+    for finding in answers:
+        if (
+            finding.rule not in general
+            and finding.severity is Severity.CAUSE
+            and finding.remedies
+            and finding.basis is not Basis.FIGURES
+        ):
+            named[finding.moment] = max(finding.share, named.get(finding.moment, 0.0))
     return [
         finding
         for finding in answers
-        if finding.rule not in general or finding.moment not in named or not finding.remedies
+        if finding.rule not in general
+        or not finding.remedies
+        or finding.moment not in named
+        or (general[finding.rule] is not True and named[finding.moment] < general[finding.rule])
     ]
 
 

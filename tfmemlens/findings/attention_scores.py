@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
@@ -32,6 +33,10 @@ _WORDS = regex(
 )
 _CODE = regex(r"att(?:entio)?n|\bmha\b|scores|einsum|\bquery\b|\bq\b.*\bk\b", re.IGNORECASE)
 """What a line of the user's code says of attention; `self` is every method's."""
+_IMAGES = regex(
+    r"u_?net|diffus|ddpm|\bvae\b|image|spatial|pixel|(?:\b|_)(?:vit|swin|gan)(?:\b|_)", re.IGNORECASE
+)
+"""Names of nets whose positions are an image's."""
 _FEATURE_MAPS = regex(
     r"conv|pool|(?:batch|group|layer|instance)_?norm|relu|gelu|swish|bias_?add|resize|up_?sampl|pad"
     r"|depth_?to|space_?to",
@@ -68,30 +73,14 @@ def check(case: Case) -> Iterator[Finding]:
             explains=alike(moment, _of_attention) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
-                remedies.of_change(
-                    case,
-                    index,
-                    "smaller-input",
-                    f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes"
-                    " a quarter",
-                    need and need * 3 // 4,
-                ),
-                remedies.of_change(
-                    case,
-                    index,
-                    "smaller-batch",
-                    "halve the batch: each of them becomes half",
-                    need and need // 2,
-                ),
+                *_shorter(case, index, failed, queries, need),
+                *_fewer_samples(case, index, moment, outer, need),
                 Remedy(
                     "compute attention in blocks of queries, or within a window, so that length x length is"
                     " never held whole",
                     slug="blockwise-attention",
                 ),
-                Remedy(
-                    "sort sequences into buckets of similar length: one long outlier pads the whole batch",
-                    slug="bucket-sequences",
-                ),
+                *(() if _over_an_image(failed, queries) else (_BUCKETS,)),
             ),
             detail=(
                 "Scores, softmax and, in training, the dropout mask are each this large, in every layer, and"
@@ -99,6 +88,49 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_BUCKETS = Remedy(
+    "sort sequences into buckets of similar length: one long outlier pads the whole batch",
+    slug="bucket-sequences",
+)
+
+
+def _over_an_image(failed: FailedRequest, queries: int) -> bool:
+    """Whether the positions are those of an image: a square number of them, in a net for images."""
+    named = " ".join(filter(None, (failed.node, failed.source_text, *(failed.keras_layer or ()))))
+    return math.isqrt(queries) ** 2 == queries and bool(_IMAGES.search(named))
+
+
+def _shorter(
+    case: Case, index: int, failed: FailedRequest, queries: int, need: int | None
+) -> Iterator[Remedy]:
+    """Fewer positions: of a sequence, or of an image."""
+    if _over_an_image(failed, queries):
+        side = math.isqrt(queries)
+        text = (
+            f"leave attention out at this resolution ({side} x {side} = {queries:,} positions), or halve"
+            " height and width: each of these matrices becomes a sixteenth"
+        )
+        yield remedies.of_change(case, index, "smaller-input", text, need and need * 15 // 16)
+        return
+    text = (
+        f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"
+    )
+    yield remedies.of_change(case, index, "smaller-input", text, need and need * 3 // 4)
+
+
+def _fewer_samples(
+    case: Case, index: int, moment: Moment, outer: list[int], need: int | None
+) -> Iterator[Remedy]:
+    """A smaller batch, unless it is one sample already."""
+    if 1 in (remedies.batch_of(case, moment), outer[0] if len(outer) == 2 else None):
+        return
+    if situation(case, moment).program == "TensorFlow Serving":
+        yield remedies.SMALLER_REQUESTS
+        return
+    text = "halve the batch: each of them becomes half"
+    yield remedies.of_change(case, index, "smaller-batch", text, need and need // 2)
 
 
 def _speaks_of_attention(failed: FailedRequest) -> bool:

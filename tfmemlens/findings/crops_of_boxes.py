@@ -2,7 +2,8 @@
 
 What it means: the first dimension counts boxes, not samples. Masks that are pasted back into the whole image
 have the image's height and width each.
-When it fires: CropAndResize, or an op of masks and boxes, asks for a tensor [boxes, height, width, channels].
+When it fires: CropAndResize, an op of masks and boxes, or a layer of a detector's second stage asks for a
+tensor [boxes, height, width, channels] (or with the channels second).
 What to do: fewer boxes, smaller crops or images; paste masks one at a time, on the host.
 """
 
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
@@ -21,6 +23,10 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _CROPS = regex(r"CropAndResize(?:_\d+)?\Z|roi_?align|roi_?pool", re.IGNORECASE)
+_SECOND_STAGE = regex(
+    r"second_?stage|mrcnn|(?:\b|_)rois?(?:\b|_)|proposals?(?:\b|_)|mask_head", re.IGNORECASE
+)
+"""Layers that see one crop for each box."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -28,10 +34,19 @@ def check(case: Case) -> Iterator[Finding]:
         shape, need = request.failed.shape, request.failed.tensor_bytes
         if not shape or len(shape) != 4 or not all(shape) or need is None or need < 16 * MIB:
             continue
-        if not _CROPS.search(request.failed.node or request.failed.op or ""):
+        name = request.failed.node or request.failed.op or ""
+        cut = bool(_CROPS.search(name))
+        if request.fixed or like_a_kernel(shape) or not (cut or _SECOND_STAGE.search(name)):
             continue
-        boxes, height, width, _ = (size or 1 for size in shape)
+        boxes, height, width, last = (size or 1 for size in shape)
+        if not cut and height > last == width:
+            height = last
         what = f"{boxes:,} boxes are cut out or pasted back at {height} x {width} each"
+        if not cut:
+            what = (
+                f"{boxes:,} boxes, and no batch, go through the second stage at once, each with a map of"
+                f" {height} x {width}"
+            )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}: {human(need)}",
@@ -40,18 +55,32 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
             remedies=(
                 Remedy(
-                    f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}",
+                    f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}"
+                    f"{_settings(name)}",
                     saves_bytes=need // 2,
                     certainty=Certainty.EXACT,
                     slug="fewer-boxes",
                 ),
                 Remedy(
-                    "smaller images or crops: half the height and width make a quarter of this",
+                    f"smaller {'images or ' if cut else ''}crops: half the height and width make a quarter of"
+                    " this",
                     saves_bytes=need * 3 // 4,
                     certainty=Certainty.EXACT,
                     slug="smaller-input",
                 ),
-                Remedy("paste masks into the image one at a time, on the host", slug="masks-on-host"),
+                *((_MASKS,) if cut else ()),
             ),
             moment=index,
         )
+
+
+_MASKS = Remedy("paste masks into the image one at a time, on the host", slug="masks-on-host")
+
+
+def _settings(name: str) -> str:
+    """What well-known detectors call the number of boxes."""
+    if "SecondStage" in name:
+        return " (second_stage_batch_size, first_stage_max_proposals in the pipeline's config)"
+    if "mrcnn" in name.lower():
+        return " (TRAIN_ROIS_PER_IMAGE, IMAGES_PER_GPU in the config)"
+    return ""

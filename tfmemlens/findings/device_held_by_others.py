@@ -130,6 +130,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     elif (
         books.limit
         and books.limit.bytes < GIB
+        and "memory_limit" not in settings
         and (moment.request and "GPU" in (moment.request.failed.allocator or ""))
     ):
         yield (

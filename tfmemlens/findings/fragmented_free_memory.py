@@ -29,12 +29,12 @@ _MIN_SHARE_OF_LIMIT = 0.1
 """Of the limit: what lies free beyond it is no full device."""
 _REMEDIES = (
     Remedy(
-        "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
-    ),
-    Remedy(
         "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
         "export TF_GPU_ALLOCATOR=cuda_malloc_async",
         slug="async-allocator",
+    ),
+    Remedy(
+        "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
     ),
     Remedy(
         "create the biggest tensors (embeddings, feature buffers) before training starts, while memory is"
@@ -73,9 +73,15 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=(*_nearest_exit(moment), *(_REMEDIES[1:] if _of_weights(moment) else _REMEDIES)),
+            remedies=(*_remedies(moment), *_nearest_exit(moment)),
             moment=index,
         )
+
+
+def _remedies(moment: Moment) -> Iterator[Remedy]:
+    for remedy in _REMEDIES:
+        if remedy.slug != "constant-shapes" or not _of_weights(moment):
+            yield remedy
 
 
 def _nearest_exit(moment: Moment) -> Iterator[Remedy]:

@@ -21,6 +21,7 @@ from tfmemlens.model.incident import Incident, RequestKind
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
+GENERAL = 0.3
 
 
 def _by_bfc(moment: Moment) -> bool:

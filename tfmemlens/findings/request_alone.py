@@ -16,11 +16,13 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -38,13 +40,15 @@ _OF_PROGRAMS = (
         "try (Tensor out = runner.run().get(0)) { ... }",
         slug="close-tensors",
     ),
+    remedies.SMALLER_REQUESTS,
     Remedy(
-        "send fewer examples in a request, and cap what the server puts together",
-        "max_batch_size { value: 32 }   # --batching_parameters_file",
-        slug="smaller-requests",
+        "cap the size of what clients send: resize images, or cut texts, before the request",
+        slug="smaller-examples",
     ),
 )
 
+_LARGE_BYTES = 256 * MIB
+"""A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
 _PROGRAM = regex(r"\.py:\d+\Z")
 
@@ -82,7 +86,9 @@ def _more_is_known(moment: Moment) -> bool:
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     assert moment.request
-    yield from _OF_PROGRAMS
+    large = (moment.request.needed_bytes or 0) >= _LARGE_BYTES
+    if not large:
+        yield from _OF_PROGRAMS
     owner = moment.request.owner
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(
@@ -92,12 +98,14 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
     elif other_than_training(case, moment.request) is None:
         yield from remedies.offered(case, moment, "smaller-batch")
+    if large:
+        yield from _OF_PROGRAMS
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):
-        yield _whole_log(moment.request.failed.source or "")
+        yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
 
 
-def _whole_log(source: str) -> Remedy:
+def _whole_log(source: str, program: str | None = None) -> Remedy:
     """Where the allocator's lines are: a notebook shows the exception alone, a program writes both."""
     if _NOTEBOOK.match(source):
         return Remedy(
@@ -108,7 +116,7 @@ def _whole_log(source: str) -> Remedy:
     text = (
         "explain the process's whole log: the allocator's lines just before the exception say what was in use"
     )
-    if not source or _PROGRAM.search(source):
+    if _PROGRAM.search(source) or not (source or program):
         return Remedy(text, "python train.py 2> train.log; tfmemlens explain train.log", slug="read-the-log")
     return Remedy(text, slug="read-the-log")
 

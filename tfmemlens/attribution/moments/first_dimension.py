@@ -39,7 +39,7 @@ _KERNELS = regex(
 """C++ sources of such ops, where the message names nothing else."""
 _NOT_BATCHED = regex(
     r"CropAndResize|NonMaxSuppression|TensorArray|TensorList|CudnnRNN|Boxes|SpaceToBatch|BatchToSpace"
-    r"|(?:\A|/)(?:map|pfor|loop_body)/|patches",
+    r"|(?:\A|/)(?:map|pfor|loop_body)/|patches|second_?stage|proposals?(?:\b|_)|(?:\b|_)rois?(?:\b|_)|mrcnn",
     re.IGNORECASE,
 )
 """Boxes, iterations, time steps and pieces come first in these."""
@@ -47,6 +47,8 @@ _UNIQUE = regex(r"_\d+\Z")
 _LONG_SIDE = 8
 _WIDE = 5000
 """From here on a last dimension of a matrix is likely a vocabulary's: then its rows are positions."""
+_POSITIONS = 2048
+"""From here on the rows of a matrix are as likely positions of all samples, nodes of a graph, or pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ def _batch(request: FailedRequest, owner: Owner) -> int | None:
     if owner.kind in (Kind.WORKSPACE, Kind.LOOP_STACK) or of_weights(request.node):
         return None
     fed = _fed(request)
+    if len(shape) == 2 and (shape[0] or 0) >= _POSITIONS and fed == shape[0]:
+        return None
     if fed is not None:
         return fed if (shape[0] or 0) % fed == 0 else None
     return shape[0] if _has_batch_first(request, owner, shape) else None
@@ -102,7 +106,9 @@ def _fed(request: FailedRequest) -> int | None:
 
 def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | None, ...]) -> bool:
     name = request.node or request.op or ""
-    if _NOT_BATCHED.search(name) or (len(shape) == 2 and (shape[1] or 0) >= _WIDE):
+    if _NOT_BATCHED.search(name):
+        return False
+    if len(shape) == 2 and ((shape[1] or 0) >= _WIDE or (shape[0] or 0) >= _POSITIONS):
         return False
     op = owner.op or request.op or _named_op(name)
     if owner.phase is Phase.GRADIENT and len(shape) == 2:

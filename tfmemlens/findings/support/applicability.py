@@ -181,6 +181,7 @@ TABLE: dict[str, Applicability] = {
     "tidy": Applicability(program=frozenset({"Node"}), shell=True),
     "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "close-other-programs": _ANYWHERE,
@@ -222,6 +223,9 @@ TABLE: dict[str, Applicability] = {
     "smaller-moments": Applicability(_OF_JAX, training=True),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
+    "sample-neighbours": _ANYWHERE,
+    "sparse-product": _TENSORFLOW_CODE,
+    "raise-own-limit": Applicability(devices=_ON_GPU),
     "batch-for-the-block": _ANYWHERE,
     "parts-to-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS, session=False),
     "fill-one-array": Applicability(_TENSORFLOW, session=False),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tfmemlens.findings.support import code_snippets, jax_lines
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words
+from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.phase import (
     EVALUATION,
     PREDICTION,
@@ -119,6 +120,13 @@ def name_the_buffers() -> Remedy:
     )
 
 
+SMALLER_REQUESTS = Remedy(
+    "send fewer examples in a request, and cap what the server puts together",
+    "max_batch_size { value: 4 }   # --batching_parameters_file",
+    slug="smaller-requests",
+)
+"""Of servers, whose clients decide how many examples come at once."""
+
 Words = tuple[str, str | None]
 
 
@@ -128,6 +136,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """
     if moment.request and moment.request.fixed and not saving.best_bytes:
         return None
+    if moment.request and rows_of_a_graph(moment.request):
+        return None  # nodes or edges of one graph
+    if situation(case, moment).program == "TensorFlow Serving":
+        return None  # clients decide how many examples come at once
     ran = other_than_training(case, moment.request) if moment.request else None
     if ran and ran[0] in (EVALUATION, PREDICTION):
         return None  # the rule of that phase says it, for the batch of its data set

@@ -19,7 +19,7 @@ from tfmemlens.patterns import regex
 
 Physical = tuple[int, str]
 _SAMPLE = 20_000
-_LOOK_AHEAD = 4
+_LOOK_AHEAD = 6
 
 
 class Cleaned(NamedTuple):
@@ -133,6 +133,7 @@ _UNFINISHED = (
         ),
     ),
     ("[[node ", regex(r"\[\[node .*\]\]")),
+    ("[[Node: ", regex(r"\[\[Node: .*\]\]")),
     (
         "xhausted: Out",
         regex(r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
@@ -166,7 +167,7 @@ _UNFINISHED = (
 )
 
 
-_WORDS_STAY_WHOLE = ("[[node ", "Ran out of memory in memory space")
+_WORDS_STAY_WHOLE = ("[[node ", "[[Node: ", "Ran out of memory in memory space")
 """Sentences that mailers break between words: a blank is tried first between two lines."""
 _CARRIES_ON = regex(
     r"\s*(?:and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"

@@ -19,6 +19,8 @@ _ADVICE = regex(
     r"|variable ['\"]?\Z",
     re.IGNORECASE,
 )
+_HELD_OUT = r"\b(?:va|val|val_\w+|\w+_val|valid\w*|dev|dev_\w+|test\w*|eval\w*)\b"
+"""Names of data that nothing is trained on."""
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "none", "null", "disabled")
 
 
@@ -39,6 +41,24 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "python train.py --batch-size 64",
             "history <- model %>% fit(x, y, epochs = 10, batch_size = 1024)",
             needs="atch",
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
+            rf"\A(?:(?!{_HELD_OUT}|predict).)*?\.batch\((?:batch_size ?= ?)?(?P<value>\d+)\s*[,)]",
+            "model.fit(train.batch(2), validation_data=holdout.batch(16), epochs=60)",
+            "ds = ds.shuffle(1000).batch(32, drop_remainder=True).prefetch(2)",
+            needs=".batch(",
+        ),
+    ),
+    (
+        "validation_batch_size",
+        LineRule(
+            rf"{_HELD_OUT}\s*=[^=,]{{0,80}}?\.batch\((?:batch_size ?= ?)?(?P<value>\d+)\s*[,)]",
+            "model.fit(train.batch(2), validation_data=holdout.batch(16), epochs=60)",
+            "val_ds = val_ds.batch(8)",
+            needs=".batch(",
         ),
     ),
     (
@@ -134,10 +154,12 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "program",
         LineRule(
-            r"\b(?P<value>org\.tensorflow\.|tfjs-node|tensorflow_model_server|reticulate::|session->Run\()",
+            r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+            r"|Running gRPC ModelServer|\btensorflow_serving/|servable version)",
             "\tat org.tensorflow.Session.run(Session.java:830)",
             "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
             "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
+            "Successfully loaded servable version {name: ocr version: 7}",
         ),
     ),
     (
@@ -295,7 +317,8 @@ _WORDS = (
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.",
-    "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "reticulate", "->Run(",
+    "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
+    "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
@@ -316,6 +339,9 @@ _PROGRAMS = {
     "org.tensorflow.": "Java",
     "tfjs-node": "Node",
     "tensorflow_model_server": "TensorFlow Serving",
+    "Running gRPC ModelServer": "TensorFlow Serving",
+    "tensorflow_serving/": "TensorFlow Serving",
+    "servable version": "TensorFlow Serving",
     "reticulate::": "R",
     "session->Run(": "C++",
     "microsoft-standard": "WSL2",

@@ -1,0 +1,79 @@
+"""The program itself lets TensorFlow have only a part of the device, and that part is full.
+
+What it means: `memory_limit` of a logical device and `per_process_gpu_memory_fraction` are hard limits. The
+device may have far more.
+When it fires: the log shows such a setting, the allocator's limit is what it states, nothing shows the device
+to be no larger, and the request did not fit it.
+What to do: raise the limit, or remove it; where the limit is meant (several programs share the device), hold
+less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.rows import device_limit, failures, on_host
+from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.units import MIB, human, human_size
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the request"
+
+_NEAR = 0.03
+"""How far the allocator's limit may lie from what the setting states."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in failures(case):
+        limit = device_limit(case, moment)
+        need = moment.request.needed_bytes if moment.request else None
+        told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
+        if told is None or limit is None or need is None:
+            continue
+        name, line = told
+        whole = _whole(case)
+        if whole and (limit.bytes > 0.8 * whole or need > whole):
+            continue
+        has = f" of this GPU's {human(whole)} or more" if whole else ""
+        because = (
+            f"the program lets TensorFlow have only {human_size(limit)}{has} (`{name}`, line"
+            f" {line.number}), and that was not enough"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=need,
+            evidence=(Evidence("the setting", line),),
+            remedies=(
+                Remedy(
+                    f"raise or remove `{name}` on line {line.number}, unless another program needs the rest"
+                    " of the GPU",
+                    slug="raise-own-limit",
+                ),
+                *remedies.offered(case, moment, "smaller-batch"),
+            ),
+            moment=index,
+        )
+
+
+def _setting(case: Case, limit_bytes: int) -> tuple[str, Line] | None:
+    """The setting that states this limit."""
+    told = case.capture.surroundings.setting("memory_limit")
+    if told and abs(int(told[0]) * MIB - limit_bytes) <= _NEAR * limit_bytes:
+        return f"memory_limit={told[0]}", told[1]
+    told, whole = case.capture.surroundings.setting("per_process_gpu_memory_fraction"), _whole(case)
+    if told and whole and 0.8 <= limit_bytes / max(float(told[0]) * whole, 1) <= 1.25:
+        return f"per_process_gpu_memory_fraction={told[0]}", told[1]
+    return None
+
+
+def _whole(case: Case) -> int | None:
+    """What the device has at least, as the log or its name tells."""
+    devices = case.capture.surroundings.devices
+    totals = (device.total.bytes if device.total else least_bytes(device.model) for device in devices)
+    return max((total for total in totals if total), default=None)
