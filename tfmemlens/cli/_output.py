@@ -13,6 +13,9 @@ from tfmemlens.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DOTS_AN_INCH = 150
+"""Of a picture of dots, unless asked for otherwise."""
+
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
@@ -35,7 +38,7 @@ def write(content: str | bytes, path: str) -> None:
         Path(path).write_bytes(raw)
 
 
-def draw(figure: Figure, path: str, dpi: int = 150) -> None:
+def draw(figure: Figure, path: str, dpi: int = DOTS_AN_INCH) -> None:
     """A picture to a file whose ending says which format; `dpi` dots an inch in those of dots. Raises
     UsageError.
     """

@@ -97,7 +97,7 @@ def _share(text: str) -> float:
     try:
         share = float(number) / (100 if number != text.strip() else 1)
     except ValueError:
-        share = -1.0
+        share = float("nan")
     if not 0 <= share < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no growth such as 3%")
     return share

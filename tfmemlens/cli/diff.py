@@ -74,7 +74,7 @@ def _allowed(text: str | None) -> float | int | None:
 
 
 def _exceeds(changes: Difference, allowed: float | int | None) -> bool:
-    if allowed is None or changes.change_bytes <= 0:
+    if allowed is None:
         return False
     return changes.change_bytes > (
         allowed if isinstance(allowed, int) else allowed * changes.before.total_bytes

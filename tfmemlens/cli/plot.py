@@ -37,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--size", type=_inches, metavar="7x4", help="width and height in inches")
     group.add_argument(
-        "--dpi", type=_options.count, default=150, metavar="N", help="dots an inch of a .png (default 150)"
+        "--dpi",
+        type=_options.count,
+        default=_output.DOTS_AN_INCH,
+        metavar="N",
+        help=f"dots an inch of a .png (default {_output.DOTS_AN_INCH})",
     )
     group.add_argument("--title", metavar="TEXT", help="instead of the verdict; '' for none")
     _options.add_choice(parser)
