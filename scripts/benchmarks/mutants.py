@@ -1,4 +1,4 @@
-"""Which deliberate errors do the tests miss? mutants.py [--count 200] [--seed 1] [--only FOLDER ...] [--list]
+"""Which deliberate errors do the tests miss? mutants.py [--count 200] [--seed 1] [--only PART ...] [--list]
 
 Each mutant is one small change of one line of the package: a comparison, a boundary, an operator, a constant,
 a condition or a branch; `mutating.py` says what is left alone, and why. Each test file runs once, to see
@@ -84,13 +84,14 @@ class Trial:
     """Of the processor, which the tests take without the error."""
 
 
-def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
-    """So many mutants, drawn evenly over the packages; shuffled, so that the first are a sample, too."""
+def sample(root: Path, count: int, seed: int, only: list[str]) -> list[Mutant]:
+    """So many mutants, evenly over these parts of the package; shuffled: the first are a sample, too."""
     drawn: list[Mutant] = []
     for number, stage in enumerate(only):
         pool: list[Mutant] = []
-        for path in sorted((ROOT / "tfmemlens" / stage).rglob("*.py")):
-            pool += mutants_of(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        part = root / "tfmemlens" / stage
+        for path in [part] if part.is_file() else sorted(part.rglob("*.py")):
+            pool += mutants_of(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
         pool.sort(key=lambda mutant: (mutant.file, mutant.start, mutant.end))
         share = count // len(only) + (number < count % len(only))
         drawn += random.Random(f"{seed}-{stage}").sample(pool, min(share, len(pool)))
@@ -98,7 +99,7 @@ def sample(count: int, seed: int, only: list[str]) -> list[Mutant]:
     return drawn
 
 
-def executed_with(file: str, source: str, line: int) -> dict[str, set[int]]:
+def executed_with(root: Path, file: str, source: str, line: int) -> dict[str, set[int]]:
     """Lines whose execution depends on this one: those of its statement; where that runs at the import, those
     in functions of the package that use the name which it defines, or else all functions of the module.
     """
@@ -118,8 +119,8 @@ def executed_with(file: str, source: str, line: int) -> dict[str, set[int]]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not hasattr(each, "body")
     }  # fmt: skip
     users = {
-        path.relative_to(ROOT).as_posix(): _using(path.read_text(encoding="utf-8"), names)
-        for path in (ROOT / "tfmemlens").rglob("*.py")
+        path.relative_to(root).as_posix(): _using(path.read_text(encoding="utf-8"), names)
+        for path in (root / "tfmemlens").rglob("*.py")
     }
     users[file] |= own
     if any(users.values()):
@@ -158,10 +159,10 @@ def _using(source: str, names: set[str]) -> set[int]:
     }  # fmt: skip
 
 
-def trial_of(mutant: Mutant, coverage: covering.Coverage) -> Trial:
+def trial_of(root: Path, mutant: Mutant, coverage: covering.Coverage) -> Trial:
     """The tests to run on it: unit tests before golden ones, the closest first."""
-    source = (ROOT / mutant.file).read_text(encoding="utf-8")
-    executed = executed_with(mutant.file, source, mutant.line)
+    source = (root / mutant.file).read_text(encoding="utf-8")
+    executed = executed_with(root, mutant.file, source, mutant.line)
     tests = {test for file, lines in executed.items() for test in coverage.tests_of(file, lines)}
     if not tests and mutant.line not in executed.get(mutant.file, ()):  # it runs at the import
         tests = coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
@@ -259,7 +260,7 @@ def judged(trial: Trial, copy: Path, golden: set[str]) -> tuple[str, str]:
     return "noticed", selection.failed or "the import"
 
 
-def shown(mutant: Mutant, root: Path = ROOT) -> str:
+def shown(mutant: Mutant, root: Path) -> str:
     """Place, kind, and the line as the mutant has it."""
     source = (root / mutant.file).read_bytes()
     line = mutant.applied(source).decode().split("\n")[mutant.line - 1].strip()
@@ -284,24 +285,26 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="+", default=list(STAGES), choices=STAGES)
+    parser.add_argument(
+        "--only", nargs="+", default=list(STAGES), help="folders or modules of the package, each as often"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--afresh", action="store_true", help="see anew which test executes which line")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     args = parser.parse_args()
-    drawn = sample(args.count, args.seed, args.only)
     if args.list:
-        print("\n".join(map(shown, drawn)))
+        print("\n".join(shown(mutant, ROOT) for mutant in sample(ROOT, args.count, args.seed, args.only)))
         return 0
     for name in _READY:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         copy = copied(Path(scratch))
+        drawn = sample(copy, args.count, args.seed, args.only)
         os.chdir(copy)
         sys.path.insert(0, str(copy))
         os.environ["PYTHONPATH"] = str(copy)
         coverage = covering.measured(copy, CACHE, args.processes, args.afresh)
-        return report([trial_of(mutant, coverage) for mutant in drawn], copy, coverage, args.processes)
+        return report([trial_of(copy, mutant, coverage) for mutant in drawn], copy, coverage, args.processes)
 
 
 def report(trials: list[Trial], copy: Path, coverage: covering.Coverage, processes: int) -> int:
