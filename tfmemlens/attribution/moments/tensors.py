@@ -51,6 +51,7 @@ class _Anchor:
     batch: int
     space: tuple[int, ...]
     channels: int | None
+    """None where nothing but the batch is known."""
     dtype: str
     reason: str
     whole: bool = True
@@ -58,7 +59,7 @@ class _Anchor:
 
     def at(self, level: int) -> tuple[int, ...]:
         """The grid after halving `level` times with SAME padding; a negative level doubles it."""
-        return tuple(math.ceil(size / (1 << level)) if level >= 0 else size << -level for size in self.space)
+        return tuple(math.ceil(size / 2**level) for size in self.space)
 
 
 def name_tensors(
@@ -96,7 +97,7 @@ def _anchors(request: FailedRequest, owner: Owner, hints: Hints) -> list[_Anchor
         and request.dtype in (*_FLOATS, None)
     ):
         anchors += _from_failing(
-            [size or 1 for size in request.shape], dtype, dict(request.attributes).get("data_format", "")
+            [size for size in request.shape if size], dtype, dict(request.attributes).get("data_format", "")
         )
     if hints.batch and not hints.input_shape:
         anchors = [anchor for anchor in anchors if anchor.batch == hints.batch] or [
@@ -122,6 +123,8 @@ def _exact(row: Allocation, anchors: list[_Anchor]) -> list[Entry]:
     if row.node is None or row.size_bytes < _MIN_ROW_BYTES:
         return entries
     for anchor in anchors:
+        if anchor.channels is None:  # any figure is some width of a matrix with the batch alone
+            continue
         for level in _levels(anchor):
             plane = anchor.batch * math.prod(anchor.at(level)) * ITEM_BYTES[anchor.dtype]
             channels = round(row.size_bytes / plane)
@@ -212,7 +215,7 @@ def _naming(
         return Naming(
             tuple(dict.fromkeys(_candidate(entry, row) for entry in likely))[:2], fitting[0][2].reason
         )
-    if anchors[0].reason == "--batch" and not anchors[0].space:
+    if anchors[0].channels is None:
         return _from_batch(row, anchors[0])
     same = known.get(owner.layer or "")
     options = ([same] if same else []) + [entry for entries in ranked for entry in entries[:1]]
@@ -223,13 +226,12 @@ def _naming(
     ]
     if not fitting:
         return None
-    best = fitting[0] if same in fitting else min(fitting, key=lambda entry: row.size_bytes - _bytes(entry))
+    own = same is not None and same in fitting
+    best = same if same is not None and own else max(fitting, key=_bytes)
     reason = (
-        "a chunk larger than the layer's own tensor"
-        if best is same
-        else "the nearest tensor below the chunk's size"
+        "a chunk larger than the layer's own tensor" if own else "the nearest tensor below the chunk's size"
     )
-    if best is not same and row.size_bytes - _bytes(best) > 0.1 * row.size_bytes:
+    if not own and row.size_bytes - _bytes(best) > 0.1 * row.size_bytes:
         return None
     return Naming((_candidate(best, row),), reason)
 
@@ -242,10 +244,8 @@ def _bytes(entry: Entry) -> int:
 def _candidate(entry: Entry, row: Allocation) -> Candidate:
     level, channels, anchor = entry
     tensor = TensorType((anchor.batch, *anchor.at(level), channels), anchor.dtype)
-    return Candidate(
-        tensor,
-        max(row.size_bytes - _bytes(entry), 0) if row.size_bytes - _bytes(entry) > row.error_bytes else 0,
-    )
+    slack = row.size_bytes - _bytes(entry)
+    return Candidate(tensor, slack if slack > row.error_bytes else 0)
 
 
 def _from_batch(row: Allocation, anchor: _Anchor) -> Naming | None:
