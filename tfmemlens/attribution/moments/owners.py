@@ -109,7 +109,7 @@ def attribute_request(request: FailedRequest) -> Owner:
         request.node is None
         and request.kind is RequestKind.TENSOR
         and request.op
-        and owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+        and owner.kind is Kind.UNATTRIBUTED
     ):
         backward = "Grad" in request.op or ("Backprop" in request.op and not request.keras_layer)
         owner = (
