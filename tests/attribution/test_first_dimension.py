@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.findings.logs import CPU, oom
 from tfmemlens import pipeline
+from tfmemlens.attribution.moments.first_dimension import FirstDimension, first_dimension
+from tfmemlens.attribution.moments.owners import attribute_request
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Request
+from tfmemlens.model.incident import Argument, FailedRequest, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 
 EAGER = "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__%s_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when allocating tensor with shape[%s] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:%s]\n"  # noqa: E501
@@ -123,3 +129,113 @@ def test_the_users_word_counts_for_more() -> None:
     assert "halve the batch (16 -> 8)" in advice(pipeline.explain(stated))
     two = "model.fit(x, y, batch_size=2)\n" + oom("120,32,2000", "decoder/TensorArrayGatherV3")
     assert "the batch is 2 already" in advice(pipeline.explain(two))
+
+
+def dimension(shape: tuple[int | None, ...] | None, node: str | None = None, **given: Any) -> FirstDimension:
+    request = FailedRequest(node=node, shape=shape, **given)
+    return first_dimension(request, attribute_request(request))
+
+
+class TestConditions:
+    """One at a time, without the sentence around it."""
+
+    @pytest.mark.parametrize("kind", RequestKind)
+    def test_by_what_was_asked_for(self, kind: RequestKind) -> None:
+        found = dimension((64, 28, 28, 8), "net/conv/Conv2D", kind=kind)
+        assert found.batch == (64 if kind is RequestKind.TENSOR else None)
+        assert found.fixed is (kind is RequestKind.HOST)
+        weight = dimension((64, 28), "fc/kernel", kind=kind)
+        assert weight.fixed is (
+            kind not in (RequestKind.XLA, RequestKind.TPU, RequestKind.PROGRAM, RequestKind.WORKSPACE)
+        )
+
+    @pytest.mark.parametrize("shape", [None, (), (64,), (64, 0, 28, 8), (64, None, 28, 8)])
+    def test_what_is_no_batch_of_anything(self, shape: tuple[int | None, ...] | None) -> None:
+        assert dimension(shape, "net/conv/Conv2D") == FirstDimension()
+
+    def test_what_the_host_was_asked_for_in_bytes_tells_nothing(self) -> None:
+        assert dimension(None, kind=RequestKind.HOST) == FirstDimension()
+
+    @pytest.mark.parametrize(
+        "given, fixed",
+        [
+            ({"node": "net/mul", "pipeline": True}, True),
+            ({"node": "_EagerConst"}, True),
+            ({"op": "_EagerConst"}, True),
+            ({"node": "net/mul"}, False),
+            ({"node": "Adam/update_conv/kernel/ApplyAdam"}, True),
+            ({"node": "gradients/AddN_3"}, False),
+        ],
+    )
+    def test_what_is_as_large_whatever_the_batch(self, given: dict[str, Any], fixed: bool) -> None:
+        assert dimension((64, 28), **given).fixed is fixed
+
+    @pytest.mark.parametrize(
+        "shape, node, batch",
+        [
+            ((64, 28, 28, 8), "net/conv/Conv2D-0-TransposeNHWCToNCHW-LayoutOptimizer", 64),
+            ((64, 28), "net/conv/Conv2D-0-TransposeNHWCToNCHW-LayoutOptimizer", 64),
+            ((64, 28, 28, 8), "rnn/while/TensorArrayStack/x", None),
+            ((64, 28), "gradients/net/fc/Relu_grad/ReluGrad", None),
+            ((64, 28, 8), "gradients/net/fc/Relu_grad/ReluGrad", 64),
+            ((64, 4999), "lm/MatMul", 64),
+            ((64, 5000), "lm/MatMul", None),
+            ((64, 5000, 8), "lm/BatchMatMul", 64),
+            ((64, 28, 28, 8), "map/conv/Conv2D", None),
+            ((64, 28, 28, 8), "heatmap/conv/Conv2D", 64),
+            # elementwise: four sides, or three in a layer
+            ((64, 28, 28, 8), "Mul", 64),
+            ((64, 28, 8), "Mul", None),
+            ((64, 28, 8), "net/mul", 64),
+            ((64, 28), "net/mul", None),
+            ((3, 3, 8, 16), "net/mul", None),  # a kernel
+            ((3, 3, 8, 16), "net/Relu", 3),
+            ((64, 28, 28, 8), "net/Tile", None),
+            # a name of the user's own, and nothing else: an image
+            ((64, 8, 8, 3), "net/mine", 64),
+            ((64, 8, 7, 3), "net/mine", None),
+            ((64, 7, 8, 8), "net/mine", 64),
+            ((64, 28, 28), "net/mine", None),
+        ],
+    )
+    def test_by_name_and_shape(self, shape: tuple[int, ...], node: str, batch: int | None) -> None:
+        assert dimension(shape, node).batch == batch
+
+    @pytest.mark.parametrize(
+        "kernel, batch",
+        [
+            ("relu_op.cc:12", 64),
+            ("tensorflow/core/kernels/conv_ops.cc:531", 64),
+            ("maxpooling_op.cc:4", 64),
+            ("cwise_op.cc:4", None),
+            ("xrelu_op.cc:4", None),
+        ],
+    )
+    def test_by_the_source_of_a_kernel_where_nothing_else_is_named(
+        self, kernel: str, batch: int | None
+    ) -> None:
+        assert dimension((64, 28, 4), kernel=kernel).batch == batch
+
+    def test_three_sides_in_a_keras_layer(self) -> None:
+        assert dimension((64, 28, 8), op="Mul").batch is None
+        assert dimension((64, 28, 8), op="Mul", keras_layer=("scale", "Scale")).batch == 64
+
+    @pytest.mark.parametrize(
+        "shapes, batch",
+        [
+            ([(48, 100, 3)], 48),
+            ([(48, 100), (48, 7, 7)], 48),
+            ([(48, 100), (12, 7)], None),
+            ([(48,)], None),
+            ([(48,), (96, 5)], 96),
+            ([(0, 5)], None),
+            ([(None, 5)], None),
+            ([(50, 5)], None),
+        ],
+    )
+    def test_tensors_that_the_layer_was_called_with(
+        self, shapes: list[tuple[int | None, ...]], batch: int | None
+    ) -> None:
+        line = Line(1, "")
+        arguments = tuple(Argument("x", shape, "float32", line) for shape in shapes)
+        assert dimension((96, 3), op="Reshape", arguments=arguments).batch == batch
