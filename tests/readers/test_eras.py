@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tfmemlens.readers.bytes.texts import encoding_of
-from tfmemlens.readers.oom.eras import era_of
+from tfmemlens.readers.oom.eras import era_of, era_of_function, logged_in
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 
 
@@ -15,6 +17,7 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era
         ("x/tensorflow_core/python/ops.py", ((1, 15), (2, 1))),
         ("x/tensorflow/contrib/layers.py", (FIRST, (1, 15))),
         ("x/keras/src/engine/training.py", ((2, 13), LAST)),
+        ("x/keras/src/backend/tensorflow/trainer.py", ((2, 16), LAST)),
         ("x/keras/utils/traceback_utils.py", ((2, 7), LAST)),
         ("tensorflow/tsl/framework/bfc_allocator.cc", ((2, 11), (2, 13))),
         ("external/local_tsl/tsl/framework/bfc_allocator.cc", ((2, 14), LAST)),
@@ -50,3 +53,54 @@ def test_a_path_tells_oldest_and_newest(path: str, era: Era) -> None:
 )
 def test_zeros_in_every_other_place_tell_the_encoding(head: bytes, encoding: str) -> None:
     assert encoding_of(head) == encoding
+
+
+RELEASES = """
+1.0 2017-02, 1.1 2017-04, 1.2 2017-06, 1.3 2017-08, 1.4 2017-11, 1.5 2018-01, 1.6 2018-02, 1.7 2018-03,
+1.8 2018-04, 1.9 2018-07, 1.10 2018-08, 1.11 2018-09, 1.12 2018-11, 1.13 2019-02, 1.14 2019-06, 2.0 2019-09,
+2.1 2020-01, 2.2 2020-05, 2.3 2020-07, 2.4 2020-12, 2.5 2021-05, 2.6 2021-08, 2.7 2021-11, 2.8 2022-02,
+2.9 2022-05, 2.10 2022-09, 2.11 2022-11, 2.12 2023-03, 2.13 2023-07, 2.14 2023-09, 2.15 2023-11, 2.16 2024-03,
+2.17 2024-07, 2.18 2024-10, 2.19 2025-03, 2.20 2025-08
+"""
+"""What TensorFlow's own release notes are dated."""
+RELEASED = {
+    (int(major), int(minor)): (int(year), int(month))
+    for major, minor, year, month in re.findall(r"(\d+)\.(\d+) (\d+)-(\d+)", RELEASES)
+}
+
+
+def earlier(year: int, month: int, by: int) -> str:
+    """A month so many months earlier."""
+    years, months = divmod(12 * year + month - 1 - by, 12)
+    return f"{years}-{months + 1:02}"
+
+
+def month_of(date: tuple[int, int]) -> int:
+    return 12 * date[0] + date[1]
+
+
+@pytest.mark.parametrize("version", RELEASED, ids=lambda version: f"{version[0]}.{version[1]}")
+def test_a_version_logs_from_two_months_before_its_release(version: tuple[int, int]) -> None:
+    """Unless a later one was released so soon that its candidates ran, too."""
+    date = RELEASED[version]
+    running = [each for each, of in RELEASED.items() if month_of(of) <= month_of(date)]
+    newest = LAST if running[-1] == (2, 20) else running[-1]
+    assert logged_in(earlier(*date, 2)) == (FIRST, newest)
+    before = [each for each, of in RELEASED.items() if month_of(of) < month_of(date)]
+    assert logged_in(earlier(*date, 3)) == (FIRST, before[-1] if before else LAST)
+
+
+@pytest.mark.parametrize(
+    ("name", "era"),
+    [
+        ("__inference_one_step_on_iterator_12", ((2, 16), LAST)),
+        ("__inference_train_function_669", ((2, 2), LAST)),
+        ("__inference_test_function_669", ((2, 2), LAST)),
+        ("__inference_predict_function_669", ((2, 2), LAST)),
+        ("__inference_distributed_function_669", ((2, 0), (2, 1))),
+        ("__inference_mine_669", ((1, 15), LAST)),
+        ("train_function", None),
+    ],
+)
+def test_the_name_of_a_traced_function_tells(name: str, era: Era | None) -> None:
+    assert era_of_function(name) == era
