@@ -14,7 +14,10 @@ from tfmemlens.model.finding import Basis
 
 RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
-SUBJECTS = tuple("report layers difference convolution steps page card curve allocations tab budgets".split())
+SUBJECTS = (
+    *"report layers difference convolution steps page card curve allocations tab budgets".split(),
+    *"causes new_causes fleet".split(),
+)
 RENDERERS = {
     f"{form} {subject}": (room, discovery.member(room, subject))
     for subject in SUBJECTS

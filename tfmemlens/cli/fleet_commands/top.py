@@ -1,0 +1,54 @@
+"""Rank the failures of a scan: jobs hit, hours lost, trend, one example each.
+
+A job's retries and ranks count as one job. Hours lost are the time that the logs of its failed runs cover, ranks side
+by side counted once. A length of time such as 7d counts back from how far the data reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tfmemlens.cli import _options
+
+EXAMPLES = """examples:
+  tfmemlens fleet top failures
+  tfmemlens fleet top failures --by host --since 7d       # the trend compares with the 7 days before
+  tfmemlens fleet top failures --full --top 30            # what each example says, and what to try
+  tfmemlens fleet top failures --json > causes.json
+exit status: 0 shown, 1 no failure in the period, 2 unreadable or usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from tfmemlens.fleet.questions import BY
+
+    parser.add_argument("folder", metavar="DIR", help="what `tfmemlens fleet scan` wrote")
+    parser.add_argument(
+        "--by",
+        dest="column",
+        choices=BY,
+        default=BY[0],
+        help="group by this (default signature); version: with framework",
+    )
+    parser.add_argument(
+        "--since", metavar="DATE|7d", help="only failures from then on (default all): 2026-11-20, 7d, 12h"
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="print of each example what happened and what to try, too"
+    )
+    parser.add_argument(
+        "--top",
+        dest="limit",
+        type=_options.count,
+        metavar="N",
+        help="so many groups (default 8; all with --json)",
+    )
+    _options.add_form(parser, "causes", group=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tfmemlens.fleet import answers
+
+    limit = args.limit or (None if args.form == "json" else _options.view(args).top)
+    ranking = answers.rank(args.folder, args.column, args.since, limit)
+    _options.show(ranking, args, "causes")
+    return 0 if ranking.groups else 1
