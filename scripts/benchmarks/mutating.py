@@ -8,6 +8,8 @@ Left alone is what no test could judge, and nothing else:
 - `maxsize` of a cache, `stacklevel` of a warning, and the sizes in which a file is read or written
   (`_SIZES_OF_READS`): any other value gives the same answer, slower or faster; what must hold at their edges
   is a test of the reader with sizes of its own;
+- how thick a line, how large a letter or a mark of a picture is (`_LOOKS`): taste, that no test should ask
+  for;
 - what a `raise` says: the tests ask for the error's slug, and its text is an f-string nearly always;
 - `if __name__ == "__main__":`;
 - the smaller, or the larger, of two: `a if a < b else b` is the same with `<=`.
@@ -20,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _UNJUDGED_ARGUMENTS = ("strict", "frozen", "slots", "kw_only", "repr", "maxsize", "stacklevel")
+_LOOKS = ("fontsize", "linewidth", "markersize", "xytext")
 _SIZES_OF_READS = {
     "tfmemlens/readers/bytes/regions.py": ("_HEAD", "_BLOCK"),
     "tfmemlens/readers/bytes/large_protobuf.py": ("WINDOW",),
@@ -123,7 +126,7 @@ def _expressions(tree: ast.Module, sizes_of_reads: tuple[str, ...]) -> Iterator[
 
 def _unjudged(node: ast.AST, sizes_of_reads: tuple[str, ...]) -> bool:
     if isinstance(node, ast.keyword):
-        return node.arg in _UNJUDGED_ARGUMENTS
+        return node.arg in (*_UNJUDGED_ARGUMENTS, *_LOOKS)
     if isinstance(node, ast.FunctionDef):
         return node.name == "__repr__"
     if isinstance(node, ast.If):
