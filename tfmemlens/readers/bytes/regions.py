@@ -32,7 +32,7 @@ lines are few, and each line of its neighbourhood costs as much as one of them.
 """
 _BLOCK = 128 << 10
 """Bytes that are searched at once: they stay in the processor's cache."""
-_OVERLAP = max(map(len, LITERALS)) - 1
+OVERLAP = max(map(len, LITERALS)) - 1
 _LETTERS = {literal: sorted(set(literal)) for literal in LITERALS}
 """A block that lacks one of a literal's letters is passed over. To look for a letter costs next to nothing;
 of logs in few words (progress bars, tables of losses) that leaves a fifth of the search. The others are
@@ -49,12 +49,16 @@ def numbered(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
     for start, end in _merge([(0, _ENDS), *_loud(opened), (max(opened.size - _ENDS, 0), opened.size)]):
         opened.file.seek(start)
         piece = opened.file.read(end - start)
-        position = start
-        for index, line in enumerate(piece.split(b"\n")):
-            if index or not start:
-                for part in line.removesuffix(b"\r").split(b"\r"):
-                    yield position, part.decode(encoding, "replace")
-            position += len(line) + 1
+        cut = piece.find(b"\n") + 1 or len(piece) if start else 0  # it begins in the middle of a line
+        yield from lines_from(start + cut, piece[cut:], encoding)
+
+
+def lines_from(position: int, piece: bytes, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of a piece of a log that begins at this position; their numbers are byte positions."""
+    for line in piece.split(b"\n"):
+        for part in line.removesuffix(b"\r").split(b"\r"):
+            yield position, part.decode(encoding, "replace")
+        position += len(line) + 1
 
 
 def _loud(opened: Opened) -> list[tuple[int, int]]:
@@ -109,12 +113,20 @@ def _search(opened: Opened, end: int) -> list[int]:
     return hits + [int.from_bytes(answer[at : at + 8], "big") for at in range(0, len(answer) - 1, 8)]
 
 
+def speaks(block: bytes) -> bool:
+    """Whether one of the literals stands in a block."""
+    return any(
+        all(map(block.__contains__, letters)) and block.rfind(literal) >= 0
+        for literal, letters in _LETTERS.items()
+    )
+
+
 def _search_range(opened: Opened, start: int, end: int) -> list[int]:
     """Where the literals stand in a range, once in each stretch that one region covers."""
     hits: list[int] = []
     after = dict.fromkeys(LITERALS, start)
     for offset in range(start, end, _BLOCK):
-        block = _read_at(opened, offset, min(_BLOCK, end - offset) + _OVERLAP)
+        block = _read_at(opened, offset, min(_BLOCK, end - offset) + OVERLAP)
         for literal, letters in _LETTERS.items():
             if not all(map(block.__contains__, letters)) or block.rfind(literal) < 0:
                 continue
@@ -148,7 +160,11 @@ def _grow(opened: Opened, hit: int) -> tuple[int, int]:
 
 def _noisy(opened: Opened, start: int, end: int) -> bool:
     opened.file.seek(start)
-    piece = opened.file.read(end - start)
+    return noisy(opened.file.read(end - start))
+
+
+def noisy(piece: bytes) -> bool:
+    """Whether a piece of a log is for the most part what an allocator says at a failure."""
     lines = piece.count(b"\n") + 1
     return sum(piece.count(word) for word in (b"bfc_allocator", b"iB from ", b" of size ")) > 0.2 * lines
 

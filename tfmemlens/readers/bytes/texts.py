@@ -49,11 +49,20 @@ def text_lines(opened: Opened) -> tuple[Iterator[tuple[int, str]], bool]:
     before it would take longer than finding it.
     """
     encoding = encoding_of(opened.head(4096))
+    if opened.parts:
+        return _without(opened, _of_parts(opened, encoding)), False
     if opened.size <= SMALL:
         return _without(opened, _numbered(opened.all().decode(encoding, "replace"), 1)), True
     if encoding.startswith("utf-16"):
         return _without(opened, _recoded(opened, encoding)), False
     return _without(opened, regions.numbered(opened, encoding)), False
+
+
+def _of_parts(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of some parts of a long log, which begin and end where lines do."""
+    opened.file.seek(0)
+    for part in opened.parts:
+        yield from regions.lines_from(part.start, opened.file.read(part.size), encoding)
 
 
 def _recoded(opened: Opened, encoding: str) -> Iterator[tuple[int, str]]:

@@ -66,6 +66,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         capture = replace(capture, notes=(page, *capture.notes))
     if whole:
         return capture
+    if opened.parts:
+        return replace(capture, source=replace(capture.source, by_bytes=True))
     note = ReadNote(
         f"of {opened.size >> 20} MiB only the places with memory messages were parsed; lines are given by"
         " their byte position"

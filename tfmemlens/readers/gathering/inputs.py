@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Set
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from tfmemlens.errors import MissingInput, UnreadableInput
 from tfmemlens.model.line import ReadNote
@@ -17,6 +17,13 @@ TAIL = 8 << 20
 """Bytes at the end of a big log that are searched first, for more words."""
 
 
+class Part(NamedTuple):
+    """A part of a long log: where it begins in that, and how many bytes it has."""
+
+    start: int
+    size: int
+
+
 @dataclass(frozen=True)
 class Input:
     """One thing to read: a file, or a text that was passed directly."""
@@ -26,6 +33,10 @@ class Input:
     tag: str | None = None
     """Which of several steps in it is meant, where a directory was searched for steps."""
     step: int | None = None
+    raw: bytes | None = None
+    """Its bytes, where somebody else read them: out of storage, an archive, a part of a long log."""
+    parts: tuple[Part, ...] = ()
+    """Of which parts of a long log these bytes are made; lines are then numbered by their byte positions."""
 
     @property
     def name(self) -> str:
@@ -128,6 +139,8 @@ class Opened:
     """Whose lines other formats of the same text read."""
     notes: list[ReadNote] = field(default_factory=list)
     """What had to be left out when it was opened."""
+    parts: tuple[Part, ...] = ()
+    """Of which parts of a long log it is made; none where it is a whole."""
 
     def head(self, count: int = 1 << 16) -> bytes:
         """The first bytes."""

@@ -51,6 +51,8 @@ def open_input(source: Input) -> Opened:
     try:
         if source.text is not None:
             return opened_text(source.text, source.path, source.name)
+        if source.raw is not None:
+            return _in_memory(source, source.raw)
         if source.path == "-":
             return _streamed(source, sys.stdin.buffer)
         file = open(source.path, "rb")
@@ -70,6 +72,15 @@ def open_input(source: Input) -> Opened:
         raise UnreadableInput(
             f"{source.path} cannot be read: {error.strerror or error}", "check the path and its permissions"
         ) from None
+
+
+def _in_memory(source: Input, raw: bytes) -> Opened:
+    """Bytes that somebody else read; they may be an archive, too."""
+    if raw.startswith(_GZIP):
+        return _spooled(source, _unzipped(iter([raw])))
+    spool = _spool()
+    spool.write(raw)
+    return Opened(source.path, source.name, spool, len(raw), parts=source.parts)
 
 
 def document(opened: Opened) -> bytes:

@@ -1,0 +1,116 @@
+"""Whether a text may tell of a failure at all: most logs of a cluster do not, and need not be parsed.
+
+First words are searched for, one of which every message of a failure has; then the few lines that have some
+are read as if they were the whole text. Both only ever err by parsing too much: a line alone has nothing
+around it that could explain it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.patterns import regex
+from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.formats import oom_log
+
+WORDS = tuple(
+    word.encode()
+    for word in (
+        "memory",
+        "alloc",
+        "oom",
+        "exhausted",
+        "dnn",
+        "blas",
+        "kill",
+        "signal",
+        "exit",
+        "status ",
+        "chunk",
+        "b from ",
+        "remaining ",
+        "inuse",
+        "in_use",
+        "no algorithm",
+        "get convolution",
+        "hbm",
+        "buffer",
+        "padded",
+        "size: ",
+        "of size",
+        "limit:",
+        "not possible",
+        "dst tensor",
+        "copying",
+        "cannot parse",
+        "solver",
+        "cusparse",
+        "cufft",
+        "miopen",
+        "badness",
+        "memlimit",
+        "available ram",
+        "next region",
+        "program ",
+        "arguments ",
+        "1073741801",
+        "3221225495",
+        "c0000017",
+        "********",
+        "xxxxxxxx",
+    )
+)
+"""In small letters: each line that begins a message, a dump or a list has one."""
+_COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
+_MANY = 400
+"""So many lines with such words are no fewer than the whole text in a short log."""
+
+
+def failures(capture: Capture) -> tuple[Incident, ...]:
+    """The incidents that are failures, and no accounts of a program or of a device."""
+    return tuple(each for each in capture.incidents if each.request.kind not in _NO_FAILURE)
+
+
+def may_tell(raw: bytes) -> bool:
+    """Whether the bytes of a text may tell of a failure: False only where no reader would find one."""
+    encoding = texts.encoding_of(raw[:4096])
+    if encoding.startswith("utf-16"):
+        raw = raw.decode(encoding, "replace").encode("utf-8", "replace")
+    if b"\x1b[" in raw:
+        raw = _COLOURS.sub(b"", raw)
+    small = raw.lower()
+    joined = small.translate(None, b"\r\n")
+    found = [word for word in WORDS if word in joined]
+    if not found:
+        return False
+    if any(small.count(word) != joined.count(word) for word in found):
+        return True  # a terminal broke the lines, perhaps
+    lines = list(_lines(raw, small, found))
+    if len(lines) > _MANY or small.lstrip()[:1] == b"{":  # a notebook's lines are inside JSON
+        return True
+    return bool(failures(oom_log.read_lines(lines)))
+
+
+def _lines(raw: bytes, small: bytes, words: list[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines in which one of the words stands, numbered by where they begin."""
+    starts = set()
+    for word in words:
+        at = small.find(word)
+        while at >= 0:
+            starts.add(small.rfind(b"\n", 0, at) + 1)
+            end = small.find(b"\n", at)
+            at = small.find(word, end) if end >= 0 else -1
+            if len(starts) > _MANY:
+                break
+    for start in sorted(starts):
+        end = raw.find(b"\n", start)
+        yield from _parts(start, raw[start : end if end >= 0 else len(raw)])
+
+
+def _parts(start: int, line: bytes) -> Iterator[tuple[int, str]]:
+    """A line, or the states of a progress bar that overwrote each other in it."""
+    for part in line.removesuffix(b"\r").split(b"\r"):
+        yield start, part.decode("utf-8", "replace")
