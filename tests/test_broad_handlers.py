@@ -21,6 +21,7 @@ NARROW_BODY = 3
 ALLOWED = {
     "cli/_options.py _can_draw": "str.encode raises LookupError for an encoding that Python does not have",
     "cli/main.py main": "the outermost boundary: it apologises, and says how to report the defect",
+    "fleet/flow.py explained": "one of a million logs must not stop the others: its row says what failed",
     "readers/keras_models/hdf5.py asked": "h5py raises them for damaged files; only its answers are tried",
     "readers/keras_models/keras_archive.py _network": "zipfile raises RuntimeError for an encrypted member",
     "recording/export_graph.py source_line": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
