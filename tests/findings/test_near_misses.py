@@ -197,8 +197,8 @@ CASES: dict[str, tuple[str, str]] = {
     "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
     "growing-graph": (oom("4096,1024", "Variable_48211/Assign"), oom("4096,1024", "Variable_411/Assign")),
     "growth-between-steps": (
-        "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n" + oom("8,8,8,8"),
-        "step 1 loss 0.5\n" + oom("8,8,8,8"),
+        "step 1 loss 0.5\nstep 2 loss 0.4\nstep 30 loss 0.3\n" + oom("8,8,8,8"),
+        "step 1 loss 0.5\nstep 3 loss 0.4\n" + oom("8,8,8,8"),
     ),
     "host-memory": (oom("8,8", on=CPU, by="cpu"), oom("8,8")),
     "im2col-buffer": (
@@ -214,6 +214,14 @@ CASES: dict[str, tuple[str, str]] = {
     "layout-optimizer-copies": (
         report(LAYOUT, *FOUR_ROWS),
         report(LAYOUT.replace("-0-1-TransposeNCHWToNHWC-LayoutOptimizer", ""), *FOUR_ROWS),
+    ),
+    "first-step-of-a-stage": (
+        "Epoch 1/2\nbase.trainable = True\nEpoch 1/9\n" + oom("8,8,8,8"),
+        "Epoch 1/2\nbase.trainable = False\nEpoch 1/9\n" + oom("8,8,8,8"),
+    ),
+    "longest-batch": (
+        "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 99))) + oom("8,8"),
+        "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 9))) + oom("8,8"),
     ),
     "limit-of-your-own": (
         "tf.config.LogicalDeviceConfiguration(memory_limit=400)\n" + dump(100, 400, 380),

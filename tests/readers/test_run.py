@@ -29,6 +29,7 @@ def read(text: str) -> Capture:
     [
         ("model.fit(x, y, batch_size=64, epochs=3)", {"batch_size": "64"}),
         ("--per_device_train_batch_size 8 --steps 16", {"batch_size": "8"}),
+        ("ds = ds.batch(32)", {"batch_size": "32"}),
         ("validation_batch_size=16", {"validation_batch_size": "16"}),
         ("@tf.function(jit_compile=False)", {"jit_compile": "False"}),
         ("TF_FORCE_GPU_ALLOW_GROWTH=false python a.py", {"allow_growth": "False"}),
@@ -47,7 +48,7 @@ def test_the_value_of_a_setting(line: str, expected: dict[str, str]) -> None:
         "If the cause is memory fragmentation maybe the environment variable"
         " 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation.",
         "Total bytes in pool: 314572800 memory_limit_: 314572800 available bytes: 0",
-        "ds = ds.batch(32)",
+        "ds = ds.batch(n)",
     ],
 )
 def test_what_sets_nothing(line: str) -> None:

@@ -19,7 +19,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes"
+EXPLAINS = "what the request has beyond a training batch's, where both batches are known; else no bytes"
 
 _WORDS = {
     EVALUATION: (
@@ -42,14 +42,34 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         phase, line = ran
         at_batch = f", at a batch of {request.batch}" if request.batch else ""
+        because = f"it failed in {phase}, whose batch is not the training's"
+        larger = _larger_than_training(case, phase, request)
+        if larger:
+            because = f"it failed in {phase}, whose batch is {larger[0]}, in training {larger[1]}"
         yield Finding(
-            severity=Severity.FACTOR,
+            severity=Severity.CAUSE if larger else Severity.FACTOR,
             headline=f"it failed in {phase}, not in a training step{at_batch}",
-            because=f"it failed in {phase}, whose batch is not the training's",
+            because=because,
+            explains=_beyond_training(request, larger) if larger else None,
+            basis=Basis.MEASURED if larger else None,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
             remedies=(_remedy(case, phase, request),),
             moment=index,
         )
+
+
+def _larger_than_training(case: Case, phase: str, request: Request) -> tuple[int, int] | None:
+    """The batch of evaluation and the training's, where both are known and the former is larger."""
+    batch, trained = _batch(case, phase, request), case.capture.surroundings.setting("batch_size")
+    if phase != EVALUATION or not batch or not trained or not 0 < int(trained[0]) < batch:
+        return None
+    return batch, int(trained[0])
+
+
+def _beyond_training(request: Request, batches: tuple[int, int]) -> int | None:
+    """Bytes of the request that a batch of training's size does not need."""
+    need, (batch, trained) = request.needed_bytes, batches
+    return None if need is None else need - need * trained // batch
 
 
 def _remedy(case: Case, phase: str, request: Request) -> Remedy:
@@ -60,9 +80,18 @@ def _remedy(case: Case, phase: str, request: Request) -> Remedy:
             "the batch is 1 already: go through each sample in pieces (patches, tiles, windows) and join the"
         )
         return Remedy(f"{text} results", slug=slug)
+    trained = case.capture.surroundings.setting("batch_size")
+    smaller = max(batch // 4, 1) if batch else 8
     if batch:
-        text += f" (here it is {batch})"
-    code = None if case.api.is_tf1 else _CODE[phase].format(max(batch // 4, 1) if batch else 8)
+        training = int(trained[0]) if trained and phase == EVALUATION else None
+        if training and training < batch:
+            smaller = training
+        beside = f", in training {training}" if training and training != batch else ""
+        text += f" (here it is {batch}{beside})"
+    code = None if case.api.is_tf1 else _CODE[phase].format(smaller)
+    setting = case.capture.surroundings.setting("validation_batch_size")
+    if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:
+        text, code = f"{text}, line {setting[1].number}", f"validation_data=validation.batch({smaller})"
     return Remedy(text, code, slug=slug)
 
 

@@ -3,8 +3,9 @@
 What it means: the first step fitted, so the model fits; something is larger later. Either a batch was bigger
 (longer sequences, the last odd batch, an evaluation), or memory grows from step to step: tensors kept in a
 Python list, ops added to the graph in the loop, a tf.function retraced for every new shape.
-When it fires: the log counts at least two steps or epochs before the failure, or shows the in-use figure rise
-from failure to failure.
+When it fires: the log counts at least two epochs, four steps or up to ten before the failure, or shows the
+in-use figure rise from failure to failure. Not at the first step of another stage; where the counter began
+again it says so.
 What to do: compare the failing shape with the usual ones; if it is usual, look for growth.
 """
 
@@ -14,8 +15,10 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import failures, held, rows
+from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
@@ -48,18 +51,14 @@ _REMEDIES = (
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         assert moment.request
-        before = [
-            (step, line)
-            for step, line in case.capture.surroundings.steps
-            if moment.request.failed.line is None
-            or line.source != moment.request.failed.line.source
-            or line.number < moment.request.failed.line.number
-        ]
+        before = counters_before(case, moment.request)
+        if began_stage(case, moment.request):
+            continue
         rose = rising(case)
         eager = rows(
             moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__"))
         )
-        if rose is None and len({step for step, _ in before}) < 2:
+        if rose is None and not _many(before):
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
         headline = (
@@ -67,6 +66,9 @@ def check(case: Case) -> Iterator[Finding]:
             if before
             else f"memory in use rose from failure to failure, to {human(rose[-1] if rose else 0)}"
         )
+        if rose is None and began_again(before):
+            yield _of_another_round(before, index)
+            continue
         yield Finding(
             severity=Severity.CAUSE if rose is not None else Severity.FACTOR,
             headline=f"{headline}: a bigger batch, or something that grows",
@@ -83,3 +85,43 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=_REMEDIES,
             moment=index,
         )
+
+
+_MANY_STEPS, _MANY_COUNTERS = 10, 4
+"""After fewer steps, batches of several sizes are as likely as growth; of whole epochs two are many."""
+
+
+def _many(before: list[tuple[int, Line]]) -> bool:
+    """Whether the run went well for so long that something must be larger than it was."""
+    epochs = {step for step, line in before if is_epoch(line)}
+    steps = {step for step, _ in before}
+    many = len(steps) >= _MANY_COUNTERS or (len(steps) >= 2 and max(steps) >= _MANY_STEPS)
+    return len(epochs) >= 2 or many
+
+
+def _of_another_round(before: list[tuple[int, Line]], index: int) -> Finding:
+    """The counter began again, and nothing followed: another call of fit, another model."""
+    step, line = before[-1]
+    headline = f"the run failed at the beginning of another round: it counts from {step} again"
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=f"{headline}, so either this round needs more, or the one before left something behind",
+        because=(
+            f"{headline}, so either this round needs more (more trained layers, larger images, another"
+            " batch), or the one before left something behind"
+        ),
+        evidence=(Evidence("the counter began again", line),),
+        remedies=(_SAME_SIZE, _CLEAR),
+        moment=index,
+    )
+
+
+_SAME_SIZE = Remedy(
+    "compare what this round trains with the one before: trained layers, image size, batch",
+    slug="compare-shapes",
+)
+_CLEAR = Remedy(
+    "if it builds a new model: let the one before go first",
+    "del model; tf.keras.backend.clear_session()",
+    slug="clear-session",
+)

@@ -30,11 +30,7 @@ GENERAL = True
 
 
 _OF_PROGRAMS = (
-    Remedy(
-        "free what each call makes: tensors of Node stay until they are disposed",
-        "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
-        slug="tidy",
-    ),
+    remedies.TIDY,
     Remedy(
         "close what each call returns: a Tensor's memory is not the garbage collector's",
         "try (Tensor out = runner.run().get(0)) { ... }",

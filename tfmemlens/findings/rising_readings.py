@@ -2,33 +2,76 @@
 
 What it means: `tf.config.experimental.get_memory_info` counts the tensors that are alive. Between two steps
 only weights, slots and what the program keeps are; if that rises again and again, something keeps tensors.
-When it fires: at least three printed readings of `current`, or of a step's own line (`step 20 gpu_mem 5.1
-GB`), each above the one before.
+A resident set that rises is the same in host RAM.
+When it fires: at least three printed readings of `current`, of a step's own line (`step 20 gpu_mem 5.1 GB`)
+or, where host RAM ran out, of it (`rss=12.1GB`), each above the one before, or nearly all of five and more;
+two of TensorFlow.js, whose tensors it counts as well.
 What to do: find what keeps tensors between the readings: lists of losses, a metric, a function traced anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.growth import steadily
+from tfmemlens.findings.support.remedies import TIDY
+from tfmemlens.findings.support.rows import on_host
+from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the growth from the first reading to the last"
-_LEAST = 3
+
+_TENSORS = regex(r"\bnumTensors: (\d{1,9})\b")
+_TRACED = regex(r"<function (?P<name>[\w.<>]+) at ")
+_FIND = Remedy(
+    "let Python say which lines hold what it allocated: take a snapshot now and then, and compare",
+    "tracemalloc.start(); ...; print(tracemalloc.take_snapshot().statistics('lineno')[:9])",
+    slug="find-the-growth",
+)
+_SIGNATURE = Remedy(
+    "give the function one signature, and pad inputs to few shapes: each trace keeps its graph in host RAM",
+    "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])",
+    slug="one-signature",
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
-    readings = case.capture.surroundings.readings
-    if len(readings) < _LEAST or not all(one[0] < other[0] for one, other in pairwise(readings)):
+    told = case.capture.surroundings
+    host = bool(case.moments) and on_host(case.moments[0])
+    readings = told.host_readings if host else told.readings
+    if situation(case).program == "Node" and not host:
+        yield from _of_node(readings)
+        return
+    if not steadily(readings):
         return
     (first, at), (last, end) = readings[0], readings[-1]
     each = (last - first) // (len(readings) - 1)
-    what = f"memory in use rose from {human(first)} to {human(last)} over {len(readings)} readings"
+    where = "host RAM" if host else "memory"
+    what = f"{where} in use rose from {human(first)} to {human(last)} over {len(readings)} readings"
+    keeps, remedies = _in_host_ram(case) if host else _on_the_device(case)
+    yield Finding(
+        severity=Severity.CAUSE if case.moments else Severity.FACTOR,
+        headline=f"{what}, about {human(each)} from one to the next: {keeps}",
+        because=f"{what}: {keeps}",
+        explains=last - first if host else _grown(case),
+        evidence=(
+            Evidence("the first reading", at),
+            Evidence("the last reading", end),
+            *((Evidence(f"`{told.stores[0]}` keeps what is added", told.stores[1]),) if told.stores else ()),
+            *((Evidence("a function is traced anew", told.retraced[1]),) if told.retraced else ()),
+        ),
+        remedies=remedies,
+    )
+
+
+def _on_the_device(case: Case) -> tuple[str, tuple[Remedy, ...]]:
+    """What most likely keeps tensors, and what to do."""
     stores = case.capture.surroundings.stores
     keeps = (
         f"most likely the list `{stores[0]}`, which keeps results" if stores else "something keeps tensors"
@@ -36,23 +79,48 @@ def check(case: Case) -> Iterator[Finding]:
     name, value = (stores[0], "result") if stores else ("losses", "loss")
     jax = framework_of(case) == JAX
     number = f"{name}.append(jax.device_get({value}))" if jax else f"{name}.append({value}.numpy())"
+    remedy = Remedy(
+        "keep numbers, not tensors, between steps",
+        f"{number}   # a loss: float(loss)",
+        slug="keep-numbers",
+    )
+    return keeps, (remedy,)
+
+
+def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
+    """The same of host RAM: a function that is traced anew, a list of results, or nobody knows."""
+    told = case.capture.surroundings
+    if told.retraced:
+        match = _TRACED.search(told.retraced[1].text)
+        function = f"`{match['name'].rpartition('<locals>.')[2]}`" if match else "a tf.function"
+        return f"most likely the traces of {function}, which is traced again and again", (_SIGNATURE, _FIND)
+    if told.stores:
+        keep = Remedy(
+            f"write the results of `{told.stores[0]}` to a file now and then, or keep only what you need of"
+            " them",
+            slug="drop-results",
+        )
+        return f"most likely the list `{told.stores[0]}`, which keeps results", (keep, _FIND)
+    return "something keeps what each turn makes", (_FIND,)
+
+
+def _of_node(readings: Sequence[tuple[int, Line]]) -> Iterator[Finding]:
+    """TensorFlow.js counts its tensors: a program that disposes of them has as many after each turn."""
+    if len(readings) < 2 or not all(one[0] < other[0] for one, other in pairwise(readings)):
+        return
+    (_, at), (last, end) = readings[0], readings[-1]
+    counts = [_TENSORS.search(line.text) for line in (at, end)]
+    first_count, last_count = (int(match[1]) if match else 0 for match in counts)
+    if not first_count < last_count:
+        return
+    what = f"tensors are never disposed of: {first_count:,} -> {last_count:,} of them, {human(last)} by now"
     yield Finding(
-        severity=Severity.CAUSE if case.moments else Severity.FACTOR,
-        headline=f"{what}, about {human(each)} from one to the next: {keeps}",
-        because=f"{what}: {keeps}",
-        explains=_grown(case),
-        evidence=(
-            Evidence("the first reading", at),
-            Evidence("the last reading", end),
-            *((Evidence(f"`{stores[0]}` keeps what is added", stores[1]),) if stores else ()),
-        ),
-        remedies=(
-            Remedy(
-                "keep numbers, not tensors, between steps",
-                f"{number}   # a loss: float(loss)",
-                slug="keep-numbers",
-            ),
-        ),
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=last,
+        evidence=(Evidence("the first reading", at), Evidence("the last reading", end)),
+        remedies=(TIDY,),
     )
 
 

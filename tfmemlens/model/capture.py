@@ -144,6 +144,12 @@ class Surroundings:
     """A line that shows that gradients are clipped by their global norm."""
     readings: tuple[tuple[int, Line], ...] = ()
     """Bytes in use that the program printed itself, in order."""
+    host_readings: tuple[tuple[int, Line], ...] = ()
+    """The same of host RAM."""
+    stages: tuple[Line, ...] = ()
+    """Lines that begin another stage of a training, such as one that unfreezes layers."""
+    lengths: tuple[tuple[tuple[int, ...], Line], ...] = ()
+    """Shapes of batches, or their lengths, that the program printed itself: ((16, 768), line)."""
     stores: tuple[str, Line] | None = None
     """A list that quoted code adds results to as they are, and that line: (`all_preds`, line)."""
     cells: tuple[tuple[int, str, Line], ...] = ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
+from tfmemlens.model.line import Line
 
 
 def rising(case: Case) -> list[int] | None:
@@ -20,3 +22,28 @@ def rising(case: Case) -> list[int] | None:
     sizes = [size for _, size in figures]
     rises = len(sizes) >= 3 and all(one < other for one, other in itertools.pairwise(sizes))
     return sizes if rises else None
+
+
+_LEAST, _LEAST_UNEVEN = 3, 5
+"""Readings that tell of growth: each above the one before, or nearly all."""
+_MOST_RISE, _AFTER_THE_FIRST = 0.8, 0.3
+
+
+def steadily(readings: Sequence[tuple[int, Line]]) -> bool:
+    """Whether readings go on rising: each above the one before, or four of five and to a quarter more at the
+    end. The step from the first to the second may be the largest, but not nearly all: a program takes most
+    when it begins.
+    """
+    sizes = [size for size, _ in readings]
+    if len(sizes) < _LEAST:
+        return False
+    first, second, last = sizes[0], sizes[1], sizes[-1]
+    ups = sum(one < other for one, other in itertools.pairwise(sizes))
+    uneven = (
+        len(sizes) >= _LEAST_UNEVEN
+        and ups >= _MOST_RISE * (len(sizes) - 1)
+        and last >= 1.25 * first
+        and last >= 0.95 * max(sizes)
+    )
+    strictly = ups == len(sizes) - 1
+    return (strictly or uneven) and last - second >= _AFTER_THE_FIRST * (last - first)

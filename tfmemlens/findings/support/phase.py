@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -29,6 +30,8 @@ _CALLS = {
     PREDICTION: regex(r"\.predict(?:_on_batch|_generator|_proba)?\(|\btraining\s*=\s*False\b"),
     LOADING: regex(r"\.(?:restore|load_weights)\(|\bload_(?:params|model|weights|checkpoint)\("),
 }
+_VALIDATED = regex(r"\bval_\w+: ")
+_FEWEST_STEPS = 2
 _PFOR = regex(r"(?:\A|/)(?:pfor|loop_body)(?:_\d+)?/")
 _JACOBIAN = regex(r"\.(?:batch_)?jacobian\(")
 
@@ -51,7 +54,21 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     for phase, call in _CALLS.items():
         if call.search(failed.source_text or ""):
             return phase, failed.line
+    if validating := _after_the_last_step(case, request):
+        return EVALUATION, validating
     return (PREDICTION, failed.line) if failed.training is False else None
+
+
+def _after_the_last_step(case: Case, request: Request) -> Line | None:
+    """The bar of an epoch whose training steps were all done when it failed, before any metric of validation
+    was printed: what runs then is validation. A gradient is no part of it.
+    """
+    at = case.capture.surroundings.progress_before(request.failed.line)
+    if at is None or not at.step or at.step != at.steps or at.steps < _FEWEST_STEPS:
+        return None
+    if _VALIDATED.search(at.line.text) or request.owner.phase is Phase.GRADIENT:
+        return None
+    return at.line
 
 
 def is_jacobian(request: Request) -> bool:

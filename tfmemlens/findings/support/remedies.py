@@ -120,6 +120,11 @@ def name_the_buffers() -> Remedy:
     )
 
 
+TIDY = Remedy(
+    "free what each call makes: tensors of Node stay until they are disposed",
+    "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
+    slug="tidy",
+)
 SMALLER_REQUESTS = Remedy(
     "send fewer examples in a request, and cap what the server puts together",
     "max_batch_size { value: 4 }   # --batching_parameters_file",

@@ -82,6 +82,48 @@ PRINTED = LineRule(
     "step 100 mem 4.0 GB",
 )
 """A program's own line of a step, with what it holds."""
+_FIGURE = (
+    r"[\s:='\"(]*(?:(?:current(?:ly)?|used|usage|in use|allocated|now|is|at)\b[\s:=]*){0,2}"
+    r"(?P<figure>\d{1,15}(?:\.\d{1,9})?)(?:\s*/\s*\d+(?:\.\d+)?)?\s*(?P<unit>[KkMG]i?B?\b)?"
+)
+"""A figure behind the name of what it counts: `current 4.10 GiB`, `: 12.1/24.0 GB`, `=5321M`."""
+DEVICE_READING = LineRule(
+    r"(?i:\b(?:gpu[_ -]?(?:mem\w*|usage|ram|used)|vram\w*|cuda[_ ]mem\w*|device[_ ]mem\w*)"
+    rf"|\bnumBytes(?:InGPU)?)\b{_FIGURE}",
+    "2024-03-09 22:09:10 epoch 01 loss 1.2000 gpu mem current 4.10 GiB peak 5.40 GiB",
+    "fold 2 done, vram=11.2G",
+    "GPU memory usage: 10.2/24.0 GB",
+    "tf.memory() = { unreliable: true, numTensors: 41022, numDataBuffers: 41022, numBytes: 9340015616 }",
+)
+"""What a program prints of the memory that it uses on a device."""
+HOST_READING = LineRule(
+    r"(?i:\b(?:\w{1,12}[_ ])?(?:rss|max_?rss|ram)(?:_(?:gb|mb|used))?|\bvmrss|\bresident(?: set)?(?: size)?"
+    rf"|\b(?:host|cpu|process)[_ ]mem\w*)\b{_FIGURE}",
+    "walk 5 nodes=4015 host_rss=10.6GB gpu=3.4GB",
+    "[epoch 4] RAM used: 23.1 / 64.0 GB",
+    "VmRSS:  12582912 kB",
+    "step 400 rss 5321 MB",
+)
+"""The same of host RAM."""
+STAGE = LineRule(
+    r"(?i:\bun-?fr(?:eez|oz)\w*|\btrainable\s*=\s*True\b"
+    r"|\b(?:stage|phase) ?(?:[2-9]|two|ii|b)\b(?!.*\b(?:unit|block|conv)\w*/)"
+    r"|\bfine-?tun\w* (?:all|the whole|the full|whole|full)\b)",
+    "=== stage 2: unfreeze all 474 layers, lr 1e-5 ===",
+    "base_model.trainable = True",
+    "--- Phase 2 ---",
+    "Now fine-tuning the whole network",
+)
+"""Another stage of a training begins: as a rule with layers that were frozen."""
+LENGTH = LineRule(
+    r"(?i:\b(?:frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket|n_?nodes|img_?size"
+    r"|resolution|seq)\b)[\s=:]*[(\[]?(?P<sizes>\d{1,8}(?:\s*[,x]\s*\d{1,8}){0,3})\b(?!\.\d|[KMG%])",
+    "[02:11:40] step 13900 loss 2.405 batch frames (16, 768) 0.41s/step",
+    "step 410 seq_len=512 loss 3.1",
+    "iter 7 input shape (8, 640, 80)",
+)
+"""A program's own line of a step, with the shape of its batch."""
+_COUNTED = regex(r"(?i)\b(?:step|iter\w*|batch|update)\b[ :=#\[]*\d")
 STORES = LineRule(
     r"(?P<name>[A-Za-z_][\w.]*)\.append\((?!\s*(?:float|int|str|len|np\.\w+|round)\()(?P<what>[^#]*)",
     " 71     all_preds.append(preds); all_losses.append(loss)",
@@ -115,6 +157,9 @@ class RunCollector:
     def __init__(self) -> None:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
+        self.host_readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
+        self.stages: list[Line] = []
+        self.lengths: deque[tuple[tuple[int, ...], Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
         self.clipping: Line | None = None
         self.buffers: dict[str, Line] = {}
@@ -144,8 +189,16 @@ class RunCollector:
             self.readings.append((int(match["bytes"] or match["other"]), line))
         if match := LIVE.search(text):
             self.readings.append((parse_size(match["size"].replace("iB", "B")).bytes, line))
+        elif (match := DEVICE_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
+            self.readings.append((size, line))
         elif match := PRINTED.search(text) if "B" in text else None:
             self.readings.append((round(float(match["figure"]) * _UNITS[match["unit"].upper()]), line))
+        if (match := HOST_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
+            self.host_readings.append((size, line))
+        if len(self.stages) < _KEEP and STAGE.search(text):
+            self.stages.append(line)
+        if (match := LENGTH.search(text)) and _COUNTED.search(text):
+            self.lengths.append((tuple(int(size) for size in re.findall(r"\d+", match["sizes"])), line))
         if (match := STORES.search(text)) and not self.stores and not _AS_NUMBERS.search(match["what"]):
             self.stores = match["name"], line
         if (match := CELL.search(text)) and len(self.cells) < _KEEP:
@@ -162,3 +215,11 @@ class RunCollector:
         for what, rule in BUFFERS.items():
             if rule.search(line.text):
                 self.buffers.setdefault(what, line)
+
+
+def _bytes(figure: str, unit: str | None) -> int | None:
+    """A printed figure in bytes; without a unit only a number that can be nothing else."""
+    if unit:
+        power = "KMG".index(unit[0].upper()) + 1
+        return round(float(figure) * float((1024 if "i" in unit else 1000) ** power))
+    return int(figure) if figure.isdigit() and int(figure) >= 1 << 24 else None
