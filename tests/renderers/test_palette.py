@@ -112,6 +112,15 @@ def test_any_two_colours_are_told_apart(name: str, vision: str) -> None:
     assert min(distance(one, other) for one, other in combinations(colours, 2)) >= 10
 
 
+@pytest.mark.parametrize("kind", palette.TERMINAL)
+def test_a_terminals_colour_is_near_the_pages(kind: Kind) -> None:
+    """As near as a difference of 9.5, or the nearest that there is."""
+    page = seen(palette.LIGHT[kind], NORMAL)
+    nearest = min(distance(seen(of_terminal(number), NORMAL), page) for number in range(16, 256))
+    chosen = seen(of_terminal(palette.TERMINAL[kind]), NORMAL)
+    assert distance(chosen, page) <= max(9.5, nearest)
+
+
 def test_every_kind_has_its_colour_in_every_look() -> None:
     assert set(palette.LIGHT) == set(palette.DARK) == set(palette.TERMINAL) == set(Kind)
     style = html.style()
