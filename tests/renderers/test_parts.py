@@ -401,3 +401,11 @@ def test_the_length_of_an_axis() -> None:
     assert picture._span(timeline()) == 0.001
     assert picture._origin(timeline(row("a", 1, 1, 3))) == 1000.0
     assert picture._origin(timeline()) == 0.0
+
+
+def test_a_unit_of_the_time_axis_is_a_millisecond_or_a_line() -> None:
+    step = timeline(row("a", 1, 1, 3))
+    assert picture._time_axis(step) == (1000.0, "milliseconds after the first allocation")
+    log = replace(step, ordinal=True)
+    assert picture._time_axis(log) == (1.0, "lines of the log after the first allocation")
+    assert picture._span(log) == 2000.0

@@ -36,7 +36,8 @@ def test_budgets_as_junit() -> None:
     assert lines[1:] == [
         '<testsuite name="tfmemlens" tests="3" failures="1" errors="1">',
         f'{case} name="peak"/>',
-        f'{case} name="encoder/*"><failure message="needs 70.00 MiB to 80.00 MiB of 64.00 MiB: 3 layers"/>{end}',
+        f'{case} name="encoder/*"><failure message="needs 70.00 MiB to 80.00 MiB of 64.00 MiB: 3 layers"/>'
+        + end,
         f'{case} name="head"><error message="needs at least 1.0 KiB of 1.00 MiB"/>{end}',
         "</testsuite>",
     ]
