@@ -359,3 +359,92 @@ class TestFramesOfOthers:
             == "/app/d.js:48"
         )
         assert told(PLAIN, "[[node a (defined at t.py:3) ]]", own).source == "t.py:3"
+
+
+TAKEN = (
+    "[[{{node a}}]]",
+    "[Op:Mul]",
+    "Detected at node 'a' defined at (most recent call last):",
+    "Traceback (most recent call last):",
+    "Node: 'a'",
+    '%f = f32[8] mul(), metadata={op_name="net/mul"}',
+    "Exception encountered when calling layer 'd' (type Dense).",
+    "Exception encountered when calling Dense.call().",
+    'Call arguments received by layer "d" (type Dense):',
+    '  File "train.py", line 31, in <module>',
+    "Cell In[12], line 27",
+    "\tat com.acme.S.predict(S.java:71)",
+    "Caused by op 'a', defined at:",
+    "Original stack trace for 'a':",
+    "...which was originally created as op 'a', defined at:",
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add x.",
+    "0 successful operations.",
+    "2 root error(s) found.",
+)
+"""A line of each kind, as it stands without a sentence."""
+
+
+class TestWhatIsTaken:
+    @pytest.mark.parametrize("text", [PLAIN, *TAKEN])
+    def test_a_line_of_its_own_language(self, text: str) -> None:
+        assert SentenceCollector().offer(Line(1, text))
+        assert collected(PLAIN).offer(Line(2, text))
+
+    @pytest.mark.parametrize(
+        "text", ["step 3 loss 0.2", "---> 3 fit()", "  \u2022 a=tf.Tensor(shape=(8,), dtype=int8)"]
+    )
+    def test_other_lines_are_left(self, text: str) -> None:
+        assert not SentenceCollector().offer(Line(1, text))
+        assert not collected(PLAIN).offer(Line(2, text))
+
+    def test_what_a_frame_quotes_and_what_a_layer_was_given(self) -> None:
+        frame = '  File "train.py", line 31, in <module>'
+        assert collected(frame).offer(Line(2, "    step 3 loss 0.2"))
+        assert collected(frame).quotes_code and not collected(frame, "x").quotes_code
+        assert not collected(frame, "").offer(Line(2, "    step 3 loss 0.2"))
+        assert not SentenceCollector().quotes_code
+        assert collected("Cell In[12], line 27").offer(Line(2, "---> 27 fit()"))
+        arguments = 'Call arguments received by layer "d" (type Dense):'
+        assert collected(arguments).offer(Line(2, "  \u2022 training=True"))
+        assert not collected(arguments, "end").offer(Line(3, "  \u2022 training=True"))
+
+    def test_a_new_collector_knows_nothing(self) -> None:
+        collector = SentenceCollector()
+        assert collector.current is None and not collector.session and collector.era == (FIRST, LAST)
+        assert collected(PLAIN).current is not None
+
+
+class TestCreation:
+    """What the frames above a sentence say of a weight that is made."""
+
+    made = (
+        "Traceback (most recent call last):",
+        '  File "net.py", line 5, in build',
+        "    self.d = Dense(2048)",
+        '  File "/lib/python3.9/site-packages/keras/layers/core/dense.py", line 7, in build',
+        "    self.kernel = self.add_weight(",
+    )
+
+    def test_of_a_layer(self) -> None:
+        found = told(*self.made, PLAIN)
+        assert found.creating and not found.updating
+        assert found.keras_layer == ("", "Dense")
+        header = "Exception encountered when calling layer 'mine' (type Mine)."
+        assert told(header, *self.made, PLAIN).keras_layer == ("mine", "Mine")
+        assert told(*self.made[:3], PLAIN).keras_layer is None
+        assert not told(*self.made[:3], PLAIN).creating
+
+    def test_a_line_that_makes_a_layer_needs_an_op_of_a_first_value(self) -> None:
+        fill, relu = (
+            f"{{{{function_node __wrapped__{op}_device_{GPU}}}}} {PLAIN}" for op in ("Fill", "Relu")
+        )
+        assert told(*self.made[:3], fill).creating
+        assert not told(*self.made[:3], relu).creating
+        header = "Exception encountered when calling layer 'mine' (type Mine)."
+        assert not told(header, *self.made[:3], fill).creating
+
+    def test_of_an_optimizer(self) -> None:
+        frame = '  File "/lib/python3.9/site-packages/keras/optimizers/adam.py", line 7, in build'
+        found = told(*self.made[:3], frame, "    self.add_slot(", PLAIN)
+        assert (found.creating, found.updating, found.optimizer) == (True, True, "adam")
+        assert told(*self.made, PLAIN).optimizer is None
