@@ -122,6 +122,69 @@ _retval_loss/mul_0_0                                                            
 add_46/_53                                                                      add_46                          transfer          forward
 IteratorGetNext                                                                 IteratorGetNext                 input             input
 _EagerConst                                                                     -                               unattributed      forward
+# scopes that only look like TensorFlow's
+head/global_norm_scale/mul                                                      head/global_norm_scale          activation        forward
+net/global_norm                                                                 net                             activation        forward
+clip_by_global_norm/mul_3                                                       -                               gradient          gradient
+train/clip_by_global_norm_1/truediv                                             -                               gradient          gradient
+train/global_norm/L2Loss_4                                                      -                               gradient          gradient
+tower_1/gradients/net/conv/MatMul_grad/MatMul                                   tower_1/net/conv                gradient          gradient
+gpu_1/gradients/net/conv/MatMul_grad/MatMul                                     gpu_1/net/conv                  gradient          gradient
+tower_1/gradients/tower_11/conv/MatMul_grad/MatMul                              tower_1/tower_11/conv           gradient          gradient
+worker_1/gradients/net/conv/MatMul_grad/MatMul                                  net/conv                        gradient          gradient
+# loops and branches
+while                                                                           while                           activation        forward
+while/MatMul                                                                    while                           activation        forward
+while/while/MatMul                                                              while                           activation        forward
+while/cond/dense/MatMul                                                         dense                           activation        forward
+cond/Switch                                                                     cond                            activation        forward
+cond/dense/MatMul                                                               dense                           activation        forward
+rnn/while                                                                       rnn                             activation        forward
+lstm/while/lstm_cell/MatMul                                                     lstm                            activation        forward
+enc/while/dense/MatMul                                                          enc/dense                       activation        forward
+enc/while/enc/dense/MatMul                                                      enc/dense                       activation        forward
+a/b/while/a/b/MatMul                                                            a/b                             activation        forward
+a/b/while/b/c/MatMul                                                            a/b/c                           activation        forward
+rnn/cond/while/rnn/cell/MatMul                                                  rnn                             activation        forward
+rnn/while/accumulator                                                           rnn                             loop-stack        forward
+accumulator                                                                     accumulator                     activation        forward
+rnn/while/StackPush_1                                                           rnn                             loop-stack        forward
+a/b/body/_12                                                                    a/b                             activation        forward
+a/b/_12                                                                         a                               transfer          forward
+# parts of variables, and variables by other names
+net/part_0/kernel                                                               net                             parameter         forward
+net/weights/part_1/Adam                                                         net                             optimizer-slot    optimizer
+net/w/Assign                                                                    net                             parameter         forward
+w/read                                                                          w                               parameter         forward
+bert/embeddings/add                                                             bert/embeddings                 activation        forward
+tokens/embeddings/Initializer/mul                                               tokens                          parameter         forward
+model/embeddings/Read/ReadVariableOp                                            model                           parameter         forward
+# the runtime, Grappler and the compiler
+XRTExecute                                                                      -                               unattributed      forward
+XRTCompileOp                                                                    -                               unattributed      forward
+_XlaRun                                                                         -                               unattributed      forward
+LoopCond                                                                        -                               unattributed      forward
+x/LoopCond                                                                      x                               activation        forward
+scoped_allocator_3                                                              -                               gradient          gradient
+AutoParallel-Replica-2/conv/Relu                                                conv                            activation        forward
+LoopOptimizer/conv/Relu                                                         conv                            activation        forward
+cluster_0_1/dense/MatMul                                                        dense                           activation        forward
+xla_run/dense/MatMul                                                            dense                           activation        forward
+Func/StatefulPartitionedCall/input/_2                                           -                               input             input
+StatefulPartitionedCall                                                         StatefulPartitionedCall         activation        forward
+PartitionedCall_2                                                               PartitionedCall_2               activation        forward
+edge_45_conv/Relu                                                               conv                            transfer          forward
+_S12                                                                            -                               transfer          forward
+/_12                                                                            -                               transfer          forward
+ConstantFolding/a/b/_7                                                          a                               constant          forward
+ConstantFolding/a/b_enter                                                       a                               constant          forward
+RecomputeTrigger/block1/conv                                                    block1                          activation        forward
+swap_in_block1/conv/Relu_0_1                                                    block1/conv                     transfer          forward
+# default names of Keras's layers, by what is in them
+model/conv2d_transpose_2/stack                                                  model/conv2d_transpose_2        activation        forward
+model/add_3/add                                                                 model/add_3                     activation        forward
+drop_1/dropout/mul                                                              drop_1                          activation        forward
+model/dropout_2/mul                                                             model/dropout_2                 activation        forward
 # JAX
 jit(train_step)/jit(main)/jvp(Transformer)/encoder/layer_0/dot_general          Transformer/encoder/layer_0     activation        forward
 jit(train_step)/jit(main)/transpose(jvp(Transformer))/encoder/layer_0/dot_general Transformer/encoder/layer_0   gradient          gradient
@@ -160,6 +223,99 @@ def test_a_stated_op_type_counts_more_than_the_name() -> None:
 def test_replicas_are_counted_not_named(name: str) -> None:
     assert owner_of(name).replica == 1
     assert owner_of(name).layer == "a"
+
+
+@pytest.mark.parametrize(
+    ("name", "replica"),
+    [
+        ("AutoParallel-Replica-2/conv/Relu", 2),
+        ("AutoParallel-Replica-0-conv/Relu", 0),
+        ("LoopOptimizer/conv/Relu", None),
+        ("replica_3/conv/Relu", 3),
+        ("conv/Relu", None),
+        ("gradient_tape/replica_4/conv/Relu/ReluGrad", 4),
+    ],
+)
+def test_the_replica(name: str, replica: int | None) -> None:
+    assert (owner_of(name).replica, owner_of(name).layer) == (replica, "conv")
+
+
+@pytest.mark.parametrize(
+    ("name", "looped"),
+    [
+        ("rnn/while/mul", True),
+        ("rnn/while_1/mul", True),
+        ("while", True),
+        ("rnn/while_body/mul", False),
+        ("rnn/worthwhile/mul", False),
+        ("rnn/cond/mul", False),
+        ("f/body/_1/f/mul", True),
+        ("f/cond/_1/f/mul", False),
+        ("f/then/_1/g/body/_3/f/mul", True),
+        ("f/body/_1/g/then/_3/f/mul", True),
+        ("f/then/_1/f/mul", False),
+    ],
+)
+def test_what_runs_in_a_loop(name: str, looped: bool) -> None:
+    assert owner_of(name).in_loop is looped
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "copy_of"),
+    [
+        ("a/BiasAdd-0-1-TransposeNCHWToNHWC-LayoutOptimizer", "Transpose", "output"),
+        ("a/Conv2D-0-TransposeNHWCToNCHW-LayoutOptimizer", "Transpose", "input"),
+        ("a/Conv2D-0-TransposeNHWCToNCHW-LayoutOptimizer_1/_7", "Transpose", "input"),
+        ("LayoutOptimizerTransposeNHWCToNCHW-a/Conv2D-0", "Transpose", "input"),
+        ("LayoutOptimizerTransposeNCHWToNHWC-a/Conv2D-0-1", "Transpose", "output"),
+        ("a/Pad-1-DataFormatVecPermuteNHWCToNCHW-LayoutOptimizer", None, None),
+        ("a/Pad-1-LayoutOptimizer", None, None),
+    ],
+)
+def test_what_the_layout_pass_copies(name: str, op: str | None, copy_of: str | None) -> None:
+    owner = owner_of(name)
+    assert (owner.copy_of, owner.layer) == (copy_of, "a")
+    assert owner.kind.value == ("layout-transpose" if op else "constant")
+    if op:
+        assert owner.op == op
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "forward"),
+    [
+        ("{{node net/conv/Conv2D}}", "Conv2D", "net/conv/Conv2D"),
+        ("{{function_node f_3}}{{node net/conv/Conv2D}}", "Conv2D", "net/conv/Conv2D"),
+        ("^net/conv/Conv2D:0", "Conv2D", "net/conv/Conv2D"),
+        (" net/conv/Conv2D:Conv2D ", "Conv2D", "net/conv/Conv2D"),
+        ("gradients/net/conv/Conv2D_grad/ShapeN", "ShapeN", "net/conv/Conv2D"),
+        ("gradients/AddN_3", "AddN", None),
+        ("model/conv/Conv2D-0-CastToFp16-AutoMixedPrecision", "Cast", "model/conv/Conv2D"),
+        ("ConstantFolding/a/b-folded-0", "Const", "a/b"),
+        ("__inference_train_step_123", None, "train_step"),
+        ("__backward_net_12_34", None, "net"),
+    ],
+)
+def test_what_is_behind_a_name(name: str, op: str | None, forward: str | None) -> None:
+    assert (owner_of(name).op, owner_of(name).forward) == (op, forward)
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "phase"),
+    [
+        ("ResourceApplyAdam", "workspace", "optimizer"),
+        ("SparseApplyAdagrad", "workspace", "optimizer"),
+        ("VarHandleOp", "parameter", "forward"),
+        ("AssignVariableOp", "parameter", "forward"),
+        ("Const", "constant", "forward"),
+        ("Placeholder", "input", "input"),
+        ("_Recv", "transfer", "forward"),
+        ("TensorListStack", "loop-stack", "forward"),
+        ("Relu", "activation", "forward"),
+    ],
+)
+def test_a_stated_op_tells_what_a_users_own_name_does_not(op: str, kind: str, phase: str) -> None:
+    owner = owner_of("net/mine", op)
+    assert (owner.layer, owner.kind.value, owner.phase.value, owner.op) == ("net", kind, phase, op)
 
 
 PARTS = st.sampled_from(

@@ -175,8 +175,8 @@ class TestWhatIsStated:
 
     def test_a_bin(self) -> None:
         text = (
-            "Bin (256): \tTotal Chunks: 88, Chunks in use: 87. 22.0KiB allocated for chunks. 21.8KiB in use in"
-            " bin. 3.0KiB client-requested in use in bin."
+            "Bin (256): \tTotal Chunks: 88, Chunks in use: 87. 22.0KiB allocated for chunks. 21.8KiB in use"
+            " in bin. 3.0KiB client-requested in use in bin."
         )
         (entry,) = read(text).bins
         assert [each and each.bytes for each in entry] == [22 * KIB, 22_272, 3 * KIB]

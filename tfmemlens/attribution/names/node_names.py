@@ -368,13 +368,6 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
     return Kind.ACTIVATION
 
 
-def layer_of(path: str, drop_last: bool = True) -> str | None:
-    """The user's scope in a plain forward name: `shared_model/unet_01/Conv2D` is the layer
-    `shared_model/unet_01`.
-    """
-    return "/".join(_layer_parts(path, drop_last)) or None
-
-
 def _layer_parts(path: str, drop_last: bool = True, inside: str = "") -> list[str]:
     parts = [part for part in path.split("/") if part]
     if "while" in path or "cond" in path:
