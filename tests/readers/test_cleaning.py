@@ -6,7 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.readers.oom.cleaning import clean
+from tfmemlens.readers.oom.cleaning import clean, strip_prefixes, wrap_width
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 
 
@@ -72,3 +72,161 @@ def test_what_no_machine_can_count_is_no_size() -> None:
 )
 def test_a_garbled_shape_of_a_compiler_is_none(text: str, shape: tuple[int, ...] | None) -> None:
     assert parse_hlo_shape(text)[0] == shape
+
+
+def lines(*texts: str) -> list[str]:
+    """The logical lines of a text."""
+    return [each.line.text for each in clean(enumerate(texts, 1))]
+
+
+SENTENCE = (
+    "OOM when allocating tensor with shape[8,256,256,64] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+
+
+class TestCharacters:
+    @pytest.mark.parametrize(
+        ("text", "kept"),
+        [
+            ("\x1b[31mOOM when\x1b[0m x", ["OOM when x"]),
+            ("[31;1mOOM when[0m x", ["OOM when x"]),
+            ("^[[31mOOM when", ["OOM when"]),
+            ("OOM\xa0when \u2018a\u2019 \u201cb\u201d 1\u22122\u2026", ["OOM when 'a' \"b\" 1-2..."]),
+            ("a &lt;x&gt; &amp;lt;", ["a <x> <"]),
+            ("<p>a<br/>b</p>", ["a", "b"]),
+            ("a < b and c > d", ["a < b and c > d"]),
+            (r"net\_a\[0\]", ["net_a[0]"]),
+            (r"C:\Users\net\_a", [r"C:\Users\net\_a"]),
+            (r"OOM when\n  x\"y", ["OOM when", '  x"y']),
+            (r"step 3\nstep 4", [r"step 3\nstep 4"]),
+            ('{"log":"OOM when\\n","stream":"stderr"}', ["OOM when"]),
+            ('{"log":"OOM \\u0041\\n"', ["OOM A"]),
+            ('{"log":OOM', ['{"log":OOM']),
+            ("*" * 20 + "**x** ", ["*" * 20 + "**x** "]),
+        ],
+    )
+    def test_what_terminals_and_pages_put_into_a_line(self, text: str, kept: list[str]) -> None:
+        assert cleaned(text) == kept
+
+    def test_quotes_and_fences(self) -> None:
+        assert lines("```text", "> OOM when", "~~~", "x", "> > y") == ["OOM when", "x", "y"]
+        assert lines("# 2019-01-01 x", "# OOM x", "# A remark") == ["2019-01-01 x", "OOM x", "# A remark"]
+
+
+class TestPrefixes:
+    @pytest.mark.parametrize(
+        ("text", "rank", "origin", "bare"),
+        [
+            ("2019-01-01 10:00:00.123456: W tensorflow/core/a.cc:42] x", "", "tensorflow/core/a.cc", "x"),
+            ("W tensorflow/core/a.cc:42] x", "", "tensorflow/core/a.cc", "x"),
+            ("W 17 tensorflow/core/a.cc:42] x", "", "tensorflow/core/a.cc", "x"),
+            ("W0101 10:00:00.123456   17 bfc_allocator.cc:42] x", "", "bfc_allocator.cc", "x"),
+            ("W0101 10:00:00.123456   17 train.py:42] x", "", "", "x"),
+            ("[1,3]<stderr>:x", "1,3", "", "x"),
+            ("(trainer pid=12, ip=1.2.3.4) x", "trainer pid=12, ip=1.2.3.4", "", "x"),
+            ("[rank 3]: x", "rank 3", "", "x"),
+            ("worker_1 | x", "worker_1", "", "x"),
+            ("[7]: x", "7", "", "x"),
+            ("[1,3]<stderr>:[rank 2]: x", "1,3", "", "x"),
+            ("2019-01-01T10:00:00.1Z stderr F [1,0]<stdout>:W a.cc:4] x", "1,0", "a.cc", "x"),
+            ("INFO:root: x", "", "", "x"),
+            ("Jan  3 10:00:00 host python[12]: x", "", "", "x"),
+            ("plain words", "", "", "plain words"),
+        ],
+    )
+    def test_who_said_it(self, text: str, rank: str, origin: str, bare: str) -> None:
+        assert strip_prefixes(text) == (rank, origin, bare)
+
+    def test_the_month_of_the_first_line_that_has_one(self) -> None:
+        stamp = "2018-{}-07 10:00:00.123456: W a.cc:42] x"
+        found = list(clean(enumerate([stamp.format(month) for month in ("09", "10")], 1)))
+        assert [each.month for each in found] == ["2018-09", ""]
+        python = list(clean([(1, "2018-09-07 10:00:00 x"), (2, stamp.format("10"))]))
+        assert [each.month for each in python] == ["", "2018-10"]
+
+
+class TestNumbersBeforeLines:
+    def test_rising_numbers_are_lines_others_ranks(self) -> None:
+        assert lines(*(f"{at}:x{at}" for at in range(5, 10))) == [f"x{at}" for at in range(5, 10)]
+        ranks = list(clean(enumerate((f"{at}: x" for at in (0, 1, 0, 1, 0)), 1)))
+        assert [(each.rank, each.line.text) for each in ranks] == [
+            (f"rank {at}", "x") for at in (0, 1, 0, 1, 0)
+        ]
+
+    def test_four_are_too_few(self) -> None:
+        assert lines(*(f"{at}:x" for at in range(4))) == [f"{at}:x" for at in range(4)]
+
+    @pytest.mark.parametrize(("others", "counted"), [(1, True), (2, False)])
+    def test_a_tenth_may_have_none(self, others: int, counted: bool) -> None:
+        found = lines(*(f"{at}:x{at}" for at in range(9)), *["other"] * others)
+        assert (found[0] == "x0") is counted
+
+    def test_launchers_speak_without_a_number(self) -> None:
+        assert lines(*(f"{at}:x{at}" for at in range(5)), *["srun: error"] * 3)[:2] == ["x0", "x1"]
+
+    @pytest.mark.parametrize(
+        ("texts", "kept"),
+        [
+            (["# a", "# b", "# c"], ["a", "b", "c"]),
+            (["# a", "# b"], ["# a", "# b"]),
+            (["# a"] * 9 + ["b"], ["a"] * 9 + ["b"]),
+            (["# a"] * 8 + ["b"], ["# a"] * 8 + ["b"]),
+            (["E a", "E b", "E c"], ["a", "b", "c"]),
+        ],
+    )
+    def test_a_mark_before_nearly_every_line(self, texts: list[str], kept: list[str]) -> None:
+        assert lines(*texts) == kept
+
+
+class TestBrokenLines:
+    def test_a_terminal_breaks_at_one_column(self) -> None:
+        long = [f"{word} " + "abcdefg " * 30 for word in ("one", "two", "six")]
+        broken = [text[at : at + 80] for text in long for at in range(0, len(text), 80)]
+        assert wrap_width(broken) == 80
+        assert [text.rstrip() for text in lines(*broken)] != broken
+
+    @pytest.mark.parametrize(
+        ("texts", "width"),
+        [
+            (["x" * 40, "y"] * 3, 40),
+            (["x" * 40, "y"] * 2, None),  # three at least
+            (["x" * 39, "y"] * 3, None),  # of 40 columns at least
+            (["x" * 40, "y"] * 3 + ["x" * 40, "Traceback"], 40),
+            (["x" * 40, "y"] * 3 + ["x" * 40, "Traceback"] * 2, None),  # as many whole lines of that length
+            (["x" * 40, "y"] * 3 + ["x" * 60, "Traceback"], 40),
+            (["x" * 40, "y"] * 3 + ["x" * 60, "Traceback"] * 2, None),  # longer ones are none of a terminal
+        ],
+    )
+    def test_when_a_column_is_a_terminals(self, texts: list[str], width: int | None) -> None:
+        assert wrap_width(texts) == width
+
+    @pytest.mark.parametrize("cut", [10, 24, 43, 60, 76, 100, len(SENTENCE) - 4])
+    def test_a_sentence_takes_the_lines_that_make_it_whole(self, cut: int) -> None:
+        head, tail = SENTENCE[:cut], SENTENCE[cut:]
+        found = lines("W " + head, tail, "next")
+        assert len(found) == (3 if cut < 19 else 2)
+        if cut >= 19:
+            assert "".join(found[0].split()) == "W" + "".join(SENTENCE.split())
+
+    def test_no_more_than_four_lines(self) -> None:
+        parts = [
+            "OOM when allocating tensor with",
+            "shape[8]",
+            "and",
+            "type float on",
+            "/device:GPU:0",
+            "by allocator GPU_0_bfc",
+        ]
+        assert len(lines(*parts)) < len(parts)
+        assert lines("[[node a", "Traceback", "]]") == ["[[node a", "Traceback", "]]"]
+
+    def test_lists_without_line_breaks(self) -> None:
+        assert lines("Current usage: 1.0KiB from a  2.0KiB from b  Remaining 3 nodes with 1B") == [
+            "Current usage:", "1.0KiB from a", "2.0KiB from b", "Remaining 3 nodes with 1B",
+        ]  # fmt: skip
+        glued = "50%|###2019-01-01 10:00:00.123456: W a.cc:42] x"
+        assert [(each.origin, each.line.text) for each in clean([(1, glued)])] == [
+            ("", "50%|###"),
+            ("a.cc", "x"),
+        ]
