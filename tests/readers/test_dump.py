@@ -149,6 +149,7 @@ class TestWhatIsStated:
         assert collected("InUse:   1.0KiB").dump is None
 
     def test_statistics_without_a_head(self) -> None:
+        assert read("Limit:                 22654317364").ended_chunks
         assert read("Limit:                 22654317364").stats["Limit"][0] == EXACT(22_654_317_364)
         assert collected("Limit:     123").dump is None  # too few digits to tell
 
@@ -207,7 +208,21 @@ class TestWhatIsStated:
         assert len(collected(START, *stats, MAP, START, *stats, MAP).finished) == 2
 
     @pytest.mark.parametrize(
-        "text", ["Summary of in-use Chunks by size: ", "Current allocation summary follows.", "Stats: ", MAP]
+        "text",
+        [
+            "Summary of in-use Chunks by size: ",
+            "Current allocation summary follows.",
+            "Stats: ",
+            MAP,
+            START,
+            START + " with freed_by_count=0. The caller indicates that this is not a failure",
+            "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
+            "Next region of size 1024",
+            "gpu_async_0 cuMemAllocAsync failed to allocate 8192 bytes",
+            "Reported by CUDA: Free memory/Total memory: 100/1000",
+            "Histogram of current allocation: (x), ...;",
+            "Limit:                 22654317364",
+        ],
     )
     def test_lines_of_its_language_are_taken(self, text: str) -> None:
         assert DumpCollector().offer(Line(1, text))
