@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.line import Line
@@ -39,6 +40,17 @@ class Argument:
     shape: tuple[int | None, ...]
     dtype: str
     line: Line
+
+
+class Frame(NamedTuple):
+    """A frame of the traceback above a failure."""
+
+    place: str
+    """`train.py:30`; a notebook's cell may have no line."""
+    text: str = ""
+    """The code that the frame quotes."""
+    name: str = ""
+    """The function that it lies in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,8 @@ class FailedRequest:
     """Whether it failed in a function of the input pipeline."""
     training: bool | None = None
     """What the failing Keras layer was told of training."""
+    frames: tuple[Frame, ...] = ()
+    """The traceback of the exception, the outermost frame first."""
     keras_call: str | None = None
     """The method of a Keras model that the traceback goes through: `fit`, `predict`, `evaluate`."""
     executable: str | None = None

@@ -4,7 +4,7 @@ node, its op, the user's code.
 
 from __future__ import annotations
 
-from tfmemlens.model.incident import Argument
+from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
@@ -42,6 +42,8 @@ class Context:
     """The user's line in the traceback of the exception itself: what ran, where nothing tells what created
     the op.
     """
+    frames: tuple[Frame, ...] = ()
+    """The traceback of the exception itself, the outermost frame first."""
     forward_node: str | None = None
     keras_layer: tuple[str, str] | None = None
     arguments: tuple[Argument, ...] = ()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import user_frame
 
-Frames = Sequence[tuple[str, str]]
-"""(`file:line`, the code that the frame quotes), the outermost first."""
+Frames = Sequence[Frame]
+"""The outermost first."""
 
 _OPTIMIZER = regex(
     r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
@@ -50,12 +51,12 @@ _TYPES = {
 
 def is_updating(frames: Frames) -> bool:
     """Whether the frames go through an optimizer."""
-    return any(_OPTIMIZER.search(place) for place, _ in frames)
+    return any(_OPTIMIZER.search(frame.place) for frame in frames)
 
 
 def optimizer_of(frames: Frames) -> str | None:
     """The optimizer whose own file is among the frames: `adam`."""
-    matches = (_OPTIMIZER_FILE.search(place) for place, _ in reversed(frames))
+    matches = (_OPTIMIZER_FILE.search(frame.place) for frame in reversed(frames))
     return next((match["name"] for match in matches if match), None)
 
 
@@ -64,16 +65,16 @@ def is_creating(frames: Frames, eager_op: str | None, *, calling: bool = False) 
     and what ran by itself was an op of a first value. In a graph that line is where the layer's own ops were
     made, too, and below Keras's header of a layer's call (`calling`) it is where the call came from.
     """
-    if any(_CREATION.search(f"{place} {text}") for place, text in frames):
+    if any(_CREATION.search(f"{frame.place} {frame.text}") for frame in frames):
         return True
     if calling or eager_op is None or not _FIRST_VALUES.fullmatch(eager_op):
         return False
-    return any(_BUILDS.search(text) for place, text in frames if user_frame(place))
+    return any(_BUILDS.search(frame.text) for frame in frames if user_frame(frame.place))
 
 
 def layer_type_of(frames: Frames) -> str | None:
     """The type of Keras's layer whose weight is created, where its file holds no other."""
-    names = [match["name"] for place, _ in frames if (match := _LAYER_FILE.search(place))]
+    names = [match["name"] for frame in frames if (match := _LAYER_FILE.search(frame.place))]
     return next((_TYPES[name] for name in reversed(names) if name in _TYPES), None)
 
 

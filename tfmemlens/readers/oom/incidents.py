@@ -200,6 +200,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "attributes": _first(known, "attributes") or (),
         "source": source,
         "source_text": quoted,
+        "frames": _first(known, "frames") or (),
         "forward_node": _first(known, "forward_node"),
         "keras_layer": _first(known, "keras_layer"),
         "arguments": tuple(_first(known, "arguments") or ()),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.model.incident import Argument
+from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
@@ -218,6 +218,10 @@ _NUMBERED = regex(r":\d+\Z")
 """A place that names its line: a notebook's frame has one only where the code below it was pasted, too."""
 
 
+_MAX_FRAMES = 80
+"""More of a traceback is a recursion's."""
+
+
 @dataclass
 class OomMessage(Context):
     """One sentence that names the tensor, with its context."""
@@ -242,13 +246,15 @@ class SentenceCollector:
         self._layer_before: tuple[str, str] | None = None
         self._era_before: Era = (FIRST, LAST)
         """What a header above the sentence says of the version: more than a sentence that was cut."""
-        self._frames: list[tuple[str, str]] | None = None
+        self._frames: list[Frame] | None = None
         self._frame_owner = "before"
         self._placed = False
         """Whether the code is known already from the node's own tag."""
         self._ran_before: tuple[str | None, str | None] = (None, None)
         """What ran, by the traceback above a header that brings the frames of the op's creation."""
         self._keras_call: str | None = None
+        self._placeless = False
+        """Whether nothing above the last message told a line of code."""
         self._running = False
         """Whether the frames are those of the exception rather than of the op's creation."""
         self.origin = ""
@@ -333,6 +339,7 @@ class SentenceCollector:
         if not self.origin:
             self._take_what_stands_above(told)
         self._told, self._age = told, 0
+        self._placeless = told.source is None and told.ran_at[0] is None
 
     def _take_what_stands_above(self, told: Context) -> None:
         """Headers and frames belong to Python's message; a line that C++ logged in between has none."""
@@ -342,6 +349,7 @@ class SentenceCollector:
             place = _deepest_user_frame(self._frames)
             if self._running:
                 told.ran_at = place
+                told.frames = tuple(self._frames[-_MAX_FRAMES:])
             else:
                 told.source, told.source_text = place
             told.updating = creation.is_updating(self._frames)
@@ -377,7 +385,7 @@ class SentenceCollector:
         if match := INSTRUCTION.search(text):
             self._node_before = match["node"]
             if match["file"]:
-                self._frames, self._frame_owner = [(f"{match['file']}:{match['line']}", "")], "before"
+                self._frames, self._frame_owner = [Frame(f"{match['file']}:{match['line']}")], "before"
                 self._running = False
             return True
         if match := KERAS_LAYER.search(text) or KERAS3_LAYER.search(text):
@@ -427,7 +435,8 @@ class SentenceCollector:
         """A line of a stack: a frame, or the code below it."""
         if self._after_frame and text.strip() and not FRAME.search(text):
             if self._frames:
-                self._frames[-1] = (self._frames[-1][0], text.strip())
+                self._frames[-1] = self._frames[-1]._replace(text=text.strip())
+                self._lend_frames()
             return True
         if self._cell(text) or self._of_another_language(text):
             return True
@@ -436,11 +445,12 @@ class SentenceCollector:
             self._ran_through(match["file"])
             if match["name"] in _KERAS_CALLS and _TRAINER.search(match["file"]):
                 self._keras_call = match["name"]
-            if self._frames is None and self._told is None:  # the traceback's head was not pasted
-                self._frames, self._frame_owner, self._running = [], "before", True
+            if self._frames is None and (self._told is None or self._placeless):
+                self._frames, self._frame_owner, self._running = [], "before", True  # its head was not pasted
             if self._frames is not None:
-                self._frames.append((f"{match['file']}:{match['line']}", ""))
+                self._frames.append(Frame(f"{match['file']}:{match['line']}", name=match["name"] or ""))
                 self._keep_frame(self.current)
+                self._lend_frames()
             return True
         return False
 
@@ -463,10 +473,12 @@ class SentenceCollector:
                 self._frames, self._frame_owner, self._running = [], "before", True
             if self._frames is not None:
                 cell = parts.get("cell") or (f"In[{parts['number']}]" if parts.get("number") else "the cell")
-                self._frames.append((parts.get("file") or cell, ""))
+                self._frames.append(Frame(parts.get("file") or cell))
             return True
-        if self._frames and not self._frames[-1][1] and (arrow := ARROW.search(text)):
-            self._frames[-1] = (f"{self._frames[-1][0]}:{arrow['line']}", arrow["code"].strip())
+        if self._frames and not self._frames[-1].text and (arrow := ARROW.search(text)):
+            last = self._frames[-1]
+            self._frames[-1] = Frame(f"{last.place}:{arrow['line']}", arrow["code"].strip(), last.name)
+            self._lend_frames()
             return True
         return False
 
@@ -493,6 +505,13 @@ class SentenceCollector:
         """What a file on the stack tells of the version and the front end."""
         self.era = narrow(self.era, era_of(file))
         self.session = self.session or bool(SESSION.search(file))
+
+    def _lend_frames(self) -> None:
+        """Let a message that nothing placed have the traceback that follows it."""
+        lent = self._placeless and self._running and self._frame_owner == "before"
+        if lent and self._frames and (told := self.current):
+            told.ran_at = _deepest_user_frame(self._frames)
+            told.frames = tuple(self._frames[-_MAX_FRAMES:])
 
     def _keep_frame(self, telling: Context | None) -> None:
         if (
@@ -584,8 +603,8 @@ def _allocator(name: str | None) -> str | None:
     return name.rstrip(".") if name else None
 
 
-def _deepest_user_frame(frames: list[tuple[str, str]]) -> tuple[str | None, str | None]:
-    for place, text in reversed(frames):
+def _deepest_user_frame(frames: list[Frame]) -> tuple[str | None, str | None]:
+    for place, text, _ in reversed(frames):
         if user_frame(place) and (text or _NUMBERED.search(place)):
             return place, text or None
     return None, None
