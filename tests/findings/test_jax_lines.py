@@ -6,6 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.findings.support.jax_lines import made_by
+from tfmemlens.model.incident import Frame
 from tfmemlens.model.report import Report
 
 GIB = 1 << 30
@@ -83,3 +84,135 @@ def test_tensorflow_s_lines_are_not_read_as_jax_s() -> None:
     )
     report = pipeline.explain(f"{text} tensor with shape[9000,9000,8] and type float on /device:GPU:0\n")
     assert "failing-line-of-jax" not in [finding.rule for finding in report.findings]
+
+
+LIB = "/env/lib/python3.11/site-packages"
+
+
+def stack(*frames: tuple[str, str, str]) -> tuple[Frame, ...]:
+    """Frames of (place, function, code)."""
+    return tuple(Frame(place, text, name) for place, name, text in frames)
+
+
+@pytest.mark.parametrize(
+    ("frames", "what"),
+    [
+        (
+            stack(
+                ("net.py:9", "__init__", "self.up = nnx.Linear(2048, 8192, rngs=rngs)"),
+                (f"{LIB}/flax/nnx/nn/linear.py:331", "__init__", "self.kernel = nnx.Param(...)"),
+            ),
+            "a weight of the model (2048 x 8192 in float32",
+        ),
+        (
+            stack(
+                ("net.py:9", "__call__", "x = nn.Dense(8192)(x)"),
+                (f"{LIB}/flax/core/scope.py:960", "param", "value = init_fn(...)"),
+            ),
+            "a weight of the model",
+        ),
+        (stack(("net.py:9", "init_params", "w = jax.random.normal(key, (d, h))")), "a weight of the model"),
+        (
+            stack(
+                ("train.py:30", "main", "optimizer = make_optimizer(net)"),
+                ("opt.py:8", "make_optimizer", "return tx.init(weights)"),
+                (f"{LIB}/optax/_src/transform.py:284", "init_fn", "mu = optax.tree.zeros_like(params)"),
+            ),
+            "the optimizer's state",
+        ),
+        (
+            stack(
+                ("train.py:30", "main", "updates, opt_state = tx.update(grads, opt_state, params)"),
+                (f"{LIB}/optax/_src/transform.py:290", "update_fn", "nu = update_moment(...)"),
+            ),
+            "runs outside of jit",
+        ),
+        (
+            stack(
+                ("train.py:12", "<module>", "variables = model.init(jax.random.key(0), images)"),
+                ("net.py:9", "__call__", "x = jnp.tanh(x)"),
+            ),
+            "init runs the model once",
+        ),
+        (stack(("train.py:12", "main", "state = jax_utils.replicate(state)")), "to every device"),
+        (stack(("serve.py:3", "main", "params = load_checkpoint(path)")), "weights are being loaded"),
+        (
+            stack(
+                ("fit.py:3", "main", "H = jax.hessian(loss)(theta)"),
+                (f"{LIB}/jax/_src/api.py:867", "jacfun", "y, jac = vmap(pushfwd)(basis)"),
+            ),
+            "all rows of a Hessian are computed at once, and a matrix of 2,048 x 2,048",
+        ),
+        (
+            stack(
+                ("fit.py:3", "main", "states = inference_loop(key, kernel, state, 5000)"),
+                ("fit.py:9", "inference_loop", "_, states = jax.lax.scan(one_step, state, keys)"),
+            ),
+            "state of every draw",
+        ),
+    ],
+)
+def test_the_traceback_says_what_is_made_whatever_its_size(frames: tuple[Frame, ...], what: str) -> None:
+    text = next(frame.text for frame in reversed(frames) if "site-packages" not in frame.place)
+    need = 2048 * (2048 if "Hessian" in what else 8192) * 4
+    made = made_by(text, need, frames)
+    assert made and what in made.what
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        stack(
+            ("net.py:20", "__call__", "y = self.up(x)"),
+            (f"{LIB}/flax/nnx/nn/linear.py:390", "__call__", "y = self.dot_general(inputs, kernel)"),
+        ),
+        stack(("train.py:30", "main", "params, opt_state, loss = update(params, opt_state, x)")),
+        stack(("sample.py:4", "draw", "z = jax.random.normal(key, shape)")),
+        stack(("net.py:4", "init_cache", "x = f(y)")),
+    ],
+)
+def test_frames_that_make_nothing_that_lasts(frames: tuple[Frame, ...]) -> None:
+    assert made_by(frames[0].text, 1 << 20, frames) is None
+
+
+def test_a_weight_is_no_batch_and_no_program() -> None:
+    report = pipeline.explain(
+        'Traceback (most recent call last):\n  File "/home/u/net.py", line 61, in __init__\n'
+        "    self.gate = nnx.Linear(4096, 14336, rngs=rngs)\n"
+        f'  File "{LIB}/flax/nnx/nn/linear.py", line 331, in __init__\n'
+        "    self.kernel = nnx.Param(kernel_init(key, shape))\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {4096 * 14336 * 4} bytes.\n"
+    )
+    assert "a weight of the model (4096 x 14336 in float32" in report.verdict
+    slugs = [action.remedy.slug for action in report.actions]
+    assert slugs[0] == "narrow-weights" and "smaller-batch" not in slugs
+    assert "param_dtype" in (report.actions[0].remedy.code or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("return jnp.asarray(np.concatenate(xs)), jnp.asarray(np.concatenate(ys))", "copies one array"),
+        ("images = jnp.array(np.load('x.npy'))", "copies one array"),
+        ("params = jax.device_put(params)", "copies weights"),
+        ("batch = jax.device_put(batch)", "copies a batch"),
+        ("ll = log_likelihood(model, posterior, X, y)", "all posterior draws"),
+        ("u, s, vt = jnp.linalg.svd(a)", "singular vectors"),
+        ("_, hs = jax.lax.scan(step, h0, xs)", "scan stacks"),
+        ("K = jax.vmap(lambda a: jax.vmap(lambda b: k(a, b))(Y))(X)", "every pair of rows (16,384 x 16,384"),
+        ("K = X @ X.T", "a number for each pair of rows: 16,384 x 16,384"),
+        ("buf = buf.at[i].set(x)", "copies the whole array"),
+        ("m = h[senders]", "gathered for every index"),
+    ],
+)
+def test_calls_that_run_by_themselves(line: str, what: str) -> None:
+    made = made_by(line, GIB)
+    assert made and what in made.what
+
+
+@pytest.mark.parametrize(
+    "line", ["y = X @ W", "x = jnp.array(f(train))", "y = jnp.asarray(a) @ jnp.asarray(b)"]
+)
+def test_calls_that_may_make_anything(line: str) -> None:
+    assert made_by(line, GIB + 4) is None

@@ -2,10 +2,12 @@
 
 What it means: outside of a compiled step JAX runs one call at a time, so the last line of the user's own code
 made the array. A line that pairs all rows, spreads labels over classes or keeps every draw explains a large
-request by itself.
+request by itself; so do the frames of the libraries below it, which make weights, slots or derivatives.
 When it fires: a request of JAX's of 64 MiB or more, and the failing line holds such a call; where the line
-states a shape, only if this shape has the request's bytes.
-What to do: make the call itself smaller: blocks of rows, matrix products, labels instead of one-hot rows.
+states a shape, only if this shape has the request's bytes. Weights and slots of any size, where the traceback
+goes through their making.
+What to do: make the call itself smaller: blocks of rows, matrix products, labels instead of one-hot rows;
+weights in 16 bits, or sharded.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
     for index, _, request in requests(case):
-        made = jax_lines.made_by(request.failed.source_text, request.needed_bytes)
+        made = jax_lines.made_at(request)
         if made is None:
             continue
         at = f" at {request.failed.source}" if request.failed.source else ""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures, tensor_text
-from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -100,6 +100,17 @@ def _of_pool(moment: Moment) -> str:
     )
 
 
+def _smaller_fraction(case: Case) -> Remedy:
+    """A smaller part of the GPU for JAX: NCCL takes its own from what is left."""
+    stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    now = f"it is told to take {stated[0]} now" if stated else "it takes 75 % unless told otherwise"
+    return Remedy(
+        f"leave NCCL room: let JAX take a smaller part of each GPU at start ({now})",
+        "export XLA_PYTHON_CLIENT_MEM_FRACTION=.70",
+        slug="smaller-fraction",
+    )
+
+
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     assert moment.request
     if _of_constant(moment.request.failed):
@@ -117,6 +128,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
         return
     of_directml = _of_directml(moment.request.failed)
+    if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
+        yield _smaller_fraction(case)
     yield Remedy(
         "first see whether another process holds the device",
         None if of_directml else "nvidia-smi",

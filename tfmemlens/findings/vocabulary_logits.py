@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -32,39 +33,6 @@ _NAMES = regex(
 )
 _PRODUCTS = regex(r"BiasAdd|MatMul|Tensordot|einsum", re.IGNORECASE)
 _WORDS = 5000
-_VOCABULARIES = frozenset(
-    (
-        21128,
-        28996,
-        30000,
-        30522,
-        31102,
-        32000,
-        32100,
-        32128,
-        49152,
-        49408,
-        50257,
-        50265,
-        50304,
-        50432,
-        51200,
-        64000,
-        100277,
-        105879,
-        119547,
-        128256,
-        151643,
-        151936,
-        152064,
-        250002,
-        250112,
-        256000,
-        256206,
-        262144,
-    )
-)
-"""Sizes of vocabularies in wide use, such as BERT's and GPT-2's: so wide a product needs no telling name."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -88,7 +56,7 @@ def _in_an_output_layer(request: Request) -> bool:
         r"MatMul_1\Z|Backprop|UnsortedSegmentSum", failed.node or ""
     )
     words = (failed.shape or (0,))[-1] or 0
-    vocabulary = bool(_NAMES.search(name)) or (words in _VOCABULARIES and bool(_PRODUCTS.search(name)))
+    vocabulary = bool(_NAMES.search(name)) or (words in VOCABULARIES and bool(_PRODUCTS.search(name)))
     return vocabulary and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
 
 

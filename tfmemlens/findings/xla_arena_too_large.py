@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, program_account, remedies
+from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -43,16 +44,19 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed = request.failed
         compiler = moment.incident.compiler if moment.incident else None
-        if failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
+        if failed.compiled and framework_of(case) == JAX:
+            compiler = compiler or CompilerMemory()  # JAX says no more than its allocator's dump
+        elif failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
             continue
+        buffers = main_buffers(moment, framework_of(case))
         yield Finding(
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
-            because=_because(case, moment, compiler, failed.size),
+            because=_because(case, moment, compiler, failed.size) + _largest(buffers),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
-            remedies=tuple(_remedies(case, moment, compiler)),
+            remedies=tuple(_remedies(case, moment, compiler, buffers)),
             moment=index,
         )
 
@@ -60,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
 def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
     """XLA asked TensorFlow's allocator, whose dump tells more than XLA's sentence, but not for what."""
     for index, moment, request in requests(case):
-        if not request.failed.compiled:
+        if not request.failed.compiled or framework_of(case) == JAX:
             continue
         by = " (jit_compile)" if framework_of(case) == TENSORFLOW else ""
         because = (
@@ -181,6 +185,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return "these are the program's temporaries, which XLA allocates as one block"
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
+    if jax_lines.calls_program(moment.request.failed.source_text if moment.request else None):
+        return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
 
 
@@ -232,7 +238,14 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
         yield quote(row)
 
 
-def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
+def _largest(buffers: Buffers | None) -> str:
+    """What its largest buffers are, as a clause."""
+    return f"; its largest buffers are {buffers.what} ({buffers.listed})" if buffers else ""
+
+
+def _remedies(
+    case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
+) -> Iterator[Remedy]:
     assert moment.request
     if space := _on_chip(moment):
         name = (moment.request.failed.executable if moment.request else None) or ""
@@ -270,11 +283,16 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
     of_arguments = program_account.mostly_arguments(compiler)
-    line = jax_lines.made_by(moment.request.failed.source_text, _needed(compiler, moment.request.failed.size))
+    line = jax_lines.made_at(moment.request)
+    if buffers and not of_arguments:
+        yield from buffers.remedies
     if not of_arguments and not line:
-        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
+        again = ("recompute",) if buffers is None or buffers.recompute else ()
+        yield from remedies.offered(case, moment, "smaller-batch", *again)
     if program_account.could_donate(case, moment, compiler):
         yield program_account.donate(case, compiler)
+    if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
+        yield program_account.alias(compiler)
     if of_arguments:
         yield from program_account.smaller_arguments(case, moment, compiler)
     if _larger_pool_may_do(case, moment, compiler):
@@ -284,7 +302,7 @@ def _remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
             slug="larger-pool",
         )
-    if not len(moment.attribution.table):
+    if not len(moment.attribution.table) and not line:
         yield remedies.name_the_buffers()
     yield _WITHOUT_XLA
 

@@ -6,20 +6,29 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from tfmemlens.findings.support.jax_stack import MadeByLine, draws_of_mcmc, made_by_frames
+from tfmemlens.model.case import Request
 from tfmemlens.model.finding import Basis, Remedy
+from tfmemlens.model.incident import Frame
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
-from tfmemlens.values import dataclass
 
 _LEAST_BYTES = 64 * MIB
 """A smaller request fails for what is held beside it, and no call explains that."""
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(")
 """A call of a compiled step, whose temporaries the request stands for."""
+
+
+def calls_program(text: str | None) -> bool:
+    """Whether a line calls a compiled step."""
+    return bool(text and _PROGRAM.search(text))
+
+
 _LITERAL = regex(
     r"\b(?:jnp|np|jax\.numpy|random|lax)\.(?P<call>\w+)\((?P<before>[^()]*?)\(\s*(?P<sizes>\d[\d_]*(?:\s*,\s*\d[\d_]*)*)\s*,?\s*\)"
 )
@@ -30,20 +39,19 @@ _CLASSES = regex(r"one_hot\((?P<labels>[^,()]+),\s*(?:num_classes\s*=\s*)?(?P<cl
 _ITEMS = ((4, "float32"), (2, "bfloat16 or float16"), (8, "float64"), (1, "int8 or bool"))
 
 
-@dataclass(frozen=True, slots=True)
-class MadeByLine:
-    """What a line makes, in a clause, and what makes that smaller."""
-
-    what: str
-    remedies: tuple[Remedy, ...]
-    basis: Basis = Basis.NAME
+def made_at(request: Request) -> MadeByLine | None:
+    """What the failing request of a JAX program was for: by its traceback, else by the user's line alone."""
+    failed, need = request.failed, request.needed_bytes
+    return made_by(failed.source_text, need, failed.frames)
 
 
-def made_by(text: str | None, need: int | None) -> MadeByLine | None:
+def made_by(text: str | None, need: int | None, frames: Sequence[Frame] = ()) -> MadeByLine | None:
     """What the line makes, where it explains a request of so many bytes; None where it does not, or where the
-    line calls a compiled step.
+    line calls a compiled step. What `frames` show to be made needs no size.
     """
-    if not text or need is None or need < _LEAST_BYTES or _PROGRAM.search(text):
+    if made := made_by_frames(frames, text, need):
+        return made
+    if not text or need is None or need < _LEAST_BYTES or calls_program(text):
         return None
     return next((made for reading in _READINGS if (made := reading(text, need))), None)
 
@@ -148,6 +156,87 @@ def _one_hot(text: str, need: int) -> MadeByLine | None:
     )
 
 
+def _vmapped_pairs(text: str, need: int) -> MadeByLine | None:
+    """A vmap within a vmap: the function runs for every pair."""
+    if len(re.findall(r"\bvmap\(", text)) < 2:
+        return None
+    side = math.isqrt(need // 4)
+    pairs = f" ({side:,} x {side:,} in float32)" if side * side * 4 == need else ""
+    return MadeByLine(
+        f"a vmap within a vmap runs the function for every pair of rows{pairs}, all at once",
+        (_IN_BLOCKS,),
+        Basis.SHAPE if pairs else Basis.NAME,
+    )
+
+
+_PRODUCT = regex(r"@|\b(?:jnp|np)\.(?:dot|matmul|inner|outer|tensordot)\(|\bcdist\(|_kernel\(|\bgram\w*\(")
+
+
+def _square_product(text: str, need: int) -> MadeByLine | None:
+    """A product of all rows with all rows: its bytes are a square's."""
+    side = math.isqrt(need // 4)
+    if side * side * 4 != need or not _PRODUCT.search(text):
+        return None
+    return MadeByLine(
+        f"the line makes a number for each pair of rows: {side:,} x {side:,} in float32",
+        (_IN_BLOCKS,),
+        Basis.SHAPE,
+    )
+
+
+_COPY = regex(
+    r"\A\s*(?:return |yield |[\w.,\[\]\"' ]+ = )?[\[({]*(?:[\w\"']+\s*:\s*)?"
+    r"(?:jnp|jax\.numpy|jax)\.(?:(?:asarray|array|device_put)\((?!\s*[\w.]*\()|load\()"
+    r"|(?:asarray|array|device_put)\(\s*(?:(?:np|onp|numpy|pd|h5py|pickle|Image)\.|\w*(?:load|read)\w*\()"
+    r"|\b(?:tree\.map|tree_map|tree_util\.tree_map)\(\s*(?:jnp\.(?:asarray|array)|jax\.device_put)\b"
+)
+_OF_A_BATCH = regex(r"\bbatch\w*\b|\bminibatch|\bnext\(", re.IGNORECASE)
+_OF_WEIGHTS = regex(
+    r"\b(?:params?|weights|variables|state_dict|ckpt|checkpoint|train_state)\b", re.IGNORECASE
+)
+
+
+def _copied(text: str, need: int) -> MadeByLine | None:
+    """Arrays that a line copies to the device: a batch, weights, or a data set."""
+    del need
+    if "@" in text or not _COPY.search(text):
+        return None
+    if _OF_A_BATCH.search(text):
+        return MadeByLine(
+            "this line copies a batch to the device",
+            (
+                Remedy("copy smaller batches", slug="smaller-batch"),
+                Remedy(
+                    "copy it in its own dtype (uint8 for images), and convert it on the device inside jit",
+                    "x = jax.device_put(batch_uint8)   # in the step: x.astype(jnp.float32) / 255",
+                    slug="narrow-copy",
+                ),
+            ),
+        )
+    if _OF_WEIGHTS.search(text):
+        return MadeByLine(
+            "this line copies weights to the device: they are as large whatever the batch",
+            (
+                Remedy(
+                    "copy them in 16 bits: half of them",
+                    "params = jax.tree.map(lambda w: w.astype(np.float16), params)   # on the host",
+                    slug="narrow-weights",
+                ),
+                Remedy("place each array sharded over the devices", slug="shard-arguments"),
+            ),
+        )
+    return MadeByLine(
+        "this line copies one array to the device whole",
+        (
+            Remedy(
+                "keep the data set in NumPy, in its own dtype, and copy and convert one batch at a time",
+                "batch = jax.device_put(data[i : i + 256])",
+                slug="one-batch-to-the-device",
+            ),
+        ),
+    )
+
+
 def _matching(pattern: str, what: str, *remedies: Remedy) -> Callable[[str, int], MadeByLine | None]:
     """A reading that needs no more than a call's name."""
     words = regex(pattern)
@@ -168,25 +257,103 @@ _READINGS: tuple[Callable[[str, int], MadeByLine | None], ...] = (
             slug="in-blocks",
         ),
     ),
+    _matching(r"\bmcmc\.run\(", draws_of_mcmc().what, *draws_of_mcmc().remedies),
     _matching(
-        r"\bmcmc\.run\(",
-        "MCMC keeps every draw of every site, deterministic ones too, until all chains are done",
+        r"\bPredictive\(|\blog_likelihood\(|\bpredictive\(",
+        "every site is computed for all posterior draws at once",
         Remedy(
-            "keep fewer draws: thin them, run and save in several parts, and compute large deterministic"
-            " sites afterwards with Predictive",
-            "MCMC(kernel, num_warmup=..., num_samples=500, thinning=4)",
+            "go through the draws in parts, return only the sites that you need, and bring each part to the"
+            " host",
+            "Predictive(model, part, return_sites=['obs'])   # log_likelihood likewise",
             slug="fewer-draws",
         ),
     ),
+    _vmapped_pairs,
+    _square_product,
     _matching(
-        r"\b(?:tx|opt\w*|optim\w*|optimizer)\.init\(|\bTrainState\.create\(|\bnnx\.Optimizer\(",
-        "the line makes the optimizer's state: Adam's is twice as large as the weights, whatever the batch",
+        r"\b(?:lax\.)?scan\(",
+        "scan stacks what each step returns, and under a gradient what each step needs for the way back",
         Remedy(
-            "keep the first moments in 16 bits, or use an optimizer that keeps less (Adafactor, Lion, SGD)",
-            "tx = optax.adamw(1e-3, mu_dtype=jnp.bfloat16)   # or optax.adafactor(1e-3)",
-            slug="smaller-moments",
+            "let the backward pass compute a step again instead of keeping it",
+            "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
+            slug="recompute",
         ),
-        Remedy("shard weights and optimizer state over devices", slug="shard-arguments"),
+        Remedy(
+            "let the body return only what is needed: reduce in the carry, and return None for the rest",
+            slug="stack-less",
+        ),
+        Remedy(
+            "fewer steps in one scan: scan over blocks of steps, with jax.checkpoint around each block",
+            slug="in-blocks",
+        ),
+    ),
+    _matching(
+        r"\bvmap\(",
+        "vmap runs the function for all rows at once, so that what it makes for one row exists for every row",
+        Remedy(
+            "run it for some rows at a time",
+            "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+            slug="in-blocks",
+        ),
+    ),
+    _matching(
+        r"lm_head\(|softmax_cross_entropy\w*\(|log_softmax\(|\blogits\s*=(?!=)",
+        "the line makes logits, or a copy of them for the loss: one number for every class and position",
+        Remedy(
+            "compute logits and loss for part of the positions at a time, and let the backward pass compute"
+            " them again",
+            "losses = jax.lax.map(jax.checkpoint(loss_of_part), parts)",
+            slug="part-of-positions",
+        ),
+        Remedy("keep labels as integers, and the logits in bfloat16", slug="sparse-labels"),
+    ),
+    _matching(
+        r"dot_product_attention\(|softmax\(\s*(?:scores|attn|att|sim|qk)\b|\bq\w*\s*@\s*k",
+        "attention scores are made whole: length x length for each head and sample",
+        Remedy(
+            "let them never be held whole",
+            "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a GPU, in 16 bits",
+            slug="blockwise-attention",
+        ),
+        Remedy("shorten the sequences: half the length is a quarter of them", slug="smaller-input"),
+    ),
+    _matching(
+        r"\.at\[[^=]*\]\.(?:set|add|multiply|mul|max|min)\(",
+        "outside of jit, .at[...] copies the whole array for each change",
+        Remedy(
+            "change it inside a jitted function that is given the array to keep",
+            "write = jax.jit(lambda x, v: x.at[i].set(v), donate_argnums=0)",
+            slug="donate-buffers",
+        ),
+    ),
+    _matching(
+        r"\bsegment_(?:sum|max|mean|softmax)\(|\[\s*(?:\w+\.)?(?:senders|receivers|src|dst|edges?)\s*\]"
+        r"|\btake(?:_along_axis)?\(|\bedge_index\[",
+        "a row is gathered for every index, here most likely for every edge or neighbour",
+        Remedy(
+            "go through the indices in blocks, and add each block's result to the output",
+            "out = jax.lax.fori_loop(0, blocks, add_block, out)",
+            slug="in-blocks",
+        ),
+        Remedy("make the rows narrower before they are gathered", slug="narrower-layer"),
+    ),
+    _matching(
+        r"linalg\.svd\(",
+        "svd makes square matrices of singular vectors unless told otherwise",
+        Remedy(
+            "compute the reduced form",
+            "u, s, vt = jnp.linalg.svd(a, full_matrices=False)",
+            slug="in-pieces",
+        ),
+    ),
+    _matching(
+        r"linalg\.(?:inv|pinv|solve|cholesky|eigh?|qr|lstsq|det|slogdet)\(|\bcho_(?:factor|solve)\(",
+        "the decomposition needs matrices as large as its operand, and room to work, beside it",
+        Remedy(
+            "if only a product or a solution is needed: iterate, with products of the matrix alone",
+            "x, _ = jax.scipy.sparse.linalg.cg(matvec, b)",
+            slug="iterative-solver",
+        ),
     ),
     _matching(
         r"\bjnp\.(?:kron|outer|tile|repeat|broadcast_to|meshgrid)\(",
@@ -194,16 +361,7 @@ _READINGS: tuple[Callable[[str, int], MadeByLine | None], ...] = (
         Remedy("let broadcasting do it: index or broadcast where the values are used", slug="in-pieces"),
         _IN_BLOCKS,
     ),
-    _matching(
-        r"\A\s*(?:return |[\w.,\[\] ]+ = )?(?:jnp|jax\.numpy|jax)\.(?:asarray|array|device_put)"
-        r"\([\w.\[\]'\", =]*\)\s*(?:[-+*/] *[\d.]+)?\s*\Z",
-        "this line copies one array to the device whole",
-        Remedy(
-            "keep the data set in NumPy, in its own dtype, and copy and convert one batch at a time",
-            "batch = jax.device_put(data[i : i + 256])",
-            slug="one-batch-to-the-device",
-        ),
-    ),
+    _copied,
     _matching(
         r"\bjnp\.(?:concatenate|stack|vstack|hstack|append)\(",
         "the call joins arrays into one, beside the parts",

@@ -39,9 +39,7 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     if saves is not None:
         smaller = min(part.bytes for part in (compiler.arguments, compiler.results) if part) if saves else 0
         return saves > _MOST * smaller
-    making = moment.request and jax_lines.made_by(
-        moment.request.failed.source_text, moment.request.needed_bytes
-    )
+    making = moment.request and jax_lines.made_at(moment.request)
     return situation(case, moment).training is True and not making
 
 
@@ -55,6 +53,18 @@ def donate(case: Case, compiler: CompilerMemory) -> Remedy:
         saves,
         Certainty.BOUND if saves else None,
         slug="donate-buffers",
+    )
+
+
+def alias(compiler: CompilerMemory) -> Remedy:
+    """PyTorch/XLA lets updated tensors take the place of the old ones, unless something prevents it."""
+    return Remedy(
+        "let updated weights and optimizer state take the old ones' place: the program's results share"
+        " nothing with its arguments. Update in place, within the step, and keep aliasing switched on",
+        "export XLA_ENABLE_PARAM_ALIASING=1   # the default; one graph for backward and optimizer.step()",
+        donatable_bytes(compiler),
+        Certainty.BOUND,
+        slug="alias-arguments",
     )
 
 

@@ -85,6 +85,13 @@ OPERATOR = LineRule(
     " source_line=31",
     needs="Operator:",
 )
+METADATA = LineRule(
+    r"metadata=\{[^}]*?source_file=\"(?P<file>[^\"]+)\" source_line=(?P<line>\d+)",
+    '%mm.1 = f32[4096,4096]{1,0} custom-call(%a), metadata={op_name="jit(mm)/pallas_call" source_file="mm.py"'
+    " source_line=44}",
+    needs="source_file=",
+)
+"""An instruction that a message quotes says where it was written."""
 PARAMETER = LineRule(
     r"Entry Parameter Subshape: (?P<shape>.+?)\s*\Z",
     "\t\tEntry Parameter Subshape: f32[512,512]",
@@ -259,6 +266,8 @@ class Executable:
     """The lines whose sentence says that it failed."""
     cut: bool = False
     """Whether the list of buffers begins after its first."""
+    place: str | None = None
+    """The line of code that the message itself names, in the instruction that it quotes."""
     context: Context | None = None
     """What stands around the message: the user's line, the node, the layer."""
 
@@ -266,7 +275,8 @@ class Executable:
     def source(self) -> str | None:
         """The line of code behind the largest buffer that a line outside the libraries made."""
         ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)
-        return next((buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source)), None)
+        of_buffers = (buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source))
+        return self.place or next(of_buffers, None)
 
     @property
     def listed(self) -> bool:
@@ -410,6 +420,9 @@ class CompilerCollector:
     def _new(self, line: Line, kind: RequestKind) -> Executable:
         program = Executable(line, kind, remat=self._remat, context=Context(line))
         program.tellings.append(line)
+        quoted = METADATA.search(line.text)
+        if quoted and user_frame(quoted["file"]):
+            program.place = f"{quoted['file']}:{quoted['line']}"
         self._remat, self._buffer, self._listing = None, None, False
         self.finished.append(program)
         return program

@@ -107,9 +107,12 @@ PROFILING = LineRule(
 """One algorithm that a library tried: none was left, or the next one was slower."""
 CUDA_ERROR = LineRule(
     r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
-    r" error: out of memory|[Cc]uda failure:? '?out of memory|CUDA runtime implicit initialization .*out of"
+    r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
+    r"|CUDA runtime implicit initialization .*out of"
     r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
+    "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
+    " warning(error) log entry (may be unrelated) 'Cuda failure 2 'out of memory''.",
 )
 OUTPUT = LineRule(
     r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\}"

@@ -24,6 +24,8 @@ _MENTIONS = (
     "torch_xla",
     "PyTorch/XLA",
     "XlaRuntimeError",
+    "aten__",
+    "xla__",
     "pmap",
     "pjit",
     "jit(",
@@ -53,7 +55,7 @@ _MENTIONS = (
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
-    r"torch_xla|PyTorch/XLA|\bxm\.\w+\(|XRTExecute|XRTCompile"
+    r"torch_xla|PyTorch/XLA|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
     r"|RuntimeError: Resource exhausted: From /job:tpu_worker"
 )
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")

@@ -13,7 +13,7 @@ TRAINING = LineRule(
     r"|\btrain\w*\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
     r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w*\(|update_p?map\w*\("
     r"|\bgrad_step\w*\(|\bgrads\b[^=(]*=(?!=)|(?<![a-z])opt(?:im\w*)?_state\b|nnx\.Optimizer"
-    r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp|\bloss\s*[=:]\s*\d"
+    r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp|/jvp\(|\baten__\w*backward|\bupdate_fn\b|\bloss\s*[=:]\s*\d"
     r"|\bEpoch[ :#]*\d+/\d+"
     r"|--epochs?\b|\bepochs\s*=)",
     "  model.fit(x_train, y_train, batch_size=64)",

@@ -1,0 +1,143 @@
+"""What the largest buffers of a compiled program are: logits, attention scores, what a scan keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+_ITEMS = {"f32": 4, "bf16": 2}
+
+
+def listing(*buffers: tuple[str, str], parameters: tuple[str, ...] = ()) -> Report:
+    """JAX's message with these buffers: (HLO shape, op_name)."""
+    text = [
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 21474836480 bytes.",
+        "BufferAssignment stats:",
+        "     preallocated temp allocation:   20.00GiB",
+        "Peak buffers:",
+    ]
+    for number, (shape, name) in enumerate(buffers, 1):
+        text += [
+            f"\tBuffer {number}:",
+            f"\t\tSize: {_gib(shape)}",
+            f'\t\tOperator: op_name="jit(train_step)/jit(main)/{name}" source_file="/home/u/net.py"'
+            f" source_line={number}",
+            "\t\tXLA Label: fusion",
+            f"\t\tShape: {shape}",
+            "\t\t==========================",
+        ]
+    for number, shape in enumerate(parameters, len(buffers) + 1):
+        text += [
+            f"\tBuffer {number}:",
+            f"\t\tSize: {_gib(shape)}",
+            f"\t\tEntry Parameter Subshape: {shape}",
+            "\t\t==========================",
+        ]
+    return pipeline.explain("\n".join(text) + "\n")
+
+
+def _gib(shape: str) -> str:
+    dtype, sizes = shape.rstrip("]").split("[")
+    total = _ITEMS[dtype]
+    for size in sizes.split(","):
+        total *= int(size)
+    return f"{total / 2**30:.2f}GiB"
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "what", "first"),
+    [
+        ("f32[16,2048,32000]", "jvp(Net)/log_softmax/sub", "logits over 32,000 classes", "part-of-positions"),
+        ("bf16[16,2048,50304]", "jvp(Net)/head/dot_general", "logits over 50,304", "part-of-positions"),
+        ("f32[8,16,4096,4096]", "jvp(Net)/layer_0/attn/exp", "attention scores", "blockwise-attention"),
+        ("f32[900,64,512,32]", "jvp(while)/body/tanh", "keeps of all 900 steps for the", "recompute-body"),
+        ("bf16[24,8,2048,4096]", "jvp(Net)/layers/while/body/mlp/mul", "of all 24 layers", "recompute-body"),
+        ("f32[70000,70000]", "sub", "every pair of 70,000 x 70,000 rows", "in-blocks"),
+        ("f32[4000000,512]", "gather", "gathered, one for each of 4,000,000", "in-blocks"),
+        ("f32[512,1024,1024,4]", "vmap(potential)/sin", "vmap makes for all of its rows", "in-blocks"),
+    ],
+)
+def test_the_largest_buffers_are_named(shape: str, name: str, what: str, first: str) -> None:
+    report = listing((shape, name), ("f32[8,128,128,128]", "jvp(Net)/relu/max"))
+    assert what in report.verdict
+    assert report.actions[0].remedy.slug == first
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        ("f32[16,512,512,64]", "jvp(Net)/conv_1/conv_general_dilated"),
+        ("f32[16,64,512,512]", "jvp(Net)/batch_norm/softmax"),  # an image's two sides
+        ("f32[64,32000]", "jvp(Net)/relu/max"),  # wide, and no name of an output
+        ("f32[20000,32768]", "transpose(jvp(Net))/head/dot_general"),  # may be a weight's gradient
+        ("f32[4096,4096,16]", "jvp(while)/cond/lt"),
+    ],
+)
+def test_near_misses(shape: str, name: str) -> None:
+    assert "largest buffers are" not in listing((shape, name)).verdict
+
+
+def test_a_shape_of_the_weights_is_no_activation() -> None:
+    report = listing(("f32[50304,8192]", "transpose(jvp(Net))/head/mul"), parameters=("f32[50304,8192]",))
+    assert "as large as weights" in report.verdict
+
+
+def test_logits_are_not_recomputed() -> None:
+    report = listing(("f32[16,2048,32000]", "transpose(jvp(Net))/log_softmax/sub"))
+    assert "recompute" not in [action.remedy.slug for action in report.actions]
+
+
+def test_small_buffers_explain_nothing() -> None:
+    assert "largest buffers" not in listing(("f32[64,64,64]", "jvp(Net)/attn/exp")).verdict
+
+
+def test_pytorch_s_ops_name_their_framework_and_get_no_code_of_jax() -> None:
+    report = pipeline.explain(
+        "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used"
+        " 20.00G of 15.75G hbm. Exceeded hbm capacity by 4.25G.\n\nTotal hbm usage >= 20.25G:\n"
+        "    program          12.00G \n    arguments         8.00G \n\n"
+        "Output size 8.00G; shares 0B with arguments.\n\n  1. Size: 4.00G\n"
+        '     Operator: op_type="aten__log_softmax" op_name="aten__log_softmax"\n'
+        "     Shape: f32[16,2048,32768]{2,1,0:T(8,128)}\n     Unpadded size: 4.00G\n"
+        "     XLA label: fusion.1\n     Allocation type: HLO temp\n     ==========================\n"
+    )
+    assert report.case.capture.source.framework == "torch_xla"
+    assert "logits over 32,768" in report.verdict
+    by_slug = {action.remedy.slug: action.remedy for action in report.actions}
+    assert by_slug["part-of-positions"].code is None
+    assert by_slug["alias-arguments"].saves_bytes == 8 << 30
+    assert "donate-buffers" not in by_slug
+
+
+def test_nccl_beside_a_pool_that_takes_all() -> None:
+    report = pipeline.explain(
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank)"
+        " failed: unhandled cuda error. Last NCCL warning(error) log entry (may be unrelated) 'Cuda failure 2"
+        " 'out of memory''.; current tracing scope: all-reduce.1\n"
+        '  File "/home/u/learner.py", line 9, in step\n    grads = psum_grads(grads)\n'
+        "XLA_PYTHON_CLIENT_MEM_FRACTION=.95\n"
+    )
+    assert "NCCL got no memory" in report.verdict
+    assert report.actions[0].remedy.slug == "smaller-fraction" and ".95" in report.actions[0].remedy.text
+    assert report.case.capture.incidents[0].request.source == "/home/u/learner.py:9"
+
+
+def test_nccl_s_other_errors_are_not_memory() -> None:
+    text = (
+        "XlaRuntimeError: INTERNAL: NCCL operation ncclGroupEnd() failed: unhandled cuda error. Last NCCL"
+        " warning(error) log entry (may be unrelated) 'Cuda failure 'an illegal memory access''.\n"
+    )
+    assert not pipeline.explain(text).case.moments
+
+
+def test_the_instruction_in_a_message_names_its_line() -> None:
+    report = pipeline.explain(
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while"
+        " allocating on stack for %mm.1 = f32[4096,4096]{1,0} custom-call(%a, %b),"
+        ' metadata={op_name="jit(mm)/pallas_call" source_file="/home/u/mm.py" source_line=44}. Scoped'
+        " allocation with size 24.00M and limit 16.00M exceeded scoped vmem limit by 8.00M.\n"
+    )
+    assert report.case.capture.incidents[0].request.source == "/home/u/mm.py:44"

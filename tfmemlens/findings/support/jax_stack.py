@@ -1,0 +1,342 @@
+"""What the traceback of a JAX program says was being made: weights, the optimizer's state, draws of a
+sampler, a matrix of derivatives. The libraries' own frames say so, and the user's lines that called them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from tfmemlens.model.finding import Basis, Remedy
+from tfmemlens.model.incident import Frame
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human
+from tfmemlens.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MadeByLine:
+    """What a line makes, in a clause, and what makes that smaller."""
+
+    what: str
+    remedies: tuple[Remedy, ...]
+    basis: Basis = Basis.NAME
+
+
+_SMALL_BYTES = 512 * MIB
+"""Of a smaller weight nobody would say that it is too large by itself."""
+_ITEMS = ((4, "float32"), (2, "16 bits"), (8, "float64"))
+
+_LIBRARY = regex(r"(?:site|dist)-packages|/lib/python\d|\A<frozen")
+_OPTIMIZER_FILES = regex(r"optax[/\\]|flax[/\\]nnx[/\\]training[/\\]optimizer")
+_MAKES_SLOTS = regex(r"init(?:_fn)?|__init__|zeros_like|full_like|create")
+_UPDATES = regex(r"update(?:_fn)?|apply_updates|apply_gradients|tree_update_moment\w*")
+_LAYER_FILES = regex(
+    r"flax[/\\]nnx[/\\](?:nn[/\\])?(?:linear|attention|recurrent|normalization|lora)\.py"
+    r"|equinox[/\\]nn[/\\]"
+    r"|haiku[/\\]_src[/\\](?:base|initializers)\.py|jax[/\\]_src[/\\]nn[/\\]initializers\.py"
+    r"|flax[/\\](?:core[/\\]scope|linen[/\\]initializers)\.py"
+)
+_MAKES_WEIGHTS = regex(r"__init__|init|param|get_parameter|default_init|\w*initializer")
+_LAYER_CALL = regex(
+    r"\bnnx\.(?:Linear\w*|Embed|Conv\w*|Einsum|MultiHeadAttention|Param|LSTMCell|GRUCell|LoRA\w*)\("
+    r"|\beqx\.nn\.[A-Z]\w*\(|\bself\.param\(|\bhk\.get_parameter\(|\bscope\.param\("
+)
+_INITIALISERS = regex(
+    r"\brandom\.(?:normal|uniform|truncated_normal|orthogonal)\(|\binitializers?\.|\bjnp\.(?:zeros|ones|full)\("
+)
+_INITIALISING = regex(
+    r"(?:init|initialize|make|create|build)_?\w*(?:param|weight|layer|model|net|embed|table|mlp)\w*|init|__init__"
+)
+_MODEL_INIT = regex(
+    r"\b(?!tx\b|opt)\w+\.init(?:_with_output)?\(\s*(?:rngs?\s*=\s*)?(?:\w*(?:key|rng|Key|RNG)\w*|jax\.random|random\.|\{)"
+)
+_STATE_INIT = regex(
+    r"\b(?:tx|opt\w*|optim\w*|optimizer)\.init\(|\.init\(\s*(?:self\.)?params|\bTrainState\.create\("
+    r"|\bnnx\.(?:Model(?:And))?Optimizer\("
+)
+_LOADING = regex(
+    r"\bfrom_pretrained\(|\bload_(?:params|weights|checkpoint|state_dict|pretrained)\w*\(|\brestore\w*\("
+    r"|\bconvert_pytorch_state_dict\w*\(|\bsafetensors\b"
+)
+_REPLICATING = regex(r"\breplicate\(|\bdevice_put_replicated\(")
+_WEIGHTS = regex(r"\b(?:params?|weights|state|model|variables|ckpt|checkpoint|train_state)\b")
+_SAMPLERS = regex(r"fori_collect|inference_loop\w*|run_inference_algorithm")
+_DERIVATIVES = regex(r"jacfun|_std_basis|_jacfwd_unravel|_jacrev_unravel|hessian")
+_DERIVATIVE_CALL = regex(r"\b(?:jax\.)?(?P<name>hessian|jacfwd|jacrev|jacobian)\(")
+_LITERAL_SIZES = regex(r"(?<![\w.])\d[\d_]{1,}(?![\w.])")
+
+
+def made_by_frames(frames: Sequence[Frame], text: str | None, need: int | None) -> MadeByLine | None:
+    """What the traceback shows to be made; None where its frames tell nothing. `text` is the user's deepest
+    line, which may be known without its traceback.
+    """
+    own = [frame for frame in frames if not _LIBRARY.search(frame.place)]
+    if text and not any(frame.text == text for frame in own):
+        own.append(Frame("", text))
+    for reading in _READINGS:
+        if made := reading(frames, own, need):
+            return made
+    return None
+
+
+def _runs_through(frames: Sequence[Frame], files: re.Pattern[str], names: re.Pattern[str]) -> bool:
+    return any(files.search(frame.place) and names.fullmatch(frame.name) for frame in frames)
+
+
+def _code(own: Sequence[Frame], pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """The deepest line of the user's own in which the pattern is found."""
+    return next((match for frame in reversed(own) if (match := pattern.search(frame.text))), None)
+
+
+_SHARDED = Remedy(
+    "shard weights and optimizer state over devices from the start: no device then holds all of them",
+    "params = jax.jit(init, out_shardings=shardings)(key)   # one NamedSharding for each leaf",
+    slug="shard-arguments",
+)
+
+
+def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """State that an optimizer keeps of the weights, when it is made."""
+    made = _runs_through(frames, _OPTIMIZER_FILES, _MAKES_SLOTS)
+    updated = _runs_through(frames, _OPTIMIZER_FILES, _UPDATES)
+    if updated or not (made or _code(own[-1:], _STATE_INIT)):
+        return None
+    del need
+    return MadeByLine(
+        "the line makes the optimizer's state: Adam's is twice as large as the weights, whatever the batch",
+        (
+            Remedy(
+                "keep the first moments in 16 bits, or use an optimizer that keeps less (Adafactor, Lion,"
+                " SGD)",
+                "tx = optax.adamw(1e-3, mu_dtype=jnp.bfloat16)   # or optax.adafactor(1e-3)",
+                slug="smaller-moments",
+            ),
+            Remedy("shard weights and optimizer state over devices", slug="shard-arguments"),
+        ),
+    )
+
+
+def _update(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """An optimizer that runs op by op: an update inside a compiled step has no such frames."""
+    del own, need
+    if not _runs_through(frames, _OPTIMIZER_FILES, _UPDATES):
+        return None
+    return MadeByLine(
+        "the optimizer's update runs outside of jit, so that new weights and state exist beside the old ones,"
+        " whatever the batch",
+        (
+            Remedy(
+                "put gradient and update into one jitted step that gives the old weights and state back",
+                "step = jax.jit(step, donate_argnums=(0, 1))   # params, opt_state",
+                slug="donate-buffers",
+            ),
+            Remedy(
+                "use an optimizer that keeps less (Adafactor, Lion, SGD)",
+                "tx = optax.adafactor(1e-3)",
+                slug="smaller-moments",
+            ),
+            Remedy("shard weights and optimizer state over devices", slug="shard-arguments"),
+        ),
+    )
+
+
+def _weights(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """A weight of the model, when it is made."""
+    last = own[-1:] and own[-1]
+    by_hand = bool(last and _INITIALISING.fullmatch(last.name) and _INITIALISERS.search(last.text))
+    if not (by_hand or _runs_through(frames, _LAYER_FILES, _MAKES_WEIGHTS) or _code(own[-1:], _LAYER_CALL)):
+        return None
+    shape = _sizes(last.text if last else "", need)
+    what = "this line makes a weight of the model" + (f" ({shape})" if shape else "")
+    if need is not None and need < _SMALL_BYTES:
+        what += ", and the device is full with what was made before it, most likely the other weights"
+    return MadeByLine(
+        f"{what}: it is as large whatever the batch",
+        (
+            Remedy(
+                "keep the weights in bfloat16 where the program allows it: half of them",
+                _narrow(frames, own),
+                slug="narrow-weights",
+            ),
+            _SHARDED,
+            Remedy(
+                "make the model smaller (fewer or narrower layers, a smaller table), and count for training"
+                " with Adam about four times its weights",
+                slug="smaller-model",
+            ),
+        ),
+        Basis.SHAPE if shape else Basis.NAME,
+    )
+
+
+def _sizes(text: str, need: int | None) -> str:
+    """`4096 x 14336 in float32`, where two figures of the line make the request."""
+    sizes = [int(size.replace("_", "")) for size in _LITERAL_SIZES.findall(text)][:8]
+    pairs = [(one, other) for at, one in enumerate(sizes) for other in sizes[at + 1 :]]
+    return next(
+        (
+            f"{one} x {other} in {name}: {human(need)}"
+            for one, other in pairs
+            for item, name in _ITEMS
+            if need is not None and one * other * item == need
+        ),
+        "",
+    )
+
+
+def _narrow(frames: Sequence[Frame], own: Sequence[Frame]) -> str:
+    told = " ".join([*(frame.place for frame in frames), *(frame.text for frame in own)])
+    if re.search(r"flax[/\\]nnx|\bnnx\.", told):
+        return "nnx.Linear(din, dout, param_dtype=jnp.bfloat16, rngs=rngs)"
+    if re.search(r"equinox|\beqx\.", told):
+        return "eqx.nn.Linear(din, dout, dtype=jnp.bfloat16, key=key)"
+    if re.search(r"haiku|\bhk\.", told):
+        return "hk.mixed_precision.set_policy(Block, jmp.get_policy('p=bf16,c=bf16,o=f32'))"
+    if re.search(r"flax[/\\]|\blinen\b|\bnn\.", told):
+        return "nn.Dense(features, param_dtype=jnp.bfloat16)"
+    return "jax.random.normal(key, shape, dtype=jnp.bfloat16)"
+
+
+def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """A model that is run once, op by op, for the shapes of its weights."""
+    del frames, need
+    if not _code(own, _MODEL_INIT):
+        return None
+    return MadeByLine(
+        "init runs the model once, op by op, on the example that it is given, and keeps what it makes",
+        (
+            Remedy(
+                "let init be compiled, on one small example: weights have the same shapes for any batch",
+                "params = jax.jit(model.init)(key, x[:1])",
+                slug="small-init",
+            ),
+            _SHARDED,
+        ),
+    )
+
+
+def _loaded(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """Weights that are read from files, or copied to every device."""
+    del need
+    last = own[-1].text if own else ""
+    if _REPLICATING.search(last):
+        return MadeByLine(
+            "the line copies all of it to every device: each must hold the whole, however many there are",
+            (
+                Remedy(
+                    "shard weights and optimizer state over the devices instead of copying them",
+                    "state = jax.device_put(state, NamedSharding(mesh, P('data')))   # FSDP",
+                    slug="shard-arguments",
+                ),
+                Remedy("keep the weights in 16 bits: half of each copy", slug="narrow-weights"),
+            ),
+        )
+    through = any(re.search(r"modeling_flax_utils|orbax[/\\]|safetensors", frame.place) for frame in frames)
+    if not (through or _code(own, _LOADING)):
+        return None
+    return MadeByLine(
+        "weights are being loaded: they are as large whatever the batch",
+        (
+            Remedy(
+                "load them in 16 bits: half of them",
+                "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)   # on the host, before they"
+                " are copied",
+                slug="narrow-weights",
+            ),
+            Remedy(
+                "load them on the host, and place each array sharded over the devices",
+                "with jax.default_device(jax.devices('cpu')[0]): params = load()",
+                slug="shard-arguments",
+            ),
+        ),
+    )
+
+
+def _draws(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """A sampler's collection of draws."""
+    del need
+    if any(_SAMPLERS.fullmatch(frame.name) for frame in frames):
+        numpyro = any("numpyro" in frame.place for frame in frames) or _code(own, regex(r"mcmc\.run\("))
+        return draws_of_mcmc() if numpyro else _DRAWS_OF_A_SCAN
+    return None
+
+
+def draws_of_mcmc() -> MadeByLine:
+    """What NumPyro's MCMC keeps."""
+    return MadeByLine(
+        "MCMC keeps every draw of every site, deterministic ones too, until all chains are done",
+        (
+            Remedy(
+                "keep fewer draws: thin them, run and save in several parts, and compute large deterministic"
+                " sites afterwards with Predictive",
+                "MCMC(kernel, num_warmup=..., num_samples=500, thinning=4)",
+                slug="fewer-draws",
+            ),
+        ),
+    )
+
+
+_DRAWS_OF_A_SCAN = MadeByLine(
+    "the sampling loop keeps the state of every draw until all are done",
+    (
+        Remedy(
+            "let the loop return only what is needed (a few sites, a thinned or running statistic), and run"
+            " and save in several parts",
+            "return state, state.position   # not the whole state, nor its info",
+            slug="fewer-draws",
+        ),
+    ),
+)
+
+
+def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """A Jacobian or Hessian, as a whole."""
+    call = _code(own, _DERIVATIVE_CALL)
+    inside = any(_DERIVATIVES.fullmatch(frame.name) for frame in frames)
+    if need is None or not (inside or (call and _code(own[-1:], _DERIVATIVE_CALL))):
+        return None
+    hessian = bool(_code(own, regex(r"\bhessian\(|jac\w+\(\s*(?:jax\.)?jac")))
+    hessian = hessian or any(frame.name == "hessian" for frame in frames)
+    side = math.isqrt(need // 4)
+    square = side * side * 4 == need
+    sides = f" of {side:,} x {side:,}" if square else ""
+    matrix = "Hessian" if hessian else "Jacobian or Hessian" if square else "Jacobian"
+    products = (
+        Remedy(
+            "use products with vectors, which never make the matrix",
+            "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]",
+            slug="hessian-products",
+        )
+        if hessian
+        else Remedy(
+            "use products with vectors (jax.jvp, jax.vjp), which never make the matrix",
+            "y, pull = jax.vjp(f, x); row = pull(v)",
+            slug="hessian-products",
+        )
+    )
+    return MadeByLine(
+        f"all rows of a {matrix} are computed at once, and a matrix{sides} is made for them",
+        (
+            products,
+            Remedy(
+                "or compute blocks of rows, and use each before the next",
+                "rows = jax.lax.map(row, basis, batch_size=64)",
+                slug="in-blocks",
+            ),
+        ),
+        Basis.SHAPE if square else Basis.NAME,
+    )
+
+
+_READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeByLine | None], ...] = (
+    _update,
+    _slots,
+    _weights,
+    _first_call,
+    _draws,
+    _derivatives,
+    _loaded,
+)
+"""Readings of a traceback, the most particular first."""

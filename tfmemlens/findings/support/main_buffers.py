@@ -1,0 +1,310 @@
+"""What the largest buffers of a compiled program are, by their shapes and the names that the compiler lists:
+logits, attention scores, what a loop keeps of its steps; and what makes those smaller.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+
+from tfmemlens.findings.support.rows import Row, rows, size_of
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA
+from tfmemlens.knowledge.vocabularies import VOCABULARIES
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human_size
+from tfmemlens.values import dataclass
+
+_LEAST_BYTES = 64 * MIB
+_LEAST_SHARE = 0.3
+"""Of the listed buffers: less explains nothing of a program."""
+_SHORTEST, _FEWEST_WORDS, _MANY_ROWS = 64, 5000, 1000
+_LOGITS = regex(
+    r"logit|lm_?head|log_?softmax|cross_?entropy|nll_?loss|vocab|output_?projection|unembed|\bmlm|decoder/dense"
+    r"|one_hot|embed.*(?:attend|dot_general)|predictions",
+    re.IGNORECASE,
+)
+_ATTENTION = regex(
+    r"att(?:entio)?n|softmax|\bmha|scores|einsum|[a-z]*q[a-z]*k[a-z]*,|->|\bexp\b|masked_fill", re.IGNORECASE
+)
+_IMAGES = regex(r"conv|pool|batch_?norm|group_?norm|resize|up_?sampl", re.IGNORECASE)
+_LOOP = regex(r"(?:/|\A|\()(?:while|scan)\)?/body\b|/(?:while|scan)(?:/|\))")
+_OF_LAYERS = regex(
+    r"(?:\A|/)(?:layers?|blocks?|transformer_blocks?|h|decoder_layers?|encoder_layers?|\w*ScanLayers?\w*)/(?:while|scan)|\((?:\w+/)?(?:layers?|blocks?)\)",
+    re.IGNORECASE,
+)
+_GATHER = regex(r"(?:\A|/)gather\Z|(?:\A|/)_?take\Z")
+_GRADIENT = regex(r"jvp\(|transpose\(|backward|gradient")
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The kind of a program's largest buffers."""
+
+    what: str
+    """`logits over a vocabulary of 50,304`"""
+    listed: str
+    """How many of which shape and size."""
+    bytes: int
+    remedies: tuple[Remedy, ...]
+    recompute: bool = True
+    """Whether it helps to compute them again in the backward pass."""
+
+
+def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
+    """What most of the listed bytes are, None where no shape or name tells."""
+    listed = rows(moment, lambda row: row.allocation.purpose != "parameter" and bool(row.allocation.shape))
+    whole = sum(row.allocation.total_bytes for row in rows(moment))
+    weights = {row.allocation.shape for row in rows(moment) if row.allocation.purpose == "parameter"}
+    left, found = listed, []
+    for test, build in _KINDS:
+        mine = [row for row in left if test(row, weights)]
+        left = [row for row in left if row not in mine]
+        if mine:
+            found.append((sum(row.allocation.total_bytes for row in mine), mine, build))
+    if not found:
+        return None
+    held, mine, build = max(found, key=lambda each: each[0])
+    if held < _LEAST_BYTES or held < _LEAST_SHARE * whole:
+        return None
+    return build(mine, held, framework)
+
+
+def _shape(row: Row) -> tuple[int, ...]:
+    return tuple(size or 1 for size in row.allocation.shape or ())
+
+
+def _name(row: Row) -> str:
+    return f"{row.allocation.node or ''} {row.allocation.op or ''} {row.owner.op or ''}"
+
+
+def _in_words(mine: list[Row]) -> str:
+    """`2 x [8,16,2048,2048] bfloat16 of 1.00 GiB`: the shape that holds most."""
+    groups: dict[tuple[object, object], list[Row]] = {}
+    for row in mine:
+        groups.setdefault((row.allocation.shape, row.allocation.dtype), []).append(row)
+    best = max(groups.values(), key=lambda same: sum(row.allocation.total_bytes for row in same))
+    first = best[0].allocation
+    each = human_size(size_of(first))
+    shape = f"{format_shape(first.shape)} {first.dtype or ''}".rstrip()
+    others = len(mine) - len(best)
+    rest = f", and {others} more" if others else ""
+    return f"{len(best)} x {shape} of {each}{rest}" if len(best) > 1 else f"{shape} of {each}{rest}"
+
+
+def _is_weight(row: Row, weights: Iterable[object]) -> bool:
+    """Whether its shape is a weight's of the program: then it is its gradient, its new value or a copy."""
+    return row.allocation.shape in weights
+
+
+def _is_logits(row: Row, weights: Iterable[object]) -> bool:
+    shape, name = _shape(row), _name(row)
+    if _is_weight(row, weights) or len(shape) not in (2, 3) or shape[-1] < _FEWEST_WORDS:
+        return False
+    if math.prod(shape[:-1]) < _SHORTEST or _IMAGES.search(name):
+        return False
+    of_weights = len(shape) == 2 and row.owner.phase is Phase.GRADIENT and "dot_general" in name
+    return not of_weights and bool(_LOGITS.search(name) or shape[-1] in VOCABULARIES)
+
+
+def _is_scores(row: Row, weights: Iterable[object]) -> bool:
+    shape, name = _shape(row), _name(row)
+    if _is_weight(row, weights) or len(shape) < 3 or not shape[-1] == shape[-2] >= _SHORTEST:
+        return False
+    return bool(_ATTENTION.search(name)) and not _IMAGES.search(name)
+
+
+def _is_of_a_loop(row: Row, weights: Iterable[object]) -> bool:
+    name = row.allocation.node or ""
+    stacked = "dynamic_update_slice" in name or bool(_GRADIENT.search(name))
+    return bool(_LOOP.search(name)) and stacked and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+
+
+def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
+    shape = _shape(row)
+    if len(shape) not in (2, 3) or _is_weight(row, weights):
+        return False
+    first, second = shape[:2]
+    return (
+        first == second >= _MANY_ROWS
+        and row.owner.kind is not Kind.PARAMETER
+        and not _GRADIENT.search(_name(row))
+    )
+
+
+def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
+    name = row.allocation.node or ""
+    return "vmap(" in name and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+
+
+def _is_gathered(row: Row, weights: Iterable[object]) -> bool:
+    return bool(_GATHER.search(row.allocation.node or "")) and not _is_weight(row, weights)
+
+
+_CHUNKED = Remedy(
+    "compute logits and loss for part of the positions at a time, and let the backward pass compute them"
+    " again: all of them then never exist at once",
+    "loss = jax.lax.map(jax.checkpoint(loss_of_part), (h_parts, label_parts)).sum()",
+    slug="part-of-positions",
+)
+
+
+def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    words = _shape(mine[0])[-1]
+    wide = any(row.allocation.dtype == "float32" for row in mine)
+    chunked = _CHUNKED if framework == JAX else Remedy(_CHUNKED.text, slug=_CHUNKED.slug)
+    narrow = (
+        (
+            Remedy(
+                "keep the logits in bfloat16, and convert to float32 within the loss of each part",
+                slug="narrow-logits",
+            ),
+        )
+        if wide
+        else ()
+    )
+    return Buffers(
+        f"logits over {words:,} classes, and copies of them for the loss"
+        if len(mine) > 1
+        else f"logits over {words:,} classes",
+        _in_words(mine),
+        held,
+        (chunked, *narrow),
+        recompute=False,
+    )
+
+
+def _scores(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    shape = _shape(mine[0])
+    code = {
+        JAX: "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a TPU: splash"
+        " attention",
+        TORCH_XLA: "from torch_xla.experimental.custom_kernel import flash_attention",
+    }.get(framework or "")
+    return Buffers(
+        f"attention scores, length x length ({shape[-2]:,} x {shape[-1]:,}) for each head and"
+        " sample of a layer",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "let attention scores never be held whole (flash attention)", code, slug="blockwise-attention"
+            ),
+        ),
+    )
+
+
+def _stacks(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    steps = _shape(mine[0])[0]
+    layers = _OF_LAYERS.search(mine[0].allocation.node or "") and steps <= 256
+    backward = any(_GRADIENT.search(row.allocation.node or "") for row in mine)
+    of = f"all {steps:,} {'layers' if layers else 'steps'}"
+    what = (
+        f"values that a scan keeps of {of} for the backward pass"
+        if backward
+        else f"values that a scan returns of {of}"
+    )
+    body = "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)"
+    policy = "   # or policy=jax.checkpoint_policies.save_only_these_names(...)" if layers else ""
+    remedies = [
+        Remedy(
+            f"let the backward pass compute each {'layer' if layers else 'step'} again instead of keeping it:"
+            " only the carry is then kept",
+            f"{body}{policy}" if framework == JAX else None,
+            slug="recompute-body",
+        )
+        if backward
+        else Remedy(
+            "let the body return only what is needed: reduce in the carry, and return None for the rest",
+            slug="stack-less",
+        )
+    ]
+    if not layers:
+        remedies.append(
+            Remedy(
+                "fewer steps at once: scan over blocks of steps with jax.checkpoint around each block, or"
+                " truncate the backward pass",
+                slug="in-blocks",
+            )
+        )
+    return Buffers(what, _in_words(mine), held, tuple(remedies), recompute=False)
+
+
+_IN_BLOCKS = Remedy(
+    "go through the rows in blocks, and reduce each block at once",
+    "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
+    slug="in-blocks",
+)
+
+
+def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    first, second = _shape(mine[0])[:2]
+    return Buffers(
+        f"a value for every pair of {first:,} x {second:,} rows", _in_words(mine), held, (_IN_BLOCKS,), False
+    )
+
+
+def _vmapped(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        f"what vmap makes for all of its rows at once ({_shape(mine[0])[0]:,} here)",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "run the function for some rows at a time",
+                "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+                slug="in-blocks",
+            ),
+        ),
+    )
+
+
+def _gathered(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        f"rows that are gathered, one for each of {_shape(mine[0])[0]:,} indices",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "go through the indices (edges, neighbours, tokens) in blocks, and add each block's result to"
+                " the output",
+                slug="in-blocks",
+            ),
+        ),
+    )
+
+
+def _gradients(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        "as large as weights: gradients, new values or copies of them, which no batch changes",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "shard weights and optimizer state over devices (FSDP): gradients then are sharded, too",
+                slug="shard-arguments",
+            ),
+        ),
+    )
+
+
+Test = Callable[[Row, Iterable[object]], bool]
+Build = Callable[[list[Row], int, "str | None"], Buffers]
+_KINDS: tuple[tuple[Test, Build], ...] = (
+    (_is_weight, _gradients),
+    (_is_logits, _logits),
+    (_is_scores, _scores),
+    (_is_of_a_loop, _stacks),
+    (_is_pairs, _pairs),
+    (_is_gathered, _gathered),
+    (_is_vmapped, _vmapped),
+)
+"""Kinds of buffers, the most particular first."""
