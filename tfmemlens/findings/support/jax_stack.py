@@ -302,7 +302,9 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
     side = math.isqrt(need // 4)
     square = side * side * 4 == need
     sides = f" of {side:,} x {side:,}" if square else ""
-    matrix = "Hessian" if hessian else "Jacobian or Hessian" if square else "Jacobian"
+    matrix = "Hessian" if hessian else "Jacobian"
+    if square and not hessian:
+        matrix = "Jacobian or Hessian"
     products = (
         Remedy(
             "use products with vectors, which never make the matrix",
