@@ -16,6 +16,7 @@ import pytest
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens.escaping import visible
+from tfmemlens.renderers.html import fleet
 from tfmemlens.renderers.html import page as html
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
@@ -74,9 +75,10 @@ def test_the_modules_agree_with_python(tmp_path: Path) -> None:
 
 @needs_node
 @pytest.mark.node
-def test_the_joined_script_is_sound(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [html.SCRIPTS, fleet.SCRIPTS], ids=["report", "fleet"])
+def test_the_joined_script_is_sound(names: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "page.js"
-    file.write_text(html.script(), encoding="utf-8")
+    file.write_text(html.joined(names), encoding="utf-8")
     run = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
@@ -87,7 +89,7 @@ def test_the_linter_finds_nothing(tmp_path: Path) -> None:
     eslint = place / "node_modules" / "eslint" / "bin" / "eslint.js"
     if not eslint.exists() or not shutil.which("node"):
         pytest.skip("eslint is not installed: npm install --prefix tests/browser")
-    for name in html.SCRIPTS:
+    for name in (*html.SCRIPTS, *fleet.SCRIPTS):
         (tmp_path / f"{name}.js").write_text(html.asset(f"{name}.js"), encoding="utf-8")
     run = subprocess.run(
         ["node", str(eslint), "--config", str(place / "eslint.config.mjs"), "."],
@@ -100,8 +102,8 @@ def test_the_linter_finds_nothing(tmp_path: Path) -> None:
 
 def test_every_module_is_joined_and_documented() -> None:
     folder = Path(html.__file__).parent / "assets"
-    assert {file.stem for file in folder.glob("*.js")} == set(html.SCRIPTS)
-    for name in html.SCRIPTS:
+    assert {file.stem for file in folder.glob("*.js")} == {*html.SCRIPTS, *fleet.SCRIPTS}
+    for name in (*html.SCRIPTS, *fleet.SCRIPTS):
         code = html.asset(f"{name}.js")
         assert re.match(r"// [A-Z].+\.\n", code), name
         assert max(map(len, code.splitlines())) <= 320, name
@@ -121,6 +123,7 @@ def test_every_module_is_joined_and_documented() -> None:
 
 
 def test_modules_import_only_what_comes_before_them() -> None:
-    for place, name in enumerate(html.SCRIPTS):
-        imported = re.findall(r'from "\./(\w+)\.js"', html.asset(f"{name}.js"))
-        assert set(imported) <= set(html.SCRIPTS[:place]), name
+    for scripts in (html.SCRIPTS, fleet.SCRIPTS):
+        for place, name in enumerate(scripts):
+            imported = re.findall(r'from "\./(\w+)\.js"', html.asset(f"{name}.js"))
+            assert set(imported) <= set(scripts[:place]), name

@@ -204,10 +204,11 @@ def whole(data: Failures, rows: Rows) -> Tally:
     """All these failures together."""
     rows = rows.grouped(np.zeros(len(rows), np.int64))
     seconds = tallies.seconds_by_group(rows, data.first, data.last, 1)[0]
-    return _tally(len(rows), tallies.jobs_by_group(rows, 1)[0], seconds)
+    return tally(len(rows), tallies.jobs_by_group(rows, 1)[0], seconds)
 
 
-def _tally(count: Any, jobs: Any, seconds: Any) -> Tally:
+def tally(count: Any, jobs: Any, seconds: Any) -> Tally:
+    """Figures of columns as a value; negative seconds are unknown."""
     return Tally(int(count), int(jobs), None if seconds < 0 else int(seconds))
 
 
@@ -252,7 +253,7 @@ def _groups(
     groups = [
         Group(
             name=names[at],
-            tally=_tally(counts[at], jobs[at], seconds[at]),
+            tally=tally(counts[at], jobs[at], seconds[at]),
             jobs_now=None if now is None else int(now[at]),
             jobs_before=None if before is None else int(before[at]),
             first=as_datetime(first[at]),

@@ -75,13 +75,11 @@ class Table:
             table = self._dataset.scanner(columns=list(names)).to_table().unify_dictionaries()
             return {name: _codes(table.column(name)) for name in names}
 
-    def failed(self, source: str, *names: str) -> dict[str, Any]:
-        """Of inputs with incidents the column of sources, and these of numbers. Raises UnreadableInput."""
+    def failed(self, *names: str) -> Any:
+        """Of inputs with incidents these columns, as a `pyarrow.Table`. Raises UnreadableInput."""
         only = load("pyarrow.dataset").field("incidents") > 0
         with _reading(self.path):
-            table = self._dataset.scanner(columns=[source, *names], filter=only).to_table()
-            numbers = {name: _numbers(table.column(name)) for name in names}
-            return {source: _codes(table.unify_dictionaries().column(source)), **numbers}
+            return self._dataset.scanner(columns=list(names), filter=only).to_table()
 
     def numbers(self, *names: str) -> dict[str, Ints]:
         """Columns of numbers (null is -1) and times (null is NEVER). Raises UnreadableInput."""
@@ -208,8 +206,8 @@ def _check_version(file: str, path: str) -> None:
         )
 
 
-_PLAIN = ("verdict", "action", "report")
-"""Texts that differ from row to row: codes would take more than they save."""
+_PLAIN = ("source", "verdict", "action", "report")
+"""Texts that differ from row to row, of which files have no dictionaries worth joining."""
 
 
 def _coded_schema(columns: tuple[schema.Column, ...]) -> Any:
@@ -232,6 +230,8 @@ def _is_coded(kind: Any) -> bool:
 def _codes(column: Any) -> Coded:
     """The codes of a column of one dictionary."""
     arrow = load("pyarrow")
+    if not _is_coded(column.type):
+        column = column.dictionary_encode().unify_dictionaries()
     chunks = column.chunks
     if not chunks:
         return Coded(np.zeros(0, np.int64), arrow.array([], arrow.string()))
@@ -269,10 +269,10 @@ def interval_of(source: Coded, table: Table | None) -> Mapping[str, Ints]:
     if table is None:
         return found
     failed = table.failed("source", *found)
-    at = load("pyarrow.compute").index_in(failed["source"].texts, value_set=source.texts)
-    code = np.concatenate([[0], at.fill_null(-1).to_numpy() + 1])[failed["source"].codes]
+    at = load("pyarrow.compute").index_in(failed.column("source"), value_set=source.texts)
+    code = np.asarray(at.fill_null(-1).to_numpy()) + 1
     for name, column in found.items():
-        column[code] = failed[name]
+        column[code] = _numbers(failed.column(name))
         column[0] = NEVER
     return found
 

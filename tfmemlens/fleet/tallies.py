@@ -75,7 +75,7 @@ def seconds_by_pair(pair: Ints, source: Coded, first: Ints, last: Ints, size: in
     stamps. `first` and `last` are by code of the source.
     """
     known = (first != NEVER) & (last != NEVER) & (last >= first)
-    keys = np.unique(pair * source.size + source.codes)
+    keys = _different(pair * source.size + source.codes)
     pair_of, source_of = keys // source.size, keys % source.size
     timed = known[source_of]
     pair_of, source_of = pair_of[timed], source_of[timed]
@@ -94,6 +94,12 @@ def seconds_by_pair(pair: Ints, source: Coded, first: Ints, last: Ints, size: in
     covered[pair_of] = 0
     np.add.at(covered, pair_of, new)
     return covered
+
+
+def _different(keys: Ints) -> Ints:
+    """The different keys in their order; sorting a million is several times as fast as `np.unique`."""
+    ordered = np.sort(keys)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def seconds_by_group(rows: Rows, first: Ints, last: Ints, size: int) -> Ints:

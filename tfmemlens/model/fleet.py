@@ -9,6 +9,10 @@ from tfmemlens.values import dataclass
 
 HELD_BY_OTHERS = ("device-held-by-others", "no-room-for-context")
 """Rules whose failures are memory that another process holds: of the host, not of the job."""
+BAD_FAILURES, BAD_JOBS, BAD_SHARE = 3, 2, 0.5
+"""A host is called bad from so many such failures on, in so many jobs, which are such a share of all its
+failures: one job alone may have held the memory itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,33 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """What an incident's own page advises."""
+
+    text: str
+    code: str | None
+    saves_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The line of a log that an incident's first finding stands on."""
+
+    fact: str
+    text: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An incident with what its own page says first."""
+
+    example: Example
+    actions: tuple[Advice, ...]
+    proof: Proof | None
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """A signature with what the page shows behind it."""
 
@@ -167,8 +198,8 @@ class Cause:
     """Failures by column of the page's time axis."""
     jobs: tuple[Job, ...]
     more_jobs: int
-    samples: tuple[Example, ...]
-    """The latest failures of different jobs, with their documents."""
+    samples: tuple[Sample, ...]
+    """The latest failures of different jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +229,8 @@ class Fleet:
     """Days that a column is."""
     totals: tuple[int, ...]
     """Failures by column."""
+    off_axis: int
+    """Failures without a time, or with one beyond the axis."""
     hosts: tuple[Host, ...]
     more_hosts: int
     bad_hosts: int

@@ -54,6 +54,7 @@ SCRIPTS = (
     "table",
     "whatif",
     "chunks",
+    "theme",
     "main",
 )
 """Our modules in the order in which they need each other."""
@@ -77,7 +78,7 @@ def render(page: Page, view: View = View()) -> str:
     ]
     code = script()
     whole: str = (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             page=page,
@@ -106,7 +107,7 @@ def _explained(page: Page, text: str) -> str:
     }
     linked = set(_TERM.findall(text))
     return (
-        _environment()
+        environment()
         .get_template("glossary.html.j2")
         .render(
             terms={name: said for name, said in _glossary.TERMS.items() if name.replace(" ", "-") in linked},
@@ -127,8 +128,13 @@ def style() -> str:
 
 
 def script() -> str:
-    """Our modules as one script: each in a scope of its own that returns what it exports."""
-    return '"use strict";\n' + "\n".join(_scoped(name, asset(f"{name}.js")) for name in SCRIPTS)
+    """The page's own script."""
+    return joined(SCRIPTS)
+
+
+def joined(names: Iterable[str]) -> str:
+    """Modules of ours as one script: each in a scope of its own that returns what it exports."""
+    return '"use strict";\n' + "\n".join(_scoped(name, asset(f"{name}.js")) for name in names)
 
 
 def _scoped(name: str, code: str) -> str:
@@ -144,7 +150,8 @@ def asset(name: str) -> str:
     return (resources.files("tfmemlens.renderers.html") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates of ours, which escape what they are given and know our words."""
     from jinja2 import BaseLoader, Environment, StrictUndefined
 
     class Installed(BaseLoader):

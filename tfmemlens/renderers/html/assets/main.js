@@ -13,6 +13,7 @@ import { ReplayView, unpackReplay } from "./replay.js";
 import { State } from "./state.js";
 import { TableView } from "./table.js";
 import { hearTerms } from "./terms.js";
+import { hearCopies, hearTheme } from "./theme.js";
 import { WhatIfView } from "./whatif.js";
 
 const states = [];
@@ -153,59 +154,6 @@ function redraw() {
   for (const draw of drawn) draw();
 }
 
-function hearTheme() {
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const root = document.documentElement;
-  const button = document.querySelector("#theme");
-  const shown = () => (root.dataset.theme ?? (dark.matches ? "dark" : "light"));
-  const tell = () => (button.textContent = shown() === "dark" ? "Light" : "Dark");
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    root.dataset.theme = shown() === "dark" ? "light" : "dark";
-    tell();
-    redraw();
-  });
-  dark.addEventListener("change", () => (tell(), redraw()));
-  tell();
-  let before;
-  window.addEventListener("beforeprint", () => {
-    before = root.dataset.theme;
-    root.dataset.theme = "light";
-    redraw();
-  });
-  window.addEventListener("afterprint", () => {
-    if (before === undefined) delete root.dataset.theme;
-    else root.dataset.theme = before;
-    redraw();
-  });
-}
-
-function hearCopies() {
-  for (const button of document.querySelectorAll("button.copy")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      const code = button.parentElement.querySelector("code").textContent;
-      await copied(code);
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 3000);
-    });
-  }
-}
-
-/** Into the clipboard, also where a page from a file may not ask for it. */
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const room = document.createElement("textarea");
-    room.value = text;
-    document.body.append(room);
-    room.select();
-    document.execCommand("copy");
-    room.remove();
-  }
-}
-
 /** The moment that a report dropped on the page is compared with. */
 function current() {
   const tab = tabs()[shownTab()];
@@ -223,7 +171,7 @@ async function open() {
 
 function start() {
   hearTabs();
-  hearTheme();
+  hearTheme(redraw);
   hearCopies();
   hearTerms();
   hearDrops(document.querySelector("main"), current);
