@@ -165,3 +165,72 @@ def test_without_formats_in_its_name_a_copy_is_told_by_its_permutation(
     found = study(graph_of(image, perm, copy, Node("conv", "Conv2D", (copy.name, "w"))))
     assert found
     assert [each.direction for each in found.copies] == [direction]
+
+
+def image(name: str, *sides: int | None) -> Node:
+    return Node(name, "Placeholder", attributes={"shape": sides, "dtype": "float32"})
+
+
+def test_copies_of_all_bodies_count_the_largest_first() -> None:
+    """2 x 8 x 8 x 3 floats in the graph; in a function twice as many, and a copy that is not known."""
+    name = "conv-0-TransposeNHWCToNCHW-LayoutOptimizer"
+    conv = Node("conv", "Conv2D", (name, "w"))
+    helper = Node("conv-1-PermConstNHWCToNCHW-LayoutOptimizer", "Const")
+    unknown = turn("late-0-TransposeNHWCToNCHW-LayoutOptimizer", "open")
+    body = graph_of(
+        image("x", 4, 8, 8, 3), image("open", None, 8, 8, 3), ORDER, turn(name, "x"), unknown, conv
+    )
+    plain = graph_of(feed(), Node("conv", "Conv2D", ("x", "w")))
+    outer = graph_of(feed(), ORDER, turn(name, "x"), conv, Node("again", "MaxPool", ("conv",)), helper)
+    found = study(Graph(outer.nodes, {"f": body, "g": plain}))
+    assert found
+    assert [copy.tensor.bytes for copy in found.copies] == [3072, 1536, None]
+    assert (found.bytes, found.unknown, found.sensitive) == (4608, 1, 3)
+    assert [copy.node for copy in found.helpers] == [helper.name]
+    assert (found.source_format, found.target_format) == ("NHWC", "NCHW")
+
+
+def test_a_copy_that_the_backward_pass_reads_is_kept() -> None:
+    name = "conv-0-TransposeNHWCToNCHW-LayoutOptimizer"
+    gradient = "gradients/conv_grad/Conv2DBackpropFilter"
+
+    def kept(source: str, *readers: str) -> bool:
+        nodes = [Node(reader, "Conv2D", (name, "w")) for reader in readers]
+        found = study(graph_of(feed(source), ORDER, turn(name, source), *nodes))
+        assert found is not None
+        return found.copies[0].retained
+
+    assert kept("x", "conv", gradient)
+    assert kept("x", gradient)
+    assert not kept("x", "conv")
+    assert not kept("gradients/x", gradient)
+
+
+def test_the_users_line_is_that_of_the_forcing_op_else_of_the_copied() -> None:
+    name = "conv-0-TransposeNHWCToNCHW-LayoutOptimizer"
+
+    def line(*nodes: Node) -> str | None:
+        found = study(graph_of(ORDER, *nodes, Node("conv", "Conv2D", (name, "w"))))
+        assert found is not None
+        return found.copies[0].source
+
+    own = Node("own", "MyOp", ("x",), source="own.py:1")
+    made = Node("relu", "Relu", ("own",), source="relu.py:2")
+    assert line(feed(), own, made, turn(name, "relu")) == "own.py:1"
+    assert line(feed(), Node("own", "MyOp", ("x",)), made, turn(name, "relu")) == "relu.py:2"
+    assert line(feed(), Node("own", "MyOp", ("x",)), turn(name, "own")) is None
+    gradient = Node("gradients/up_grad/MyGrad", "MyGrad", ("x",), source="train.py:9")
+    forward = Node("up", "MyOp", ("x",), source="net.py:5")
+    assert line(feed(), gradient, forward, turn(name, gradient.name)) == "net.py:5"
+    assert line(feed(), gradient, turn(name, gradient.name)) == "train.py:9"
+    assert line(feed(), Node(gradient.name, "MyGrad", ("x",)), turn(name, gradient.name)) is None
+
+
+def test_kernels_of_onednn_are_read_by_their_plain_names() -> None:
+    name = "conv-0-TransposeNHWCToNCHW-LayoutOptimizer"
+    copy = Node(name, "_MklTranspose", ("x", "perm"), attributes={"T": "float32"})
+    conv = Node("conv", "_MklNativeConv2DWithBias", (name, "w"))
+    found = study(graph_of(feed(), ORDER, copy, conv))
+    assert found
+    assert [each.op for each in found.copies] == ["Transpose"]
+    assert found.sensitive == 1
