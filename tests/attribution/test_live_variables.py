@@ -1,0 +1,90 @@
+"""The live model's variables in what stood before a step: which count, and when none do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import timeline
+from tfmemlens.attribution.moments.live_variables import named_before, with_variables
+from tfmemlens.model.allocation import BEFORE, PERSISTENT, Allocation
+from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
+from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import replace
+
+
+def variable(name: str, count: int, kind: Kind = Kind.PARAMETER) -> LiveVariable:
+    return LiveVariable(name, name.split("/")[0], kind, TensorType((count,), "float32"))
+
+
+def model(*variables: LiveVariable) -> LiveModel:
+    return LiveModel((), (), variables)
+
+
+def freed(*sizes: int, node: str | None = None) -> Timeline:
+    """A step that frees buffers of these sizes from before it."""
+    rows = [Allocation(node, size, start_micros=0.0, end_micros=5.0, purpose=BEFORE) for size in sizes]
+    return timeline(*rows)
+
+
+class TestWhatTheStepFreed:
+    def test_a_nameless_buffer_has_the_name_of_a_variable_of_its_size(self) -> None:
+        """300 floats are 1200 bytes, which BFC rounds up to 1280."""
+        found = named_before(freed(1280, 1536), model(variable("a/w", 300)))
+        assert list(found.table.node) == ["a/w", None]
+        assert found.owners["a/w"] == replace(NOBODY, layer="a", kind=Kind.PARAMETER, phase=Phase.NONE)
+
+    def test_of_several_the_weights_first_each_once(self) -> None:
+        slot, weight = variable("a/m", 300, Kind.OPTIMIZER_SLOT), variable("a/w", 300)
+        assert list(named_before(freed(1280, 1280, 1280), model(slot, weight)).table.node) == [
+            "a/w",
+            "a/m",
+            None,
+        ]
+
+    @pytest.mark.parametrize("count, named", [(256, True), (192, False)])
+    def test_small_sizes_tell_nothing(self, count: int, named: bool) -> None:
+        step = freed(4 * count)
+        assert (named_before(step, model(variable("a/w", count))).table.node[0] == "a/w") is named
+
+    def test_without_a_model_or_a_nameless_buffer_it_stays_the_same(self) -> None:
+        step = freed(1280)
+        assert named_before(step, None) is step
+        known = freed(1280, node="x")
+        assert named_before(known, model(variable("a/w", 300))) is known
+
+
+class TestWhatStands:
+    @staticmethod
+    def named(baseline: int, *known: tuple[Allocation, Owner], live: LiveModel | None = None) -> list[Any]:
+        live = live or model(variable("a/w", 300), variable("a/b", 10))
+        step = replace(timeline(), baseline_bytes=baseline)
+        return [row.node for row, _ in with_variables(step, known, live)]
+
+    constant = Allocation("c", 256), Owner("a", Kind.CONSTANT, Phase.FORWARD)
+
+    @pytest.mark.parametrize("baseline, names", [(1536, ["a/w", "a/b"]), (1535, [])])
+    def test_all_or_none(self, baseline: int, names: list[str]) -> None:
+        """1280 bytes and 256."""
+        assert self.named(baseline) == names
+
+    @pytest.mark.parametrize("baseline, names", [(1792, ["c", "a/w", "a/b"]), (1791, ["c"])])
+    def test_beside_what_is_known(self, baseline: int, names: list[str]) -> None:
+        assert self.named(baseline, self.constant) == names
+
+    @pytest.mark.parametrize("kind", [Kind.PARAMETER, Kind.OPTIMIZER_SLOT])
+    def test_where_variables_are_known_the_model_adds_none(self, kind: Kind) -> None:
+        assert self.named(9999, (Allocation("x", 256), Owner("a", kind, Phase.NONE))) == ["x"]
+
+    def test_what_the_step_freed_is_not_named_again(self) -> None:
+        step = replace(freed(1280, node="a/w"), baseline_bytes=9999)
+        live = model(variable("a/w", 300), variable("a/b", 10))
+        ((row, owner),) = with_variables(step, [], live)
+        assert (row.node, row.size_bytes, row.requested_bytes, row.shape) == ("a/b", 256, 40, (10,))
+        assert (row.purpose, owner.layer, owner.kind) == (PERSISTENT, "a", Kind.PARAMETER)
+
+    def test_without_a_model_what_is_known_stays(self) -> None:
+        assert with_variables(timeline(), [self.constant], None) == [self.constant]
