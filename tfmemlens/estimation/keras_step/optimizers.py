@@ -227,9 +227,7 @@ def _generic(
     scaled = tape.op("Mul", [whole, *left], weight.shape, over=[whole, *left], rank=-2)  # behind the squares
     step = tape.op("RealDiv", [scaled, root], over=[scaled, root])
     if kind.name == "adadelta":
-        square = tape.op("Square", [step])
-        total = tape.op("AddV2", [ready[1], square], over=[ready[1], square])
-        tape.consume("AssignVariableOp", [total], replaces=slots[1])
+        _add_squared_step(tape, weight, step, ready[1], slots[1])
     return step
 
 
@@ -262,10 +260,17 @@ def _scattered(
     rows = tape.op("GatherV2", [root], grad.shape)
     step = tape.op("RealDiv", [scaled, rows], over=[scaled, rows])
     if kind.name == "adadelta":
-        spread = _dense(tape, weight, tape.op("Square", [step]))
-        total = tape.op("AddV2", [ready[1], spread], weight.shape, over=[ready[1], spread])
-        tape.consume("AssignVariableOp", [total], replaces=slots[1])
+        _add_squared_step(tape, weight, step, ready[1], slots[1])
     return step
+
+
+def _add_squared_step(
+    tape: Tape, weight: TapeValue, step: TapeValue, decayed: TapeValue, slot: TapeValue
+) -> None:
+    """Adadelta's second slot is replaced by its decayed self and the square of the step."""
+    square = _dense(tape, weight, tape.op("Square", [step]))
+    total = tape.op("AddV2", [decayed, square], weight.shape, over=[decayed, square])
+    tape.consume("AssignVariableOp", [total], replaces=slot)
 
 
 def _lion(
