@@ -73,6 +73,8 @@ class TapeOp:
     """
 
 
+_ALIGNED_BYTES = 64
+"""A slice of a tensor's rows lies in its memory if it begins at a multiple (`EIGEN_MAX_ALIGN_BYTES`)."""
 Back = Callable[["TapeValue"], Sequence["TapeValue | None"]]
 
 
@@ -166,7 +168,7 @@ class Tape:
         node = f"{self.layer}/while/{op}" if repeated else self._node(op)
         made = self._value(node, op, owner, tuple(shape), dtype)
         touched = made.bytes + sum(each.bytes for each in reads)
-        fitting = tuple(each.buffer for each in over if each.bytes == made.bytes)
+        fitting = tuple(each.buffer for each in over if self.buffers[each.buffer].bytes == made.bytes)
         self.ops.append(
             TapeOp(
                 node,
@@ -214,6 +216,34 @@ class Tape:
         if value.index in self.wanted:
             self.wanted.add(made.index)
             self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
+        return made
+
+    def slices(self, value: TapeValue) -> list[TapeValue]:
+        """Each row of a tensor, in the tensor's own memory where rows are aligned. The gradient of each is a
+        tensor as large as all of them (`StridedSliceGrad`), and these are summed.
+        """
+        shape = value.shape[1:]
+        rows = []
+        for _ in range(value.shape[0]):
+            row = TapeValue(len(self.values), shape, value.dtype, value.buffer)
+            if row.bytes % _ALIGNED_BYTES:
+                row = self.op("StridedSlice", [value], shape)
+            else:
+                self.values.append(row)
+            self.gradient(
+                row, [value], lambda grad: [self.op("StridedSliceGrad", [grad], value.shape, value.dtype)]
+            )
+            rows.append(row)
+        return rows
+
+    def joined(self, rows: Sequence[TapeValue]) -> TapeValue:
+        """Tensors of one shape, stacked; their gradients are rows of its gradient."""
+        made = self.op("Pack", rows, (len(rows), *rows[0].shape))
+
+        def back(grad: TapeValue) -> list[TapeValue]:
+            return [self.op("Unpack", [grad], row.shape, row.dtype) for row in rows]
+
+        self.gradient(made, rows, back)
         return made
 
     def gradient(self, made: TapeValue, read: Sequence[TapeValue], back: Back) -> None:

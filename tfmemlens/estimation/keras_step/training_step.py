@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
-from tfmemlens.estimation.keras_step.lowering._context import sizes_of
+from tfmemlens.estimation.keras_step.lowering._context import sizes_of, time_in_front
 from tfmemlens.estimation.keras_step.tape import Tape, TapeOp, TapeValue
 from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
 from tfmemlens.model.attribution import Kind, Phase
@@ -255,22 +255,36 @@ class _Builder:
             self.step.not_understood[path] = (reason, weight)
 
     def _distributed(self, path: str, layer: LayerSpec, job: LoweringContext) -> list[TapeValue]:
-        """The inner layer on [batch * time, …]."""
+        """The inner layer on [batch * time, …] in Keras 2. Keras 3 calls it once a time step (`call` of
+        time_distributed.py, "use a Python for loop"), and joins what comes out.
+        """
         tape, x = job.tape, job.inputs[0]
-        flat = tape.alias(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
-        inner = layer.inner[0]
-        if inner.network is not None:
-            done = model_types.applied(inner.network, [TensorType(flat.shape, flat.dtype)], self.dtype)
-            self.holder = path
-            made = self.network(done, {done.inputs[0].layer: [flat]}, f"{path}/")
-            self.holder = None
-        else:
+        if not self.keras_3:
+            flat = tape.alias(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
             shape = job.shape
-            outputs = (TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype),)
-            inner_job = replace(job, spec=inner, inputs=[flat], outputs=outputs)
+            outputs = TensorType((shape[0] * shape[1], *shape[2:]), job.outputs[0].dtype)
+            made = self._inside(path, layer.inner[0], job, flat, outputs)
+            return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
+        steps = tape.slices(_transposed(tape, x))
+        output = TensorType((job.shape[0], *job.shape[2:]), job.outputs[0].dtype)
+        made = [self._inside(path, layer.inner[0], job, each, output)[0] for each in steps]
+        tape.layer = self.holder or path
+        return [_transposed(tape, tape.joined(made))]
+
+    def _inside(
+        self, path: str, inner: LayerSpec, job: LoweringContext, x: TapeValue, output: TensorType
+    ) -> list[TapeValue]:
+        """One call of what a TimeDistributed holds, a layer or a model."""
+        if inner.network is None:
+            inner_job = replace(job, spec=inner, inputs=[x], outputs=(output,))
             made = lower(inner_job)
             self._note_what_was_not_understood(path, inner_job)
-        return [tape.alias(value, sizes_of(kind)) for value, kind in zip(made, job.outputs, strict=False)]
+            return made
+        done = model_types.applied(inner.network, [TensorType(x.shape, x.dtype)], self.dtype)
+        outer, self.holder = self.holder, path
+        made = self.network(done, {done.inputs[0].layer: [x]}, f"{path}/")
+        self.holder = outer
+        return made
 
     def _weights(self, path: str, layer: LayerSpec) -> dict[str, TapeValue]:
         if path not in self.weights:
@@ -293,6 +307,13 @@ class _Builder:
 def _lookup(made: Made, ref: TensorRef) -> TapeValue | None:
     values = made.get((ref.layer, ref.call), [])
     return values[ref.port] if 0 <= ref.port < len(values) else None
+
+
+def _transposed(tape: Tape, value: TapeValue) -> TapeValue:
+    """Batch and time change places, and again in the gradient."""
+    made = time_in_front(tape, value)
+    tape.gradient(made, [value], lambda grad: [time_in_front(tape, grad)])
+    return made
 
 
 def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:

@@ -279,6 +279,17 @@ def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> Tap
     return made
 
 
+def time_in_front(
+    tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, after: Sequence[TapeValue] = ()
+) -> TapeValue:
+    """Time in front, or the batch again."""
+    if tape.keras_3 and x.index in tape.turned:
+        return tape.turned[x.index]
+    made = tape.op("Transpose", [x, *after], shape or (x.shape[1], x.shape[0], *x.shape[2:]))
+    tape.turned[made.index] = x
+    return made
+
+
 def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample: bool = False) -> TapeValue:
     """X @ kernel; the gradients of both are products as large as these.
 
@@ -309,14 +320,12 @@ def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample
     return made
 
 
-def _volume_bytes(
-    unrolled: UnrolledConvolution, l3_bytes: int, x: TapeValue, kernel: TapeValue, shape: Sizes
-) -> int:
+def volume_bytes(unrolled: UnrolledConvolution, l3_bytes: int | None, *shapes: Sizes) -> int:
     """The buffer of a Conv3D's gradient: as many volumes as fill the cache, and none where that is more than
-    so many times its tensors.
+    so many times its tensors, which have these `shapes`.
     """
-    size = unrolled.images_filling(l3_bytes) * unrolled.image_bytes
-    tensors = math.prod(x.shape) + math.prod(kernel.shape) + math.prod(shape)
+    size = unrolled.images_filling(l3_bytes or USUAL_L3_BYTES) * unrolled.image_bytes
+    tensors = sum(map(math.prod, shapes))
     return size if size // unrolled.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
 
 
@@ -343,7 +352,7 @@ def convolve(
     own_kernels = job.device == "cpu" and not job.onednn
     buffers = unrolled if own_kernels and op == "Conv2D" else None
     volumes = (
-        _volume_bytes(unrolled, job.l3_bytes or USUAL_L3_BYTES, x, kernel, shape)
+        volume_bytes(unrolled, job.l3_bytes, x.shape, kernel.shape, shape)
         if own_kernels and op == "Conv3D"
         else 0
     )

@@ -15,6 +15,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     convolve,
     copied,
     reduce_mean,
+    volume_bytes,
 )
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
@@ -42,7 +43,9 @@ def _first(value: object) -> int:
 
 
 def _transposed(job: LoweringContext) -> list[TapeValue]:
-    """The forward pass is the gradient of a convolution, and unrolls patches of its small input grid."""
+    """The forward pass is the gradient of a convolution, and unrolls patches of its small input grid: in 3-D
+    as many volumes as fill the cache, if any.
+    """
     x, kernel = job.inputs[0], job.needed("kernel")
     tape, shape = job.tape, job.shape
     positions, patch, channels = (
@@ -50,26 +53,25 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
         math.prod(kernel.shape[:-1]),
         kernel.shape[-1],
     )
-    buffers = (
-        UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4))
-        if job.device == "cpu" and not job.onednn
-        else None
-    )
+    op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
+    unrolled = UnrolledConvolution(positions, patch, channels, ITEM_BYTES.get(x.dtype, 4))
+    forward = scratch = 0
+    if job.device == "cpu" and not job.onednn:
+        forward, scratch = (
+            unrolled.input_gradient_bytes(x.shape[0], job.threads),
+            unrolled.filter_gradient_bytes(),
+        )
+        if op == "Conv3D":
+            scratch = volume_bytes(unrolled, job.l3_bytes, shape, kernel.shape, x.shape)
+            forward = unrolled.image_bytes if scratch and x.shape[0] == 1 else scratch
     flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
-    made = tape.op(
-        "Conv2DBackpropInput",
-        [x, kernel],
-        shape,
-        temporary=buffers.input_gradient_bytes(x.shape[0], job.threads) if buffers else 0,
-        work=flops,
-    )
+    made = tape.op(f"{op}BackpropInput", [x, kernel], shape, temporary=forward, work=flops)
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
         if tape.needs(kernel):
-            scratch = buffers.filter_gradient_bytes() if buffers else 0
             weight = tape.op(
-                "Conv2DBackpropFilter",
+                f"{op}BackpropFilter",
                 [grad, x],
                 kernel.shape,
                 temporary=scratch,
@@ -77,7 +79,7 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
                 rank=LAST,
             )
         if tape.needs(x):
-            data = tape.op("Conv2D", [grad, kernel], x.shape, work=flops)
+            data = tape.op(op, [grad, kernel], x.shape, work=flops)
         return [data, weight]
 
     tape.gradient(made, [x, kernel], back)

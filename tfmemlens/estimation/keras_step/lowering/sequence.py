@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tfmemlens.estimation.graph_step.folding import MAX_BYTES
 from tfmemlens.estimation.keras_step.lowering._context import (
@@ -15,20 +15,30 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     scaled,
     sizes_of,
     softmax,
+    time_in_front,
 )
 from tfmemlens.estimation.keras_step.lowering.core import dropout
-from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
+from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
+from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES
 
 Rule = Callable[[LoweringContext], list[TapeValue]]
 
-_PER_STEP = {"LSTM": 7.0, "GRU": 6.0, "SimpleRNN": 1.0, "CuDNNLSTM": 8.0, "CuDNNGRU": 6.0}
+_CONVOLUTIONAL = ("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+_PER_STEP = {
+    "LSTM": 7.0,
+    "GRU": 6.0,
+    "SimpleRNN": 1.0,
+    "CuDNNLSTM": 8.0,
+    "CuDNNGRU": 6.0,
+    **dict.fromkeys(_CONVOLUTIONAL, 7.0),
+}
 """Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and
 what the step gives, as profiles show them.
 """
-_GATES = {"LSTM": 4, "GRU": 3, "CuDNNLSTM": 4, "CuDNNGRU": 3}
+_GATES = {"LSTM": 4, "GRU": 3, "CuDNNLSTM": 4, "CuDNNGRU": 3, **dict.fromkeys(_CONVOLUTIONAL, 4)}
 """Products of [batch, units] of the input: they need no state, so that those of up to 32 steps are made
 ahead.
 """
@@ -175,7 +185,12 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 1
 
 
-def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
+def _cells(spec: LayerSpec, state: Sizes) -> list[tuple[str, int]]:
+    """The kinds of a loop's cells, and how much the state of each holds a sample; `state` is that of one time
+    step, without the batch.
+    """
+    if spec.class_name in _CONVOLUTIONAL:
+        return [(spec.class_name, math.prod(state))]
     if spec.class_name == "RNN":
         cells = [
             cell
@@ -186,17 +201,6 @@ def _cells(spec: LayerSpec) -> list[tuple[str, int]]:
     return [(spec.class_name, _number(spec.config.get("units") or spec.config.get("output_dim")))]
 
 
-def _turned(
-    tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, after: Sequence[TapeValue] = ()
-) -> TapeValue:
-    """Time in front, or the batch again."""
-    if tape.keras_3 and x.index in tape.turned:
-        return tape.turned[x.index]
-    made = tape.op("Transpose", [x, *after], shape or (x.shape[1], x.shape[0], *x.shape[2:]))
-    tape.turned[made.index] = x
-    return made
-
-
 def _loop(
     job: LoweringContext, spec: LayerSpec, outputs: int, turned: TapeValue, reverse: bool = False
 ) -> list[TapeValue]:
@@ -205,21 +209,23 @@ def _loop(
     """
     tape, x = job.tape, job.inputs[0]
     batch, steps, final = x.shape[0], x.shape[1], sizes_of(job.outputs[0])
-    listed = (steps, batch, *x.shape[2:])
+    listed, sequence = (steps, batch, *x.shape[2:]), len(final) == len(x.shape)
+    each = final[2:] if sequence else final[1:]
     weights = [weight for weight in job.weights.values() if tape.needs(weight)]
     work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in job.weights.values()) / 20
     source = tape.op("ReverseV2", [turned], rank=2 * FIRST) if reverse else turned
     items = tape.op("TensorListFromTensor", [source], listed)
     held = [source] if reverse and not job.keras_3 else []
-    ahead = [] if tape.training else _ahead(job, spec, items, steps, final)
+    ahead = [] if tape.training else _ahead(job, spec, items, each, sequence)
     state = tape.op(
-        "While", [items, *ahead, *held, *job.weights.values()], (batch, final[-1]), job.dtype, work=work
+        "While", [items, *ahead, *held, *job.weights.values()], (batch, *each), job.dtype, work=work
     )
     stacks = _stacks(job, spec, state, steps)
     if tape.training and not job.keras_3:
-        _zeros(job, weights, (steps, batch, final[-1]) if len(final) > 2 else None)
-    made = _gathered(tape, state, stacks, final, steps)
-    made = tape.op("ReverseV2", [made]) if reverse and len(final) > 2 else made
+        _zeros(job, weights, (steps, batch, *each) if sequence else None)
+    made = _gathered(tape, state, stacks, final, steps if sequence else None)
+    made = tape.op("ReverseV2", [made]) if reverse and sequence else made
+    scratch = _scratch_bytes(job, each) if spec.class_name in _CONVOLUTIONAL else 0
     zeros = (
         [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)]
         if job.keras_3 and tape.needs(x)
@@ -228,12 +234,12 @@ def _loop(
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         begun = zeros or ([tape.op("ZerosLike", [grad], listed, x.dtype)] if tape.needs(x) else [])
-        last = _backward(job, grad, stacks, weights, steps, work)
+        last = _backward(job, grad, stacks, weights, work, sequence, scratch)
         held = [] if job.keras_3 else stacks
         data = None
         if tape.needs(x):
             grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
-            data = _turned(tape, tape.op("TensorListStack", [grads, *held]), x.shape, held)
+            data = time_in_front(tape, tape.op("TensorListStack", [grads, *held]), x.shape, held)
         return [data, *(tape.op("While", [last], weight.shape, weight.dtype) for weight in weights)]
 
     tape.gradient(made, [x, *weights], back)
@@ -241,15 +247,14 @@ def _loop(
 
 
 def _ahead(
-    job: LoweringContext, spec: LayerSpec, items: TapeValue, steps: int, final: tuple[int, ...]
+    job: LoweringContext, spec: LayerSpec, items: TapeValue, state: Sizes, sequence: bool
 ) -> list[TapeValue]:
     """The gates' share of the input for the steps to come, beside the outputs of those that are over."""
-    width = sum(_GATES.get(kind, 1) * units for kind, units in _cells(spec))
+    steps = items.shape[0]
+    width = sum(_GATES.get(kind, 1) * units for kind, units in _cells(spec, state))
     made = _several(job, (items.shape[1], width), job.dtype, min(steps, _PARALLEL), items)
     return made + (
-        _several(job, (items.shape[1], final[-1]), job.dtype, steps - _PARALLEL, items)
-        if len(final) > 2
-        else []
+        _several(job, (items.shape[1], *state), job.dtype, steps - _PARALLEL, items) if sequence else []
     )
 
 
@@ -273,7 +278,8 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
     tape, x = job.tape, job.inputs[0]
     if not tape.training:
         return []
-    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in _cells(spec)) + math.prod(x.shape[2:])
+    cells = _cells(spec, state.shape[1:])
+    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in cells) + math.prod(x.shape[2:])
     shape = (max(steps // _PARTS, 1), x.shape[0], round(width))
     return [
         tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True)
@@ -282,16 +288,18 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
 
 
 def _gathered(
-    tape: Tape, state: TapeValue, stacks: list[TapeValue], final: tuple[int, ...], steps: int
+    tape: Tape, state: TapeValue, stacks: list[TapeValue], final: Sizes, steps: int | None
 ) -> TapeValue:
-    """The outputs of all steps, which training has in its stacks, are joined and turned; else the last one is
-    the result.
+    """The outputs of all steps, which training has in its stacks, are joined and turned; else (`steps` None)
+    the last one is the result.
     """
-    if len(final) < 3:
+    if steps is None:
         return tape.op("StridedSlice", [state, *stacks], final)
     across = (steps, final[0], *final[2:])
     listed = stacks or [tape.op("TensorListSetItem", [state], across)]
-    return _turned(tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, stacks)
+    return time_in_front(
+        tape, tape.op("TensorListStack", [state, *listed], across, state.dtype), final, stacks
+    )
 
 
 def _backward(
@@ -299,16 +307,18 @@ def _backward(
     grad: TapeValue,
     stacks: list[TapeValue],
     weights: list[TapeValue],
-    steps: int,
     work: float,
+    sequence: bool,
+    scratch: int,
 ) -> TapeValue:
     """The loop in reverse: it lists the gradients of its outputs and pops the stacks; gradients of the
-    weights wait to be summed.
+    weights wait to be summed. `scratch`: bytes that its kernels book.
     """
     tape, last, listed = job.tape, grad, [grad]
-    if len(grad.shape) > 2:
+    steps, state = job.inputs[0].shape[1], (grad.shape[0], *grad.shape[2 if sequence else 1 :])
+    if sequence:
         across = (steps, grad.shape[0], *grad.shape[2:])
-        listed = [tape.op("TensorListFromTensor", [_turned(tape, grad, across)])]
+        listed = [tape.op("TensorListFromTensor", [time_in_front(tape, grad, across)])]
         last = listed[0]
     pieces = min(_PIECES if job.keras_3 else 1, len(stacks))
     for piece in range(pieces):
@@ -322,8 +332,25 @@ def _backward(
             for weight in weights
             for part in _several(job, weight.shape, weight.dtype, _parallel(job, weights, begun), last)
         ]
-        last = tape.op("While", [*reads, *waiting], (grad.shape[0], grad.shape[-1]), work=2 * work / pieces)
+        last = tape.op("While", [*reads, *waiting], state, work=2 * work / pieces, temporary=scratch)
     return last
+
+
+def _scratch_bytes(job: LoweringContext, state: Sizes) -> int:
+    """What the gradients of a cell's convolutions unroll: each of the four gates has its own, of the input
+    and of the state.
+    """
+    if job.device != "cpu" or job.onednn or len(state) > 3:
+        return 0
+    sizes = [0]
+    for name in ("kernel", "recurrent_kernel"):
+        shape = job.needed(name).shape
+        filters = shape[-1] // _GATES[job.spec.class_name]
+        unrolled = UnrolledConvolution(
+            math.prod(state) // filters, math.prod(shape[:-1]), filters, ITEM_BYTES.get(job.dtype, 4)
+        )
+        sizes.append(unrolled.filter_gradient_bytes())
+    return max(sizes)
 
 
 def _parallel(job: LoweringContext, weights: list[TapeValue], steps: int) -> int:
@@ -349,13 +376,13 @@ def _several(
 
 
 def _recurrent(job: LoweringContext) -> list[TapeValue]:
-    return _loop(job, job.spec, len(job.outputs), _turned(job.tape, job.inputs[0]))
+    return _loop(job, job.spec, len(job.outputs), time_in_front(job.tape, job.inputs[0]))
 
 
 def _bidirectional(job: LoweringContext) -> list[TapeValue]:
     """Twice the loop, and what joins both."""
     tape = job.tape
-    both, turned = [], _turned(tape, job.inputs[0])
+    both, turned = [], time_in_front(tape, job.inputs[0])
     for index, way in enumerate(("forward", "backward")):
         inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
         weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
@@ -392,5 +419,6 @@ RULES: dict[str, Rule] = {
     "Attention": _attention,
     "AdditiveAttention": _attention,
     **dict.fromkeys("LSTM GRU SimpleRNN RNN CuDNNLSTM CuDNNGRU".split(), _recurrent),
+    **dict.fromkeys(_CONVOLUTIONAL, _recurrent),
     "Bidirectional": _bidirectional,
 }

@@ -1,0 +1,138 @@
+"""What layers that work time step by time step hold, and gradients of volumes: rows that TensorFlow 2.21
+booked on the CPU without oneDNN (one executor thread), each measured once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.estimation.test_updates import layer, network
+from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.estimation.keras_step.tape import Tape, TapeOp
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.network import Network
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.readers.keras_models._documents import network_of
+from tfmemlens.units import MIB
+
+
+def step(net: Network, batch: int, **settings: Any) -> PredictedStep:
+    return predict(net, StepSettings(batch, "sgd", threads=1, workers=1, **{"onednn": False, **settings}))
+
+
+def ops(predicted: PredictedStep, op: str) -> list[TapeOp]:
+    return [each for each in predicted.step.tape.ops if each.op == op and (each.reads or each.writes)]
+
+
+def sizes(predicted: PredictedStep, op: str) -> list[int]:
+    return [predicted.step.tape.buffers[each.writes[0]].bytes for each in ops(predicted, op)]
+
+
+def tags(width: int, steps: int = 50) -> dict[str, Any]:
+    dense = {"class_name": "Dense", "config": {"name": "tag", "units": 40}}
+    layers = [
+        layer("InputLayer", "states", batch_input_shape=[None, steps, 8], dtype="float32"),
+        layer("Dense", "hidden", "states", units=width),
+        layer("TimeDistributed", "tags", "hidden", layer=dense),
+    ]
+    return {
+        "class_name": "Functional",
+        "config": {
+            "name": "net",
+            "layers": layers,
+            "input_layers": [["states", 0, 0]],
+            "output_layers": [["tags", 0, 0]],
+        },
+    }
+
+
+def test_keras_3_calls_what_is_distributed_once_a_time_step() -> None:
+    """Each slice's gradient is as large as all of them, and all wait for their sum."""
+    predicted = step(network_of({**tags(192), "keras_version": "3.9.0"}, "net"), 32)
+    assert sizes(predicted, "StridedSliceGrad") == [1_228_800] * 50
+    timeline = predicted.timeline
+    alive = [
+        timeline.table.requested_bytes[row]
+        for row in timeline.alive_after(timeline.peak_index)
+        if timeline.table.op[row] == "StridedSliceGrad"
+    ]
+    assert set(alive) == {1_228_800}
+    assert len(alive) >= 49  # the sum may be written over one of them
+    assert sizes(predicted, "Pack") == [256_000]
+    assert not ops(predicted, "StridedSlice")  # 192 floats a sample are aligned: a slice lies in the tensor
+
+
+def test_keras_2_calls_it_once_on_all_time_steps() -> None:
+    predicted = step(network_of({**tags(192), "keras_version": "2.11.0"}, "net"), 32)
+    assert not ops(predicted, "StridedSliceGrad")
+    assert not ops(predicted, "Pack")
+
+
+@pytest.mark.parametrize(("width", "copies"), [(16, 0), (17, 3)])
+def test_rows_that_are_not_aligned_are_copied(width: int, copies: int) -> None:
+    predicted = step(network_of({**tags(width, 3), "keras_version": "3.9.0"}, "net"), 1)
+    assert len(ops(predicted, "StridedSlice")) == copies
+
+
+def test_a_slice_is_no_place_for_a_result_of_its_size() -> None:
+    tape = Tape()
+    rows = tape.slices(tape.op("Transpose", [tape.source("x", (4, 32), "float32", Kind.INPUT)]))
+    tape.op("Relu", [rows[0]], over=[rows[0]])
+    assert tape.ops[-1].over == ()
+
+
+def maps(**config: Any) -> Network:
+    return network(
+        [
+            layer("InputLayer", "maps", batch_input_shape=[None, 6, 32, 32, 2], dtype="float32"),
+            layer("ConvLSTM2D", "weather", "maps", filters=16, kernel_size=[3, 3], padding="same", **config),
+        ]
+    )
+
+
+@pytest.mark.parametrize("config", [{}, {"return_sequences": True}])
+def test_a_convolutional_lstm_keeps_seven_maps_a_time_step(config: dict[str, Any]) -> None:
+    """Four gates, their product, the state's tanh and the output, beside the input."""
+    predicted = step(maps(**config), 8)
+    assert sizes(predicted, "TensorListPushBack") == [7 * 524_288 + 65_536] * 6
+    assert not predicted.step.unknown
+
+
+def test_its_gradients_unroll_patches_of_one_gate() -> None:
+    predicted = step(maps(), 8)
+    assert {each.temporary_bytes for each in ops(predicted, "While")} == {0, 48 * 1024 * 144 * 4}
+    without = step(maps(), 8, onednn=True)
+    assert {each.temporary_bytes for each in ops(without, "While")} == {0}
+
+
+def scan(**config: Any) -> Network:
+    return network(
+        [
+            layer("InputLayer", "scan", batch_input_shape=[None, 12, 12, 12, 24], dtype="float32"),
+            layer("Conv3D", "first", "scan", filters=24, kernel_size=[1, 1, 1]),
+            layer("Conv3DTranspose", "up", "first", filters=12, kernel_size=[2, 2, 2], strides=[2, 2, 2]),
+        ]
+    )
+
+
+PATCHES = 12**3 * 2**3 * 12 * 4
+"""Of one volume: 663,552 bytes."""
+
+
+@pytest.mark.parametrize(
+    ("batch", "l3_bytes", "forward", "backward"),
+    [
+        (3, 384 * MIB, 0, 0),  # 481 volumes would be more than 25 times the tensors: measured, none
+        (3, 1 * MIB, 2 * PATCHES, 2 * PATCHES),
+        (1, 1 * MIB, PATCHES, 2 * PATCHES),
+    ],
+)
+def test_a_transposed_convolution_of_volumes_unrolls_as_the_gradient_that_it_is(
+    batch: int, l3_bytes: int, forward: int, backward: int
+) -> None:
+    predicted = step(scan(), batch, l3_bytes=l3_bytes)
+    up = {each.op: each.temporary_bytes for each in predicted.step.tape.ops if each.owner.layer == "up"}
+    assert up["Conv3DBackpropInput"] == forward
+    assert up["Conv3DBackpropFilter"] == backward
