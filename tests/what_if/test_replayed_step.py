@@ -10,19 +10,22 @@ from typing import Any
 
 import pytest
 
-from tests.builders import timeline
+from tests.builders import capture, timeline
+from tfmemlens import pipeline
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.batch_scaling.recompute import _segments, plan
 from tfmemlens.estimation.batch_scaling.replay import ReplayedStep
 from tfmemlens.estimation.batch_scaling.scaling import laws_of
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.capture import Hints
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.values import replace
+from tfmemlens.what_if import basis as basis_of_rows
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.largest_batch import FitBasis, constraints, error_share, fit, predict
 from tfmemlens.what_if.replayed import reach, saving
@@ -394,3 +397,19 @@ def test_what_lives_at_the_peak() -> None:
     assert step.alive_at_peak(16) == [(0, 4096), (1, 2048)]
     shrunk = replace(step, shares=[0.25, 1.0, 1.0, 1.0])
     assert shrunk.alive_at_peak(8) == [(1, 1024), (2, 1536)]
+
+
+# ------------------------------------------------------------------ how much is walked
+
+
+@pytest.mark.parametrize("most, basis", [(3, Basis.TIMELINE), (2, Basis.LIST)])
+def test_a_curve_is_scaled_up_to_so_many_rows(
+    most: int, basis: Basis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20,000 rows; of a larger step, and at another moment than the peak, the moment's own rows are."""
+    assert (basis_of_rows.MAX_REPLAYED_ROWS, basis_of_rows.MAX_WALKED_ROWS) == (5_000, 20_000)
+    monkeypatch.setattr(basis_of_rows, "MAX_WALKED_ROWS", most)
+    step = timeline(row("a/Relu", (8, 4)), row("b/Relu", (8, 4)), row("c/Relu", (8, 4)))
+    (moment,) = pipeline.report(capture(step)).case.moments
+    found = basis_of_rows.rows_basis(moment, Hints(batch=8))
+    assert found is not None and found.basis is basis
