@@ -11,7 +11,9 @@ import pytest
 
 import tfmemlens.model
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.model.case import Api
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.case import Api, Case
+from tfmemlens.model.what_if import UNKNOWN
 from tfmemlens.units import Size
 from tfmemlens.values import fields
 
@@ -86,6 +88,14 @@ def test_kinds_start_as_the_humblest(value: str, kind: str) -> None:
     module, cls, name = value.split(".")
     held = fields(getattr(importlib.import_module(f"tfmemlens.model.{module}"), cls))
     assert next(each.default for each in held if each.name == name).name == kind
+
+
+def test_what_is_worked_out_later_makes_no_difference() -> None:
+    """Two readings of one input are equal, whatever engine stands behind them."""
+    one, other = (Capture(Source("x"), with_types=lambda graph: graph) for _ in "ab")
+    assert one == other
+    assert Case(one, (), what_if=lambda moment, change, to_batch=None: UNKNOWN) == Case(other, ())
+    assert Capture(Source("x")) != Capture(Source("y"))
 
 
 def test_an_empty_table_holds_nothing() -> None:
