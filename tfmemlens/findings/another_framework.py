@@ -9,11 +9,14 @@ What to do: look with that framework's own tools.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -41,7 +44,7 @@ _HELP = {
     "that a graph may hold": Remedy(
         "keep the data out of the graph: read it in batches with tf.data from files or a generator, or feed"
         " one batch at a time",
-        "tf.data.Dataset.from_generator(batches, output_signature=...)",
+        "ds = tf.data.Dataset.from_generator(batches, tf.float32)   # TF 1.4+",
         slug="data-out-of-the-graph",
     ),
     "cuDNN's version": Remedy(
@@ -72,7 +75,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " allocator tfmemlens does not read"
             ),
             evidence=(Evidence("the message", line),),
-            remedies=tuple(_for_another(case, name)),
+            remedies=(*_holders(line), *_for_another(case, name)),
         )
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
@@ -83,6 +86,20 @@ def check(case: Case) -> Iterator[Finding]:
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+_PROCESS = regex(r"[Pp]rocess (?P<pid>\d{1,9}) has (?P<size>[\d.]+ [KMG]iB) memory in use")
+
+
+def _holders(line: Line) -> Iterator[Remedy]:
+    """Other processes on the same GPU, which PyTorch names in its message."""
+    for match in list(re.finditer(_PROCESS.pattern, line.text))[:2]:
+        yield Remedy(
+            f"process {match['pid']} holds {match['size']} of the same GPU: end it, run this on another"
+            " GPU, or let it take memory as needed if it is TensorFlow or JAX",
+            f"ps -fp {match['pid']}   # TF_FORCE_GPU_ALLOW_GROWTH=true, XLA_PYTHON_CLIENT_PREALLOCATE=false",
+            slug="end-the-process",
+        )
 
 
 def _for_another(case: Case, name: str) -> Iterator[Remedy]:

@@ -20,6 +20,7 @@ from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -27,6 +28,9 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 _FLATTENED = 10_000
 """Inputs that are more likely a flattened image's than features."""
+
+_TOO_LARGE_BYTES = 2 << 30
+"""A kernel of this size and its gradient alone overburden a GPU, whatever the optimizer keeps beside them."""
 
 _WEIGHT_GRADIENT = regex(
     r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|MatMul(?:_\d+)?_grad/tuple/control_dependency_1|zeros_like"
@@ -96,20 +100,22 @@ def _fully_connected(request: Request) -> bool:
 
 
 def _finding(case: Case, index: int, moment: Moment, request: Request) -> Finding:
-    what = weight_of(request)
     times, kept = copies(request)
     inputs, units = (size or 1 for size in request.failed.shape or (1, 1))
     need = request.failed.tensor_bytes or 0
+    row = _in_summary(case, inputs, units)
+    what = Weight.DENSE if row and row[1] == "Dense" else weight_of(request)
+    of_layer = f" (`{row[0]}`)" if row else ""
     because = (
-        f"{what} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and optimizer slots as much"
-        " again each"
+        f"{what}{of_layer} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and"
+        " optimizer slots as much again each"
     )
     if makes_slots := request.failed.creating and request.owner.kind is Kind.OPTIMIZER_SLOT:
         known = optimizer_of(request)
         who = known[0] if known else "the optimizer"
         because = (
-            f"{who} was creating its slots of {what}, {inputs:,} x {units:,}: {human(need)} each; a smaller"
-            " batch does not help here"
+            f"{who} was creating its slots of {what}{of_layer}, {inputs:,} x {units:,}: {human(need)} each;"
+            " a smaller batch does not help here"
         )
     lighter = remedies.offered(case, moment, "lighter-optimizer") if makes_slots else ()
     return Finding(
@@ -117,18 +123,27 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
         headline=f"{what} of {inputs:,} x {units:,} = {human(need)}; {kept} {human(times * need)}",
         because=because,
         explains=alike(moment),
-        evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),
+            *((Evidence(f"its layer in the summary: {row[0]} ({row[1]})", row[3]),) if row else ()),
+        ),
         detail=_image(inputs),
-        remedies=(*lighter, *_remedies(what, inputs, units, need, times)),
+        remedies=(
+            *(lighter if need < _TOO_LARGE_BYTES else ()),
+            *_remedies(case, what, inputs, units, need, times),
+            *(lighter if need >= _TOO_LARGE_BYTES else ()),
+        ),
         moment=index,
     )
 
 
-def _remedies(what: Weight, inputs: int, units: int, need: int, times: int) -> Iterator[Remedy]:
+def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, times: int) -> Iterator[Remedy]:
     if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",
-            "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
+            if case.api.is_tf1
+            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
             times * need,
             Certainty.BOUND,
             slug="pool-first",
@@ -150,6 +165,13 @@ def _remedies(what: Weight, inputs: int, units: int, need: int, times: int) -> I
         certainty=Certainty.ESTIMATE,
         slug="narrower-layer",
     )
+
+
+def _in_summary(case: Case, inputs: int, units: int) -> tuple[str, str, int, Line] | None:
+    """The only row of the model's summary with as many parameters as this matrix, with or without a bias."""
+    counts = (inputs * units, inputs * units + units)
+    found = [row for row in case.capture.surroundings.summary if row[2] in counts]
+    return found[0] if len({row[0] for row in found}) == 1 else None
 
 
 def _image(inputs: int) -> str:

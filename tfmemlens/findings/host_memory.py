@@ -49,10 +49,14 @@ def check(case: Case) -> Iterator[Finding]:
         what = "pinned host RAM (which the GPU can copy from)" if pinned else "host RAM"
         because = f"this is {what}, not GPU memory"
         if was_killed(moment):
+            limit = case.capture.surroundings.setting("container_memory")
+            who = "the machine, its container or its job" if surely_for_memory(moment) else ""
+            if limit:
+                who = f"the container or job, whose limit is {limit[0]} (line {limit[1].number}),"
             because = (
-                "the machine, its container or its job had no host RAM left, and the process was killed"
+                f"{who} had no host RAM left, and the process was killed"
                 if surely_for_memory(moment)
-                else "most likely the machine or its container had no host RAM left"
+                else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
         elif words_of_a_client(case, moment):
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
@@ -70,9 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
             because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
         elif failed.kind is RequestKind.HOST:
             because = (
-                f"a request of {human_size(failed.size)} was refused"
-                if failed.size
-                else "the message does not say how much was requested"
+                f"a request of {human_size(failed.size)} was refused" if failed.size else _last_large(case)
             )
         because += _shared_with_the_gpu(case)
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
@@ -128,6 +130,20 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
         yield Evidence(f"before it TensorFlow requested {human_size(size)} at once", line)
 
 
+def _last_large(case: Case) -> str:
+    """What a message without a figure most likely was about: the last large request that was warned of."""
+    large = case.capture.surroundings.large_host_requests
+    if not large:
+        return "the message does not say how much was requested"
+    size, line = large[-1]
+    times = sum(size == other for other, _ in large)
+    many = f", the last of {times} of this size" if times > 1 else ""
+    return (
+        f"its message states no amount; before it TensorFlow requested {human_size(size)} at once (line"
+        f" {line.number}{many})"
+    )
+
+
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
@@ -148,13 +164,21 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
         yield _device_seen(case)
+    limit = case.capture.surroundings.setting("container_memory")
+    if limit and was_killed(moment):
+        yield Remedy(f"raise the limit of the container or job ({limit[0]})", slug="raise-container-limit")
+    stated = case.capture.surroundings.setting("batch_size")
+    if "bad_alloc" in said and stated and int(stated[0]) > 1:
+        half = int(stated[0]) // 2
+        yield Remedy(f"a smaller batch: {stated[0]} -> {half}", slug="smaller-batch")
     if moment.incident and moment.incident.compiler:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     elif not of_array:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
-    yield Remedy(
-        "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
-    )
+    if not (limit and was_killed(moment)):
+        yield Remedy(
+            "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
+        )
     if was_killed(moment) and not surely_for_memory(moment):
         yield Remedy(
             "make sure that it was memory: the kernel logs whom it kills",

@@ -15,12 +15,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import Row, held, of_kind, quote, rows, total
+from tfmemlens.findings.support.rows import Row, held, of_kind, quote, requests, rows, tensor_text, total
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Certainty, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human, percent
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what the loop keeps of its iterations"
@@ -37,7 +39,14 @@ _LINES = (
 )
 
 
+_STACKED = regex(
+    r"TensorList(?:Stack|FromTensor|Gather|Concat\w*)(?:_\d+)?\Z|TensorArray(?:Stack|Gather)\w*\Z"
+)
+"""Ops that lay a loop's turns one behind the other, or deal them out."""
+
+
 def check(case: Case) -> Iterator[Finding]:
+    yield from _stacked(case)
     for index, moment in enumerate(case.moments):
         stacks = of_kind(moment, Kind.LOOP_STACK)
         if not stacks or total(stacks) < 0.1 * held(moment):
@@ -70,6 +79,40 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
                 _swap(total(stacks)),
+            ),
+            moment=index,
+        )
+
+
+def _stacked(case: Case) -> Iterator[Finding]:
+    """What all turns of a loop make is asked for as one tensor, whose first dimension is the turns."""
+    for index, moment, request in requests(case):
+        shape, need = request.failed.shape, request.failed.tensor_bytes
+        name = request.failed.op or (request.failed.node or "").rpartition("/")[2]
+        if not shape or len(shape) < 3 or not all(shape) or need is None or need < 64 * MIB:
+            continue
+        if not _STACKED.search(name) and not _STACKED.search((request.failed.node or "").rpartition("/")[2]):
+            continue
+        turns = shape[0] or 1
+        each = f"{format_shape(shape[1:])}, {human(need // turns)} each"
+        what = f"the outputs of {turns} steps of a loop as one tensor ({each})"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{what}: {human(need)}; training keeps the state of every step as well",
+            because=f"{what}; training keeps the state of every step as well",
+            explains=need,
+            basis=Basis.SHAPE,
+            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+            remedies=(
+                Remedy(
+                    f"fewer steps: {turns} -> {max(turns // 2, 1)} halves it; if only the last output is"
+                    " needed, do not return the sequence",
+                    "return_sequences=False",
+                    need // 2,
+                    Certainty.EXACT,
+                    slug="fewer-steps",
+                ),
+                *remedies.offered(case, moment, "smaller-batch"),
             ),
             moment=index,
         )

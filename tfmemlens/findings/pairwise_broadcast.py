@@ -38,7 +38,13 @@ _PAIRS = regex(
     r"|(?:\A|[/ _])(?:IOU|iou|pairwise|PairwiseDistances?|cdist)(?:[/_]|\Z)"
 )
 """Code and names that tell of pairs."""
-_OF_A_LOSS = regex(r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber", re.IGNORECASE)
+_OF_A_LOSS = regex(
+    r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber|\breturns\b|rewards?\b|advantages?\b"
+    r"|critic",
+    re.IGNORECASE,
+)
+_OF_SQUARES = regex(r"(?:reduce_mean|\bsquare|squared_difference)\(")
+"""Code of a mean square, where its difference failed."""
 """Code and names of what compares targets with predictions."""
 _ONE_SHAPE = Remedy(
     "if these are targets against predictions: [n] against [n,1] makes every pair; give both one shape",
@@ -75,6 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because=(
                 f"an elementwise {op} combines every pair of {many} rows, and the result grows with {grows}"
+                f"{_most_likely(case, request, shape)}"
             ),
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
@@ -97,10 +104,18 @@ def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remed
     outside of any layer is of the loss.
     """
     failed = request.failed
-    told = _OF_A_LOSS.search(f"{failed.source_text} {failed.node} {failed.forward_node}")
+    told = _OF_A_LOSS.search(f"{failed.source_text} {failed.node} {failed.forward_node} {failed.source}")
+    difference = (failed.op or request.owner.op) in ("Sub", "SquaredDifference")
+    of_squares = difference and _OF_SQUARES.search(failed.source_text or "")
     outside = case.capture.surroundings.shows("training") and "/" not in (failed.node or "/")
-    if len(shape) == 2 and shape[0] == shape[1] and (told or outside):
+    if len(shape) == 2 and shape[0] == shape[1] and (told or of_squares or outside):
         yield _ONE_SHAPE
+
+
+def _most_likely(case: Case, request: Request, shape: list[int]) -> str:
+    """What makes a square matrix in a loss."""
+    likely = any(_of_a_loss(case, request, shape))
+    return f"; most likely [{shape[0]},1] against [{shape[0]}]" if likely else ""
 
 
 def _product(shape: list[int], need: int) -> Iterator[Remedy]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
@@ -29,7 +29,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.weights import Weight, optimizer_of, weight_of
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
@@ -40,6 +40,10 @@ _MAKING = regex(
     r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
 )
 
+_SPARSE_UPDATE = regex(
+    r"(?:\A|/)update_[^/]+/(?:mul|add|sub|Mul|Add|Sub|sqrt|Sqrt|truediv|AssignSub|Assign)\w*\Z"
+)
+"""Ops of an update that has no kernel of its own: of Adam for the sparse gradient of a lookup."""
 _MANY_ROWS = 10_000
 """Rows of a fully connected kernel from which on a rule of its own tells of it."""
 
@@ -109,6 +113,15 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     """What makes this kind of weight smaller."""
     what, known = weight_of(request), optimizer_of(request)
     if what is Weight.TABLE:
+        if _SPARSE_UPDATE.search(request.failed.node or ""):
+            yield Remedy(
+                "this update works on the whole table, with temporaries of its size: use an optimizer"
+                " that touches the rows of the batch only (SGD, Adagrad, a lazy Adam)",
+                code_snippets.lazy_adam(case.api),
+                request.failed.tensor_bytes,
+                Certainty.BOUND,
+                slug="sparse-updates",
+            )
         yield Remedy(
             "make the table smaller: fewer rows (a smaller vocabulary, hashing of rare ids), a smaller"
             " dimension",

@@ -15,7 +15,9 @@ import math
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -28,7 +30,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _NAMES = regex(
-    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_hot|decoder|xent|log_prob|embedding|(?:word|token|char)s?_|\bmlm\b|\blm\b|translat|seq2seq",
+    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_?hot|decoder|xent|log_prob|embedding|(?:word|token|char)s?_|\bmlm\b|\blm\b|translat|seq2seq",
     re.IGNORECASE,
 )
 _PRODUCTS = regex(r"BiasAdd|MatMul|Tensordot|einsum", re.IGNORECASE)
@@ -43,10 +45,13 @@ def check(case: Case) -> Iterator[Finding]:
         *outer, words = (size or 1 for size in shape)
         positions = math.prod(outer)
         if words >= _WORDS and positions < 100 * words and _in_an_output_layer(request):
-            of_tokens = request.owner.op == "OneHot" and "embedding" in (request.failed.node or "").lower()
-            yield (_looked_up if of_tokens else _finding)(
-                index, moment, request.failed, positions, words, need
-            )
+            of_tokens = "embedding" in f"{request.failed.node} {request.failed.source_text}".lower()
+            if "OneHot" not in (request.owner.op, request.failed.op):
+                yield _finding(case, index, moment, request, positions, words, need)
+            elif of_tokens:
+                yield _looked_up(index, moment, request.failed, positions, words, need)
+            else:
+                yield _one_hot(case, index, moment, request.failed, positions, words, need)
 
 
 def _in_an_output_layer(request: Request) -> bool:
@@ -61,8 +66,9 @@ def _in_an_output_layer(request: Request) -> bool:
 
 
 def _finding(
-    index: int, moment: Moment, failed: FailedRequest, positions: int, words: int, need: int
+    case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
 ) -> Finding:
+    failed, sampled = request.failed, _may_sample(case, request)
     return Finding(
         severity=Severity.CAUSE,
         headline=(
@@ -76,20 +82,87 @@ def _finding(
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
+            *((_SAMPLED,) if sampled else _fewer_positions(case, moment, need)),
+            *_sparse(request),
+            *_in_parts(need),
+            *(() if _pretrained(request) else (_VOCABULARY,)),
+        ),
+        moment=index,
+    )
+
+
+_SAMPLED = Remedy(
+    "train with a sampled loss, which never makes all logits",
+    "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024, num_classes=vocab)",
+    slug="sampled-loss",
+)
+_VOCABULARY = Remedy("cut the vocabulary, or use sub-words", slug="smaller-vocabulary")
+_PRETRAINED = regex(
+    r"from_pretrained|\btf_\w+/|transformers|mbart|bert|gpt|\bt5\b|llama|roberta", re.IGNORECASE
+)
+
+
+def _pretrained(request: Request) -> bool:
+    """Whether the net is a published one, whose vocabulary and loss stay as they are."""
+    return bool(_PRETRAINED.search(f"{request.failed.node} {request.failed.source_text}"))
+
+
+def _of_keras(case: Case, request: Request) -> bool:
+    """Whether Keras computes the loss, so that the program has no line for it."""
+    failed = request.failed
+    fits = failed.keras_call == "fit" or "fit(" in (failed.source_text or "")
+    other = situation(case).program in ("R",)
+    return fits or other or bool(re.search(r"_function_|_on_iterator", failed.function or ""))
+
+
+def _may_sample(case: Case, request: Request) -> bool:
+    """Whether the program can take another loss: it computes its own, and trains a net of its own."""
+    return not (_of_keras(case, request) or _pretrained(request))
+
+
+def _fewer_positions(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
+    """A smaller batch or shorter sequences make less of all copies."""
+    yield from remedies.offered(case, moment, "smaller-batch")
+    yield Remedy(
+        "shorten the sequences: half the positions make half of each copy of the logits",
+        saves_bytes=need // 2,
+        certainty=Certainty.ESTIMATE,
+        slug="shorter-sequences",
+    )
+
+
+def _in_parts(need: int) -> Iterator[Remedy]:
+    yield Remedy(
+        "compute the loss for part of the positions at a time",
+        saves_bytes=need // 2,
+        certainty=Certainty.ESTIMATE,
+        slug="part-of-positions",
+    )
+
+
+def _one_hot(
+    case: Case, index: int, moment: Moment, failed: FailedRequest, rows: int, classes: int, need: int
+) -> Finding:
+    """One-hot vectors that no loss needs."""
+    item = need // (rows * classes)
+    what = f"{rows:,} labels as one-hot vectors of {classes:,} numbers each take {human(need)}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=f"{what}; as integers {human(rows * max(item, 4))}",
+        explains=alike(moment),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
+        remedies=(
             Remedy(
-                "train with a sampled loss, which never makes all logits",
-                "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024,"
-                " num_classes=vocab)",
-                slug="sampled-loss",
+                "keep labels as integers, and use the sparse loss; or make one-hot vectors for one batch at a"
+                " time",
+                "loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+                if not case.api.is_tf1
+                else "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
+                need,
+                Certainty.BOUND,
+                slug="sparse-labels-alone",
             ),
-            *(_sparse(moment.request) if moment.request else ()),
-            Remedy(
-                "compute the loss for part of the positions at a time",
-                saves_bytes=need // 2,
-                certainty=Certainty.ESTIMATE,
-                slug="part-of-positions",
-            ),
-            Remedy("cut the vocabulary, or use sub-words", slug="smaller-vocabulary"),
         ),
         moment=index,
     )

@@ -146,6 +146,8 @@ class Surroundings:
     """Bytes in use that the program printed itself, in order."""
     host_readings: tuple[tuple[int, Line], ...] = ()
     """The same of host RAM."""
+    summary: tuple[tuple[str, str, int, Line], ...] = ()
+    """Rows of a Keras summary: (`fc1`, `Dense`, parameters, line)."""
     stages: tuple[Line, ...] = ()
     """Lines that begin another stage of a training, such as one that unfreezes layers."""
     lengths: tuple[tuple[tuple[int, ...], Line], ...] = ()

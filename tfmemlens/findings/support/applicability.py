@@ -164,8 +164,9 @@ TABLE: dict[str, Applicability] = {
     "as-a-script": _ANYWHERE,
     "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "find-the-reader": _TENSORFLOW_CODE,
-    "check-the-device": Applicability(code=_NAMED, done=r"jax\.devices=.*"),
+    "check-the-device": Applicability(code=_NAMED, done=r"jax\.devices=.*|CUDA_VISIBLE_DEVICES=.*"),
     "free-shared-ram": Applicability(devices=_ON_GPU, shell=True),
+    "raise-container-limit": Applicability(devices=_HOST),
     "container-limit": Applicability(devices=_HOST),
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),
@@ -252,6 +253,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-prediction-batch": _TENSORFLOW_CODE,
     "in-batches": _TENSORFLOW_CODE,
     "bucket-sequences": _ANYWHERE,
+    "fewer-steps": Applicability(session=False, code=_TENSORFLOW),
     "truncate": _IN_TRAINING,
     "swap-to-host": Applicability(
         _TENSORFLOW, until=(1, 15), devices=_ON_GPU, training=True, done="swap_memory=True"
@@ -282,6 +284,8 @@ TABLE: dict[str, Applicability] = {
     "one-shape": _TENSORFLOW_CODE,
     "in-blocks": _ANYWHERE,
     "sampled-loss": Applicability(training=True, code=_TENSORFLOW),
+    "sparse-labels-alone": _TENSORFLOW_CODE,
+    "shorter-sequences": _ANYWHERE,
     "sparse-labels": Applicability(training=True, code=_TENSORFLOW),
     "part-of-positions": _ANYWHERE,
     "smaller-vocabulary": _ANYWHERE,

@@ -7,6 +7,7 @@ failure.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -42,6 +43,11 @@ SUFFIXES = (".log", ".txt")
 COMPANIONS = (".py", ".pyc", ".png", ".npy", ".npz")
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
 _MAX_NOTES = 20
+_PROSE = regex(
+    r"\b(?:I|I'm|I've|my|we|our|you|your|anyone|please|thanks|somebody|why|how (?:can|do|to))\b|\?\s*\Z|!!",
+    re.IGNORECASE,
+)
+"""Words of people who ask, in no message of a program's."""
 _RAISED = regex(r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)\b: ")
 """The line that ends a traceback: below a frame without its code it is no code."""
 
@@ -152,7 +158,8 @@ class _Stream:
                     self.surroundings.notice(line)
                 return
         self.surroundings.notice(line)
-        if "bfc_allocator" in cleaned.origin or any(word in line.text for word in _SUSPECT):
+        suspect = any(word in line.text for word in _SUSPECT) and not _PROSE.search(line.text)
+        if "bfc_allocator" in cleaned.origin or suspect:
             self._note(line)
 
     def _place(self, family: object, line: Line) -> None:
@@ -271,6 +278,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             readings=(tuple(main.run.readings) or main.stats.readings()) if main else (),
             host_readings=tuple(main.run.host_readings) if main else (),
             stages=tuple(main.run.stages) if main else (),
+            summary=tuple(main.run.summary) if main else (),
             lengths=tuple(main.run.lengths) if main else (),
             stores=main.run.stores if main else None,
             cells=tuple(main.run.cells) if main else (),

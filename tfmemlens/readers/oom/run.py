@@ -124,6 +124,14 @@ LENGTH = LineRule(
 )
 """A program's own line of a step, with the shape of its batch."""
 _COUNTED = regex(r"(?i)\b(?:step|iter\w*|batch|update)\b[ :=#\[]*\d")
+SUMMARY = LineRule(
+    r"\A[\s\u2502|]*(?P<name>[\w./-]{1,80}) \((?P<type>\w{1,40})\)[\s\u2502|]+[\[(]{1,2}None[^)]*\)\]?"
+    r"[\s\u2502|]+(?P<params>\d[\d,]*)(?=[\s\u2502|]|\Z)",
+    " fc1 (Dense)                 (None, 512)               2147484160",
+    "\u2502 fc1 (Dense)          \u2502 (None, 512)      \u2502 2,147,484,160 \u2502",
+    needs="(None",
+)
+"""A layer's row of Keras's `model.summary()`, with its parameters."""
 STORES = LineRule(
     r"(?P<name>[A-Za-z_][\w.]*)\.append\((?!\s*(?:float|int|str|len|np\.\w+|round)\()(?P<what>[^#]*)",
     " 71     all_preds.append(preds); all_losses.append(loss)",
@@ -159,6 +167,7 @@ class RunCollector:
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.host_readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.stages: list[Line] = []
+        self.summary: list[tuple[str, str, int, Line]] = []
         self.lengths: deque[tuple[tuple[int, ...], Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
         self.clipping: Line | None = None
@@ -195,6 +204,8 @@ class RunCollector:
             self.readings.append((round(float(match["figure"]) * _UNITS[match["unit"].upper()]), line))
         if (match := HOST_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
+        if (match := SUMMARY.search(text)) and len(self.summary) < _KEEP:
+            self.summary.append((match["name"], match["type"], int(match["params"].replace(",", "")), line))
         if len(self.stages) < _KEEP and STAGE.search(text):
             self.stages.append(line)
         if (match := LENGTH.search(text)) and _COUNTED.search(text):

@@ -111,9 +111,10 @@ NOTEBOOK_FRAME = LineRule(
     needs=" in ",
 )
 CELL = LineRule(
-    r"\A\s*(?:(?:Input|Cell) (?P<cell>In ?\[ ?\d+ ?\])(?:, line \d+\s*\Z|, in |:\d+, in | in )"
+    r"\A\s*(?:(?:Input|Cell) (?P<cell>In ?\[ ?\d+ ?\])(?:, line \d+(?:, in \S.*)?\s*\Z|, in |:\d+, in | in )"
     r"|<ipython-input-(?P<number>\d+)-[^>]*> in |\S*[/\\]ipykernel_\d+[/\\]\d+\.py in )",
     "Cell In[12], line 27",
+    "Cell In[15], line 12, in EncBlock.call(self, x, training)",
     "Input In [3], in <cell line: 5>()",
     "<ipython-input-9-1a2b3c4d5e6f> in <module>",
     "/tmp/ipykernel_42/3541986.py in <module>",
@@ -210,6 +211,11 @@ BORING = LineRule(
     "0 successful operations.",
     "Graph execution error:",
 )
+SESSION_CODE = regex(
+    r"\bsess(?:ion)?\.run\(|\btf\.(?:app\.run|Session|train\.MonitoredTrainingSession)\("
+    r"|\bestimator\.(?:train|evaluate|predict|train_and_evaluate)\("
+)
+"""Code that runs a graph in a session, by itself or within an Estimator."""
 _OTHER_LIBRARY = regex(r"at (?:java|jdk|sun|kotlin|scala|org\.tensorflow)[.x]|node_modules|node:|internal/")
 _TRAINER = regex(r"train(?:er|ing\w*)\.py\Z")
 _KERAS_CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
@@ -437,6 +443,7 @@ class SentenceCollector:
             if self._frames:
                 self._frames[-1] = self._frames[-1]._replace(text=text.strip())
                 self._lend_frames()
+            self.session = self.session or bool(SESSION_CODE.search(text))
             return True
         if self._cell(text) or self._of_another_language(text):
             return True

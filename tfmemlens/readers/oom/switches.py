@@ -116,6 +116,26 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "XLA_PYTHON_CLIENT_ALLOCATOR",
         _variable("XLA_PYTHON_CLIENT_ALLOCATOR", 'os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"]="platform"'),
     ),
+    (
+        "CUDA_VISIBLE_DEVICES",
+        LineRule(
+            r"\bCUDA_VISIBLE_DEVICES['\"\]]*\s*=\s*['\"]?(?P<value>-1|(?=['\" ]|\Z))",
+            "CUDA_VISIBLE_DEVICES= python3 train.py",
+            "os.environ['CUDA_VISIBLE_DEVICES'] = '-1'",
+            'export CUDA_VISIBLE_DEVICES=""',
+            needs="CUDA_VISIBLE",
+        ),
+    ),
+    (
+        "container_memory",
+        LineRule(
+            r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m )"
+            r"(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?B?|[kmg]))\b",
+            "      memory:  12Gi",
+            "docker run --memory=16g --gpus all train",
+            "srun --mem=64G python train.py",
+        ),
+    ),
     ("TF_ENABLE_ONEDNN_OPTS", _variable("TF_ENABLE_ONEDNN_OPTS", "export TF_ENABLE_ONEDNN_OPTS=1")),
     (
         "TF_CUDNN_WORKSPACE_LIMIT_IN_MB",
@@ -303,6 +323,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
 )  # fmt: skip
 """A setting's name, and how a line shows it; several for what has several ways."""
 _NUMBERS = (
+    "container_memory",
     "batch_size",
     "validation_batch_size",
     "memory_limit",
@@ -313,7 +334,7 @@ _NUMBERS = (
 )
 """Settings whose 0 and 1 are numbers."""
 _WORDS = (
-    "atch", "memory_limit", "rowth", "GROWTH", "memory_fraction",
+    "atch", "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.",
