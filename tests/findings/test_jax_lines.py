@@ -169,6 +169,7 @@ def test_the_traceback_says_what_is_made_whatever_its_size(frames: tuple[Frame, 
         stack(("train.py:30", "main", "params, opt_state, loss = update(params, opt_state, x)")),
         stack(("sample.py:4", "draw", "z = jax.random.normal(key, shape)")),
         stack(("net.py:4", "init_cache", "x = f(y)")),
+        stack(("net.py:4", "__init__", "self.conv = nn.Conv(128, (3, 3))")),
     ],
 )
 def test_frames_that_make_nothing_that_lasts(frames: tuple[Frame, ...]) -> None:
@@ -204,6 +205,10 @@ def test_a_weight_is_no_batch_and_no_program() -> None:
         ("K = X @ X.T", "a number for each pair of rows: 16,384 x 16,384"),
         ("buf = buf.at[i].set(x)", "copies the whole array"),
         ("m = h[senders]", "gathered for every index"),
+        ("A = adj.todense()", "every zero"),
+        ("x = nn.Conv(128, (3, 3))(x)", "whole output"),
+        ("for x in prefetch_to_device(batches, 8):", "wait there"),
+        ("return jax.tree.map(jnp.zeros_like, params)", "the optimizer's state"),
     ],
 )
 def test_calls_that_run_by_themselves(line: str, what: str) -> None:
@@ -216,3 +221,34 @@ def test_calls_that_run_by_themselves(line: str, what: str) -> None:
 )
 def test_calls_that_may_make_anything(line: str) -> None:
     assert made_by(line, GIB + 4) is None
+
+
+def test_a_line_that_only_waits_is_not_blamed() -> None:
+    report = pipeline.explain(
+        'Traceback (most recent call last):\n  File "/home/u/attn.py", line 8, in <module>\n'
+        "    print(y.sum())\njax.errors.JaxRuntimeError: INTERNAL: Error dispatching computation: Out of"
+        " memory allocating 68719476736 bytes.\n"
+    )
+    assert "an earlier call asked for 64.00 GiB" in report.verdict
+    assert report.actions[0].remedy.slug == "wait-for-each-call"
+    assert "check-the-device" not in [action.remedy.slug for action in report.actions]
+
+
+def test_the_deepest_cell_of_a_notebook_is_the_user_s_line() -> None:
+    report = pipeline.explain(
+        "Cell In[21], line 4\n      3 x = load()\n----> 4 acc = accuracy(params, x)\n\n"
+        "Cell In[12], line 3, in accuracy(params, x)\n      2     # all\n"
+        "----> 3     y = forward(params, x)\n\n"
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 20480000000 bytes.\n"
+    )
+    assert report.case.capture.incidents[0].request.source == "In[12]:3"
+
+
+def test_a_list_that_keeps_results_is_named_where_the_device_is_full() -> None:
+    report = pipeline.explain(
+        'Traceback (most recent call last):\n  File "/home/u/ppo.py", line 20, in <module>\n'
+        "    state, metrics = update_step(state)\n"
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2097152 bytes.\n"
+        " 21     all_metrics.append(metrics)\n"
+    )
+    assert "`all_metrics`" in report.actions[0].remedy.text

@@ -55,6 +55,7 @@ def _gib(shape: str) -> str:
         ("f32[8,16,4096,4096]", "jvp(Net)/layer_0/attn/exp", "attention scores", "blockwise-attention"),
         ("f32[900,64,512,32]", "jvp(while)/body/tanh", "keeps of all 900 steps for the", "recompute-body"),
         ("bf16[24,8,2048,4096]", "jvp(Net)/layers/while/body/mlp/mul", "of all 24 layers", "recompute-body"),
+        ("f32[64,512,512,64]", "jvp(Net)/down/Conv_1/conv_general_dilated", "feature maps", "smaller-input"),
         ("f32[70000,70000]", "sub", "every pair of 70,000 x 70,000 rows", "in-blocks"),
         ("f32[4000000,512]", "gather", "gathered, one for each of 4,000,000", "in-blocks"),
         ("f32[512,1024,1024,4]", "vmap(potential)/sin", "vmap makes for all of its rows", "in-blocks"),
@@ -69,8 +70,6 @@ def test_the_largest_buffers_are_named(shape: str, name: str, what: str, first: 
 @pytest.mark.parametrize(
     ("shape", "name"),
     [
-        ("f32[16,512,512,64]", "jvp(Net)/conv_1/conv_general_dilated"),
-        ("f32[16,64,512,512]", "jvp(Net)/batch_norm/softmax"),  # an image's two sides
         ("f32[64,32000]", "jvp(Net)/relu/max"),  # wide, and no name of an output
         ("f32[20000,32768]", "transpose(jvp(Net))/head/dot_general"),  # may be a weight's gradient
         ("f32[4096,4096,16]", "jvp(while)/cond/lt"),
@@ -141,3 +140,14 @@ def test_the_instruction_in_a_message_names_its_line() -> None:
         " allocation with size 24.00M and limit 16.00M exceeded scoped vmem limit by 8.00M.\n"
     )
     assert report.case.capture.incidents[0].request.source == "/home/u/mm.py:44"
+
+
+@pytest.mark.parametrize("name", ["conv_1/conv_general_dilated", "batch_norm/softmax"])
+def test_an_image_s_two_sides_are_no_scores(name: str) -> None:
+    assert "attention" not in listing(("f32[16,64,512,512]", f"jvp(Net)/{name}")).verdict
+
+
+def test_what_is_recomputed_already_is_not_advised_again() -> None:
+    name = "transpose(jvp(Net))/layers/while/body/checkpoint/rematted_computation/mul"
+    report = listing(("bf16[24,8,2048,4096]", name))
+    assert "recompute-body" not in [action.remedy.slug for action in report.actions]

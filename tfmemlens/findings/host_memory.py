@@ -16,7 +16,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
-from tfmemlens.findings.support.rows import failures, on_host, tensor_text, words_of_a_client
+from tfmemlens.findings.support.rows import (
+    failures,
+    on_host,
+    tensor_text,
+    waits_for_another,
+    words_of_a_client,
+)
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -57,6 +63,13 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{who} had no host RAM left, and the process was killed"
                 if surely_for_memory(moment)
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
+            )
+        elif waits_for_another(moment):
+            asked = f" for {human_size(failed.size)}" if failed.size else ""
+            kind = ", most likely of host RAM" if words_of_a_client(case, moment) else ""
+            because = (
+                f"JAX runs ahead of Python, so an earlier call asked{asked}{kind}; this line only"
+                " waits for its result"
             )
         elif words_of_a_client(case, moment):
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
@@ -161,6 +174,20 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "do not hold the whole data set as one array: read it in batches, or map the file",
             "x = np.load('x.npy', mmap_mode='r')",
             slug="map-the-file",
+        )
+    elif "Out of host memory" in said:
+        yield Remedy(
+            "keep less in pinned host memory (offloaded activations or weights), or give JAX's"
+            " client more of it",
+            "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
+            slug="more-pinned-memory",
+        )
+    elif waits_for_another(moment):
+        yield Remedy(
+            "let every call on the CPU wait for its own result, and run again: the traceback then names"
+            " the line that asks",
+            "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
+            slug="wait-for-each-call",
         )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
         yield _device_seen(case)

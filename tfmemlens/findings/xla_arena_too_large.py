@@ -271,6 +271,12 @@ def _remedies(
         )
         return
     if _is_full(moment, compiler):
+        if stores := case.capture.surroundings.stores:
+            yield Remedy(
+                f"keep numbers, not arrays, in `{stores[0]}` (line {stores[1].number})",
+                f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
+                slug="keep-numbers",
+            )
         yield Remedy(
             "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
             " profile names the lines that made them",

@@ -20,7 +20,7 @@ from tfmemlens.units import MIB
 _LEAST_BYTES = 64 * MIB
 """A smaller request fails for what is held beside it, and no call explains that."""
 
-_PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(")
+_PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")
 """A call of a compiled step, whose temporaries the request stands for."""
 
 
@@ -336,6 +336,33 @@ _READINGS: tuple[Callable[[str, int], MadeByLine | None], ...] = (
             slug="in-blocks",
         ),
         Remedy("make the rows narrower before they are gathered", slug="narrower-layer"),
+    ),
+    _matching(
+        r"\.to_?dense\(",
+        "the sparse matrix is made dense: every zero takes as much as a number",
+        Remedy(
+            "keep it sparse, and multiply with it as it is",
+            "y = A @ x   # A a jax.experimental.sparse.BCOO",
+            slug="stay-sparse",
+        ),
+    ),
+    _matching(
+        r"prefetch_to_device\(|device_prefetch\w*\(",
+        "batches are copied to the device ahead of the step, and wait there",
+        Remedy(
+            "let fewer wait (2 are enough), and smaller ones",
+            "prefetch_to_device(batches, 2)",
+            slug="fewer-prefetched",
+        ),
+    ),
+    _matching(
+        r"\b(?:lax\.)?conv(?:_general_dilated\w*|_transpose)?\(|\bConv(?:Transpose)?\([^()]*(?:\([^()]*\)[^()]*)*\)\(",
+        "a convolution that runs by itself makes its whole output, for all samples at once",
+        Remedy(
+            "give it fewer or smaller images at a time; inside jit, what is no longer needed is freed",
+            "apply = jax.jit(model.apply); parts = [apply(params, part) for part in parts_of(x)]",
+            slug="in-pieces",
+        ),
     ),
     _matching(
         r"linalg\.svd\(",

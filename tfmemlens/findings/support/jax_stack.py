@@ -53,9 +53,13 @@ _MODEL_INIT = regex(
     r"\b(?!tx\b|opt)\w+\.init(?:_with_output)?\(\s*(?:rngs?\s*=\s*)?(?:\w*(?:key|rng|Key|RNG)\w*|jax\.random|random\.|\{)"
 )
 _STATE_INIT = regex(
-    r"\b(?:tx|opt\w*|optim\w*|optimizer)\.init\(|\.init\(\s*(?:self\.)?params|\bTrainState\.create\("
+    r"\b(?:tx|opt\w*|optim\w*|optimizer|adam\w*|sgd)\.init\(|\.init\(\s*(?:self\.)?params|\bTrainState\.create\("
     r"|\bnnx\.(?:Model(?:And))?Optimizer\("
 )
+_ZEROS_OF_WEIGHTS = regex(
+    r"(?:tree\.map|tree_map)\(\s*(?:jnp\.(?:zeros_like|ones_like)|lambda \w+: jnp\.zeros(?:_like)?\()"
+)
+"""Slots that a program makes by hand: one array of zeros for each weight."""
 _LOADING = regex(
     r"\bfrom_pretrained\(|\bload_(?:params|weights|checkpoint|state_dict|pretrained)\w*\(|\brestore\w*\("
     r"|\bconvert_pytorch_state_dict\w*\(|\bsafetensors\b"
@@ -101,7 +105,8 @@ def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> M
     """State that an optimizer keeps of the weights, when it is made."""
     made = _runs_through(frames, _OPTIMIZER_FILES, _MAKES_SLOTS)
     updated = _runs_through(frames, _OPTIMIZER_FILES, _UPDATES)
-    if updated or not (made or _code(own[-1:], _STATE_INIT)):
+    by_hand = _code(own[-1:], _ZEROS_OF_WEIGHTS)
+    if updated or not (made or by_hand or _code(own[-1:], _STATE_INIT)):
         return None
     del need
     return MadeByLine(
@@ -307,8 +312,8 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
         matrix = "Jacobian or Hessian"
     products = (
         Remedy(
-            "use products with vectors, which never make the matrix",
-            "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]",
+            "take products of the Hessian with vectors, which never make the matrix",
+            "hvp = lambda v: jax.jvp(jax.grad(loss), (w,), (v,))[1]",
             slug="hessian-products",
         )
         if hessian

@@ -281,6 +281,26 @@ def _gathered(mine: list[Row], held: int, framework: str | None) -> Buffers:
     )
 
 
+def _is_feature_map(row: Row, weights: Iterable[object]) -> bool:
+    named = _IMAGES.search(row.allocation.node or "")
+    return len(_shape(row)) in (4, 5) and bool(named) and not _is_weight(row, weights)
+
+
+def _feature_maps(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        "feature maps of convolutions, for all samples of a batch",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "smaller images or crops: half the height and width is a quarter of every feature map",
+                slug="smaller-input",
+            ),
+        ),
+    )
+
+
 def _gradients(mine: list[Row], held: int, framework: str | None) -> Buffers:
     del framework
     return Buffers(
@@ -304,6 +324,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_scores, _scores),
     (_is_of_a_loop, _stacks),
     (_is_pairs, _pairs),
+    (_is_feature_map, _feature_maps),
     (_is_gathered, _gathered),
     (_is_vmapped, _vmapped),
 )

@@ -207,7 +207,10 @@ def of_a_program(moment: Moment) -> bool:
     """
     compiler = moment.incident.compiler if moment.incident else None
     named = bool(moment.request and moment.request.failed.executable)
-    return named or bool(compiler and (compiler.sections or compiler.reduced_to or compiler.capacity))
+    listed = bool(moment.incident and moment.incident.holders)
+    return named or bool(
+        compiler and (compiler.sections or compiler.reduced_to or compiler.capacity or listed)
+    )
 
 
 def is_buffer(moment: Moment) -> bool:
@@ -221,6 +224,12 @@ def words_of_a_client(case: Case, moment: Moment) -> bool:
     line = moment.request.failed.line if moment.request else None
     known = any(name == "jax.devices" for name, _, _ in case.capture.surroundings.settings)
     return on_host(moment) and line is not None and "Out of memory allocating" in line.text and not known
+
+
+def waits_for_another(moment: Moment) -> bool:
+    """Whether JAX reports, at a line that waits for a result, what an earlier call on the CPU asked for."""
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and "Error dispatching computation" in line.text
 
 
 def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:
