@@ -88,7 +88,7 @@ def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
         start = rng.randrange(len(lines) - most_lines)
         lines = lines[start : start + most_lines]
     for _ in range(rng.randrange(1, 6)):
-        accident, at = rng.randrange(11), rng.randrange(len(lines))
+        accident, at = rng.randrange(12), rng.randrange(len(lines))
         if accident == 0:
             del lines[at : at + rng.randrange(1, 20)]
         elif accident == 1:
@@ -109,6 +109,10 @@ def mutated(body: str, rng: random.Random, most_lines: int = 400) -> str:
             )
         elif accident == 10:
             lines[at] = lines[at].replace(" ", rng.choice(["\x1b[2J", "\u202e", "\x9b", "\ufdd0", "\t"]))
+        elif accident == 11:
+            words = lines[at].split() or ["step"]
+            repeated = rng.choice(words) + rng.choice(["", " ", ", ", "1 "])
+            lines[at] = repeated * (rng.choice([100, 20_000]) // len(repeated)) + lines[at]
         elif accident == 7:
             lines = [line for line in lines if rng.random() > 0.3]
         else:

@@ -242,3 +242,18 @@ def test_json_and_the_page_say_how_the_run_stood(tmp_path: Path, capsys: pytest.
     }
     assert main(["report", str(log), "-o", str(drawn)]) == 0
     assert "batch_size=64 (line 2)" in drawn.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "figures"),
+    [
+        ("epoch 1 step  200 loss 1.7500 gpu_mem 5.00 GB", [5 * 10**9]),
+        ("iter 7: memory used=512.0 MB", [512 * 10**6]),
+        ("mem 4.0 GB", []),  # of no step
+        ("mem 5.00 GB after step 3", []),
+        ("step 3 mem 4.0 points", []),
+        ("step " * 50_000 + "mem 4.0 GB", [4 * 10**9]),
+    ],
+)
+def test_a_programs_own_line_of_a_step_tells_what_is_in_use(line: str, figures: list[int]) -> None:
+    assert [reading for reading, _ in read(f"{line}\n{SENTENCE}").surroundings.readings] == figures

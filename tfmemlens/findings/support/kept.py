@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from tfmemlens.knowledge.kept_results import list_that_keeps
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.patterns import regex
 
-_STORES = regex(
-    r"(?P<name>[A-Za-z_][\w.]*)(?:\[[^\]]*\])?(?:\.(?:append|extend|appendleft)\(|\s*\+=\s*[\[(]"
-    r"|\s*=\s*(?P=name)\s*\+\s*[\[(])"
-)
-"""Code that adds to a list: `losses.append(loss)`, `outputs += [y]`, `seen = seen + [y]`."""
 _JOINED = regex(
     r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
-    r"(?:\s*[\[(])?(?:\s*(?P=name)\s*,(?!\s*(?:axis|0|-?1)\b)|[^=]*?,\s*(?P=name)\s*[\])])"
+    r"(?:\s*[\[(])?(?:\s*(?P=name)\s*,(?!\s*(?:axis|0|-?1)\b)|[^=]{0,400}?,\s{0,9}(?P=name)\s*[\])])"
 )
 """Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`. A name alone is a list of parts."""
 _AXIS = regex(r"(?:axis\s*=\s*|\]\s*,\s*)(?P<axis>-?\d+)\s*\)")
@@ -26,8 +22,7 @@ _OF_A_LOOP = 1000
 
 def stored_by(request: Request) -> str:
     """The list that the failing line adds to, empty where it adds to none."""
-    found = _STORES.search(request.failed.source_text or "")
-    return found["name"] if found else ""
+    return list_that_keeps(request.failed.source_text or "") or ""
 
 
 def joined_to_itself(request: Request) -> str | None:

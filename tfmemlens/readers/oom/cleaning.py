@@ -313,12 +313,12 @@ def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
 
 
 def _unwrap(text: str, width: int, ahead: deque[Physical]) -> str:
-    last = text
+    last, pieces = text, [text]
     while ahead and width - 1 <= len(last) <= width and _continues(ahead[0][1]):
         lost_blank = len(last) == width - 1 and not ahead[0][1].startswith(" ")
         last = ahead.popleft()[1]
-        text += (" " if lost_blank else "") + last
-    return text
+        pieces.append((" " if lost_blank else "") + last)
+    return "".join(pieces)
 
 
 def wrap_width(texts: list[str]) -> int | None:

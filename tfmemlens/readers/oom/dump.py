@@ -75,7 +75,7 @@ SUMMARY_HEAD = LineRule(
     r"Summary of in-use Chunks by size", "     Summary of in-use Chunks by size: ", needs="Summary of in-use"
 )
 SUMMARY = LineRule(
-    rf"(?P<count>\d+) Chunks of size (?P<size>\d+) totalling (?P<total>{SIZE})",
+    rf"(?<!\d)(?P<count>\d{{1,19}}) Chunks of size (?P<size>\d{{1,19}}) totalling (?P<total>{SIZE})",
     "2 Chunks of size 471859200 totalling 900.00MiB",
     needs=" Chunks of size ",
 )
@@ -121,7 +121,7 @@ EMPTY_MAP = LineRule(
     r"<allocator contains no memory>", "<allocator contains no memory>", needs="<allocator contains"
 )
 ASYNC = LineRule(
-    r"(?:(?P<name>\S+) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
+    r"(?:(?<!\S)(?P<name>\S{1,400}) )?cuMemAllocAsync failed to allocate (?P<bytes>\d+)(?: bytes)?",
     "gpu_async_0 cuMemAllocAsync failed to allocate 8589934592 bytes: CUDA error: out of memory"
     " (CUDA_ERROR_OUT_OF_MEMORY)",
     needs="cuMemAllocAsync failed",

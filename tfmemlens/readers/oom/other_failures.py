@@ -14,7 +14,7 @@ FOREIGN = {
         needs=" @ ",
     ),
     "ONNX Runtime": LineRule(
-        r"onnxruntime.*(?:BFCArena|Failed to allocate memory|out of memory|ALLOC_FAILED)",
+        r"onnxruntime.{0,400}(?:BFCArena|Failed to allocate memory|out of memory|ALLOC_FAILED)",
         "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv node."
         " Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:342 void*"
         " onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested"
@@ -30,14 +30,14 @@ FOREIGN = {
         needs="[TRT]",
     ),
     "RAPIDS (RMM)": LineRule(
-        r"\brmm\b.*(?:out[_ ]of[_ ]memory|cudaErrorMemoryAllocation)",
+        r"\brmm\b.{0,400}(?:out[_ ]of[_ ]memory|cudaErrorMemoryAllocation)",
         "MemoryError: std::bad_alloc: out_of_memory: CUDA error at:"
         " /opt/conda/include/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of"
         " memory",
         needs="rmm",
     ),
     "XGBoost": LineRule(
-        r"XGBoostError.*(?:[Mm]emory allocation error|[Oo]ut of memory|bad_alloc)",
+        r"XGBoostError.{0,400}(?:[Mm]emory allocation error|[Oo]ut of memory|bad_alloc)",
         "xgboost.core.XGBoostError: [10:11:12] /workspace/src/common/device_helpers.cuh:431: Memory"
         " allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory",
         needs="XGBoostError",
@@ -60,7 +60,8 @@ FOREIGN = {
         needs="Out of memory error on GPU",
     ),
     "llama.cpp": LineRule(
-        r"ggml_\w+:.*(?:out of memory|failed to allocate)|failed to allocate (?:CUDA|Metal)\d* buffer",
+        r"\bggml_\w{1,80}:.{0,400}(?:out of memory|failed to allocate)"
+        r"|failed to allocate (?:CUDA|Metal)\d* buffer",
         "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: cudaMalloc failed:"
         " out of memory",
         needs="ggml_",
@@ -83,7 +84,7 @@ FOREIGN = {
         needs="cupy",
     ),
     "MXNet": LineRule(
-        r"MXNetError.*(?:out of memory|cudaMalloc)",
+        r"MXNetError.{0,400}(?:out of memory|cudaMalloc)",
         "mxnet.base.MXNetError: cudaMalloc failed: out of memory",
         needs="MXNetError",
     ),
@@ -117,12 +118,12 @@ WITHOUT_FIGURES = {
     ),
     "Metal had no memory left for a command buffer of Apple's GPU, which shares the CPU's RAM": LineRule(
         r"kIOGPUCommandBufferCallbackErrorOutOfMemory"
-        r"|MTLCommandBufferErrorDomain.*(?:Insufficient Memory|Code=8\b)",
+        r"|MTLCommandBufferErrorDomain.{0,400}(?:Insufficient Memory|Code=8\b)",
         "\tInsufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
         "Error Domain=MTLCommandBufferErrorDomain Code=8 Insufficient Memory",
     ),
     "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
-        r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.*context lost"
+        r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.{0,400}context lost"
         r"|Requested texture size \[\d+x\d+\] greater than WebGL maximum|Unable to create WebGLTexture",
         "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
         "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",

@@ -10,10 +10,11 @@ from tfmemlens.readers.oom.rules import LineRule
 
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
-    r"|\btrain\w*\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
-    r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w*\(|update_p?map\w*\("
-    r"|\bgrad_step\w*\(|\bgrads\b[^=(]*=(?!=)|(?<![a-z])opt(?:im\w*)?_state\b|nnx\.Optimizer"
-    r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp|/jvp\(|\baten__\w*backward|\bupdate_fn\b|\bloss\s*[=:]\s*\d"
+    r"|\btrain\w{0,80}\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
+    r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w{0,80}\(|update_p?map\w{0,80}\("
+    r"|\bgrad_step\w{0,80}\(|\bgrads\b[^=(]{0,200}=(?!=)|(?<![a-z])opt(?:im\w{0,40})?_state\b|nnx\.Optimizer"
+    r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp"
+    r"|/jvp\(|\baten__\w{0,80}backward|\bupdate_fn\b|\bloss\s*[=:]\s*\d"
     r"|\bEpoch[ :#]*\d+/\d+"
     r"|--epochs?\b|\bepochs\s*=)",
     "  model.fit(x_train, y_train, batch_size=64)",

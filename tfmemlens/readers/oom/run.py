@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from tfmemlens.knowledge.kept_results import list_that_keeps
 from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -75,11 +76,12 @@ LIVE = LineRule(
 )
 """What a program prints of `jax.live_arrays()`, summed up."""
 PRINTED = LineRule(
-    r"(?i:\b(?:step|iter\w*|batch|epoch)\b.*?)\b(?i:gpu_?mem\w*|(?:gpu )?mem(?:ory)?(?:_used| used| in use)?"
-    r"|bytes_in_use|vram\w*)\b[\s:=]*(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s*(?P<unit>[KMG])i?B\b",
+    r"\b(?i:gpu_?mem\w{0,40}|mem(?:ory)?(?:_used| used| in use)?|bytes_in_use|vram\w{0,40})"
+    r"\b[\s:=]{0,20}(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s{0,9}(?P<unit>[KMG])i?B\b",
     "epoch 1 step  200 loss 1.7500 gpu_mem 5.86 GB",
     "step 4020  loss 0.1879  bytes_in_use 22.08 GB",
     "step 100 mem 4.0 GB",
+    needs="B",
 )
 """A program's own line of a step, with what it holds."""
 _FIGURE = (
@@ -123,6 +125,7 @@ LENGTH = LineRule(
     "iter 7 input shape (8, 640, 80)",
 )
 """A program's own line of a step, with the shape of its batch."""
+_OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")
 _COUNTED = regex(r"(?i)\b(?:step|iter\w*|batch|update)\b[ :=#\[]*\d")
 SUMMARY = LineRule(
     r"\A[\s\u2502|]*(?P<name>[\w./-]{1,80}) \((?P<type>\w{1,40})\)[\s\u2502|]+[\[(]{1,2}None[^)]*\)\]?"
@@ -132,14 +135,6 @@ SUMMARY = LineRule(
     needs="(None",
 )
 """A layer's row of Keras's `model.summary()`, with its parameters."""
-STORES = LineRule(
-    r"(?P<name>[A-Za-z_][\w.]*)\.append\((?!\s*(?:float|int|str|len|np\.\w+|round)\()(?P<what>[^#]*)",
-    " 71     all_preds.append(preds); all_losses.append(loss)",
-    " 62       history.append((loss, pred, residual))",
-    needs=".append(",
-)
-"""Quoted code that puts results into a list as they are."""
-_AS_NUMBERS = regex(r"\.(?:numpy|item|tolist|result)\(|float\(|device_get\(")
 CELL = LineRule(
     r"\A\s*In ?\[ ?(?P<number>\d{1,6})\]: (?P<code>.*)",
     "In [4]: model = build_swin(); model.fit(ds, epochs=1)",
@@ -155,7 +150,8 @@ TRIAL = LineRule(
     needs="rial",
 )
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
+_LONGEST = 4000
+"""Characters of a line that are looked at: no program tells of its step in more."""
 _KEEP = 400
 
 
@@ -181,7 +177,7 @@ class RunCollector:
 
     def observe(self, line: Line) -> None:
         """Note what the line tells, whoever takes it."""
-        text = line.text
+        text = line.text[-_LONGEST:]
         if RETRACING.search(text):
             times, first = self.retraced or (0, line)
             self.retraced = (times + 1, first)
@@ -200,8 +196,8 @@ class RunCollector:
             self.readings.append((parse_size(match["size"].replace("iB", "B")).bytes, line))
         elif (match := DEVICE_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
             self.readings.append((size, line))
-        elif match := PRINTED.search(text) if "B" in text else None:
-            self.readings.append((round(float(match["figure"]) * _UNITS[match["unit"].upper()]), line))
+        elif (match := PRINTED.search(text)) and _OF_A_STEP.search(text, 0, match.start()):
+            self.readings.append((_bytes(match["figure"], match["unit"]) or 0, line))
         if (match := HOST_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
         if (match := SUMMARY.search(text)) and len(self.summary) < _KEEP:
@@ -210,8 +206,8 @@ class RunCollector:
             self.stages.append(line)
         if (match := LENGTH.search(text)) and _COUNTED.search(text):
             self.lengths.append((tuple(int(size) for size in re.findall(r"\d+", match["sizes"])), line))
-        if (match := STORES.search(text)) and not self.stores and not _AS_NUMBERS.search(match["what"]):
-            self.stores = match["name"], line
+        if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
+            self.stores = name, line
         if (match := CELL.search(text)) and len(self.cells) < _KEEP:
             self.cells.append((int(match["number"]), match["code"], line))
         if match := TRIAL.search(text):
