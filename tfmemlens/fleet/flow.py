@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,6 @@ from tfmemlens.fleet.signature import signature
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Moment
 from tfmemlens.model.incident import Incident
-from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
@@ -98,7 +97,7 @@ def _row(capture: Capture, incident: Incident, origin: Origin, places: Places, y
     report = pipeline.report(replace(capture, incidents=(incident,), timelines=()))
     moment = next(each for each in report.case.moments if each.request)
     row = schema.empty(schema.INCIDENTS) | origin.columns() | _of_report(report, moment)
-    first = first_line(incident)
+    first = incident.first or incident.request.line
     where = places.place(first.number) if first else None
     if where and first:
         text = places.until(first.number)
@@ -107,20 +106,6 @@ def _row(capture: Capture, incident: Incident, origin: Origin, places: Places, y
         row["host"] = row["host"] or host_of(text[text.rfind(b"\n", 0, -1) + 1 :])
     row["rank"] = row["rank"] or ", ".join(incident.ranks) or None
     return {name: _storable(value) for name, value in row.items()}
-
-
-def first_line(incident: Incident) -> Line | None:
-    """Where an incident begins: the first of all lines that tell of it."""
-    return min(_lines(incident), key=lambda line: line.number, default=None)
-
-
-def _lines(incident: Incident) -> Iterator[Line]:
-    """The lines that an incident is known by."""
-    request, state = incident.request, incident.state
-    found = [request.line, incident.hint, *incident.tellings, *(line for _, line in state.lines)]
-    found += [block.header for block in incident.holders]
-    found += [line for _, line in incident.driver_failures]
-    yield from (line for line in found if line is not None)
 
 
 def host_of(line: bytes) -> str | None:

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from tfmemlens import readers
 from tfmemlens.fleet import schema, times
-from tfmemlens.fleet.flow import Origin, Places, ReadResult, Row, explained, first_line, status_of
+from tfmemlens.fleet.flow import Origin, Places, ReadResult, Row, explained, status_of
 from tfmemlens.fleet.streams import Guarded, Readable, Recoded
 from tfmemlens.model.incident import Incident
 from tfmemlens.readers.bytes import regions
@@ -46,7 +46,7 @@ class Sizes:
     """A story that is as long before a multiple of this ends there."""
     head: int = 64 << 10
     """What the first lines say of devices and versions is parsed with every story."""
-    tail: int = inputs.TAIL
+    tail: int = 2 << 20
     """At the end of a log, where the last error stands, every word of a failure counts."""
     block: int = 128 << 10
     """Bytes that are searched at once: they stay in the processor's cache."""
@@ -177,8 +177,7 @@ class _Story(Places):
         return self._text[max(end - times.REACH, 0) : end]
 
     def wants(self, incident: Incident) -> bool:
-        first = first_line(incident)
-        return first is not None and first.number >= self._start
+        return incident.first is not None and incident.first.number >= self._start
 
 
 class _Search:

@@ -277,3 +277,5 @@ class Incident:
     tellings: tuple[Line, ...] = ()
     era: tuple[str, str] | None = None
     """Oldest and newest TensorFlow that prints this way, such as ("1.14", "2.1")."""
+    first: Line | None = None
+    """Where the input begins to tell of it: the first line of a dump, say."""

@@ -12,7 +12,7 @@ from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
-from tfmemlens.readers.oom.same_failure import IncidentDraft
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
@@ -49,6 +49,7 @@ def incident(draft: IncidentDraft) -> Incident:
         driver_failures=tuple((part.size, part.line) for part in draft.driver if part.size),
         tellings=(*(telling.line for telling in draft.tellings), *(part.line for part in draft.disguises)),
         era=_era(draft),
+        first=min((first_line(part) for part in _parts(draft)), key=lambda line: line.number),
         fatal=request.kind is not RequestKind.PROGRAM,
     )
 
@@ -63,6 +64,12 @@ def _state_of_the_killed(draft: IncidentDraft) -> AllocatorState:
         in_use=held[0] if held else None,
         lines=tuple((name, figure[1]) for name, figure in figures if figure),
     )
+
+
+def _parts(draft: IncidentDraft) -> list[Part]:
+    """All that tells of the failure."""
+    parts: list[Part] = [*draft.tellings, *draft.dumps, *draft.blocks]
+    return [*parts, *draft.executables, *draft.disguises, *draft.driver]
 
 
 def _distinct(blocks: list[Block]) -> list[Block]:
