@@ -9,6 +9,7 @@ from tfmemlens.readers.bytes import regions
 from tfmemlens.readers.gathering.inputs import SMALL, Opened
 
 _PIECE = 1 << 20
+_NO_TEXT = bytes([*range(9), *range(14, 27)])
 _MAX_BLANK = 8
 """So many blank lines in a row say all that more of them say."""
 
@@ -30,7 +31,7 @@ def looks_binary(head: bytes) -> bool:
     if encoding_of(head).startswith("utf-16"):
         return False
     sample = head[:4096]
-    return sum(byte < 9 or 13 < byte < 27 for byte in sample) > 0.02 * len(sample)
+    return len(sample) - len(sample.translate(None, _NO_TEXT)) > 0.02 * len(sample)
 
 
 def speaks_of_memory(opened: Opened) -> bool:
