@@ -28,6 +28,8 @@ ALLOWED = {
     "recording/export_graph.py trains": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
     "estimation/batch_scaling/conv3d_cache.py this_machines_cache_bytes": "Windows has no os.sysconf",
     "estimation/conditions.py this_machine": "macOS and Windows have no os.sched_getaffinity",
+    "fleet/scanning.py run": "Ctrl-C, too, leaves nothing half-done; raised again",
+    "fleet/tasks.py _reader": "a process that may still answer the last question is ended; raised again",
     "fleet/opening.py _ask": "file systems of any kind, each with errors of its own",
     "api/recording.py watch": "any failure of the user's block, raised again",
     "recording/inside/safely.py guarded": "inside the user's program: noted, never raised",

@@ -27,6 +27,12 @@ def at(name: str, done: int, total: int = 0) -> None:
         _line.draw(name, done, total)
 
 
+def line(text: str) -> None:
+    """How far something is that is no single read, in words of its own."""
+    if _line is not None:
+        _line.put(text)
+
+
 def done() -> None:
     """The answer is about to be printed: take the line away."""
     if _line is not None:
@@ -55,11 +61,7 @@ class _Line:
         self._stream, self._next, self._drawn = stream, time.monotonic() + DELAY, 0
 
     def draw(self, name: str, done: int, total: int) -> None:
-        """Draw, if it is time."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + STEP
+        """Draw a bar, if it is time."""
         share = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
         full = int(share * _WIDTH)
         bar = (
@@ -67,7 +69,14 @@ class _Line:
             if total > 0
             else f"{done >> 20:,} MiB"
         )
-        text = f"reading {visible(name[-30:])}  {bar}"
+        self.put(f"reading {visible(name[-30:])}  {bar}")
+
+    def put(self, text: str) -> None:
+        """Draw a text, if it is time."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + STEP
         self._stream.write(f"\r{text.ljust(self._drawn)}")
         self._stream.flush()
         self._drawn = len(text)

@@ -1,0 +1,94 @@
+"""The Dask cluster that a scan runs on: the caller's, the configured one, or one as large as this machine."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import tfmemlens
+from tfmemlens.errors import UnreadableInput, UsageError
+from tfmemlens.fleet import tasks
+from tfmemlens.fleet.extras import load
+
+_CONNECT_SECONDS = 30
+_DASHBOARD = "127.0.0.1:8787"
+
+
+@contextmanager
+def connected(client: Any = None, scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """A client of the cluster: `client` itself, of the scheduler at an address or the configured one, or of a
+    cluster of this machine, which ends with the block. Raises UsageError, UnreadableInput, MissingExtra.
+    """
+    if client is not None:
+        _check_workers(client)
+        yield client
+        return
+    distributed, dask = load("distributed"), load("dask")
+    address = scheduler or (None if workers else dask.config.get("scheduler-address", None))
+    with ExitStack() as stack:
+        if address:
+            try:
+                client = stack.enter_context(distributed.Client(address, timeout=_CONNECT_SECONDS))
+            except (OSError, ValueError) as problem:
+                raise UnreadableInput(
+                    f"no scheduler answers at {address}: {problem}",
+                    "dask scheduler starts one; without --scheduler this machine alone does the work",
+                ) from None
+        else:
+            stack.enter_context(_quiet())
+            client = stack.enter_context(_local(distributed, workers or dask.system.CPU_COUNT))
+        _check_workers(client)
+        yield client
+
+
+@contextmanager
+def _local(distributed: Any, workers: int) -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=_DASHBOARD,
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the lines that Dask logs when workers come and go: what matters of them is in the summary."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _check_workers(client: Any) -> None:
+    """Raises UsageError where a worker has another version of this package, or none."""
+    answers = client.run(tasks.version, on_error="return")
+    own = tfmemlens.__version__
+    others = {address: answer for address, answer in answers.items() if answer != own}
+    if others:
+        address, answer = next(iter(others.items()))
+        raise UsageError(
+            f"the worker at {address} has not tfmemlens {own}, but {answer!r}",
+            f"pip install 'tfmemlens[fleet]=={own}' where the workers run",
+        )
+
+
+def threads(client: Any) -> int:
+    """How many tasks run at once now, 1 while no worker is there."""
+    return max(sum(map(int, client.nthreads().values())), 1)
+
+
+def dashboard(client: Any) -> str:
+    """Where Dask shows what it does, empty where it does not."""
+    return str(getattr(client, "dashboard_link", "") or "")

@@ -1,0 +1,124 @@
+"""What a worker does: read a group of files, stage their rows, and tell the client how it went."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tfmemlens
+from tfmemlens.fleet import schema
+from tfmemlens.fleet.ranges import Range
+from tfmemlens.fleet.reader import Limits, Reader, inputs
+from tfmemlens.fleet.reading import Reading, Settings
+from tfmemlens.fleet.sources import Listed
+from tfmemlens.fleet.store import OutputFailed, Store
+from tfmemlens.values import dataclass, field
+
+_idle: list[Reader] = []
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some files that are read together, or a range of one."""
+
+    name: str
+    files: Sequence[Listed]
+    range: Range | None = None
+
+    @property
+    def bytes(self) -> int:
+        """About how much there is to read."""
+        if self.range is not None and self.range.end is not None:
+            return self.range.end - self.range.start
+        start = self.range.start if self.range else 0
+        return sum(file.size or 0 for file in self.files) - start
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every task of a scan has to know."""
+
+    out: str
+    settings: Settings
+    limits: Limits
+    out_options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task went; its rows are staged."""
+
+    inputs: int = 0
+    incidents: int = 0
+    unreadable: int = 0
+    retries: int = 0
+    seconds: float = 0.0
+    output_problem: str = ""
+    """Why its rows could not be staged."""
+
+
+def run(task: Task, plan: Plan) -> Outcome:
+    """Read the files of a task. Nothing in them makes it fail."""
+    began = time.monotonic()
+    store = Store(plan.out, plan.out_options)
+    count = incidents = unreadable = retries = 0
+    staging = store.staging_range(task.name) if task.range else store.staging(plan.settings.scan, task.name)
+    try:
+        with staging as stage, _reader(plan.limits.memory_bytes) as reader:
+            for file in task.files:
+                for done, attempts in inputs(reader, Reading(file, plan.settings, task.range), plan.limits):
+                    stage.add_incidents(done.incidents)
+                    stage.add_input(done.row)
+                    stage.lines += done.lines
+                    count += 1
+                    incidents += len(done.incidents)
+                    unreadable += done.row["status"] == schema.UNREADABLE
+                    retries += attempts
+    except OutputFailed as problem:
+        return Outcome(output_problem=f"{problem.sentence}")
+    return Outcome(count, incidents, unreadable, retries, time.monotonic() - began)
+
+
+@contextmanager
+def _reader(memory_bytes: int) -> Iterator[Reader]:
+    """A process that nobody else asks; it stays for the next task of this worker."""
+    with _lock:
+        reader = _idle.pop() if _idle else Reader(memory_bytes)
+    reader.limit(memory_bytes)
+    try:
+        yield reader
+    except BaseException:
+        reader.stop()
+        raise
+    with _lock:
+        _idle.append(reader)
+
+
+def close() -> None:
+    """End the processes of this worker that wait for questions."""
+    with _lock:
+        while _idle:
+            _idle.pop().stop()
+
+
+def groups(files: Iterable[Listed], most_files: int, most_bytes: int) -> Iterator[list[Listed]]:
+    """Files in groups that take some seconds each, in their order."""
+    group: list[Listed] = []
+    size = 0
+    for file in files:
+        if group and (len(group) >= most_files or size + (file.size or 0) > most_bytes):
+            yield group
+            group, size = [], 0
+        group.append(file)
+        size += file.size or 0
+    if group:
+        yield group
+
+
+def version() -> str:
+    """The version of this package, as a worker has it."""
+    return tfmemlens.__version__
