@@ -202,6 +202,7 @@ def test_a_small_file_elsewhere_is_asked_for_at_once(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("raw", "packed"),
     [(gzip.compress(b"x"), True), (tar({"1": b"x"}), True), (zipped({}), False), (TEXT, False)],
+    ids=["gzip", "tar", "zip", "text"],
 )
 def test_what_is_packed(raw: bytes, packed: bool) -> None:
     assert opening.is_packed(raw[:1000]) is packed

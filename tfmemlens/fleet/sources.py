@@ -228,7 +228,7 @@ def _bundles(fs: Any, entries: Mapping[str, Any]) -> set[str]:
 
 def _time(info: Mapping[str, Any]) -> datetime | None:
     """When an entry was last changed, in UTC without a zone."""
-    value = next((info[key] for key in _TIMES if info.get(key)), None)
+    value = next((info[key] for key in _TIMES if info.get(key) is not None), None)
     try:
         if isinstance(value, int | float):
             value = datetime.fromtimestamp(value, timezone.utc)

@@ -9,5 +9,5 @@ OPTIONS = {
     "convolution": "print JSON (schema tfmemlens.convolution/1)",
     "causes": "print JSON (schema tfmemlens.fleet-top/1)",
     "new_causes": "print JSON (schema tfmemlens.fleet-diff/1)",
-    "fleet_scan": "print JSON (schema tfmemlens.fleet.scan/1)",
+    "fleet_scan": "print JSON (schema tfmemlens.fleet-scan/1)",
 }

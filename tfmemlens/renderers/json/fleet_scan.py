@@ -1,4 +1,4 @@
-"""What a scan of many logs did as JSON: the contract `tfmemlens.fleet.scan/1`."""
+"""What a scan of many logs did as JSON: the contract `tfmemlens.fleet-scan/1`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from tfmemlens.model.scan_summary import ScanSummary
 from tfmemlens.renderers.view import View
 
-SCHEMA = "tfmemlens.fleet.scan/1"
+SCHEMA = "tfmemlens.fleet-scan/1"
 
 
 def render(summary: ScanSummary, view: View = View()) -> str:
