@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import tfmemlens
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.fleet import tasks
 from tfmemlens.fleet.extras import load
@@ -74,7 +73,7 @@ def _quiet() -> Iterator[None]:
 def _check_workers(client: Any) -> None:
     """Raises UsageError where a worker has another version of this package, or none."""
     answers = client.run(tasks.version, on_error="return")
-    own = tfmemlens.__version__
+    own = tasks.version()
     others = {address: answer for address, answer in answers.items() if answer != own}
     if others:
         address, answer = next(iter(others.items()))

@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import tfmemlens
 from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.reading import (
@@ -100,7 +99,7 @@ class Reader:
         if self._process is not None and self._process.poll() is None:
             return self._process, 0.0
         self.stop()
-        root = str(Path(tfmemlens.__file__).parent.parent)
+        root = str(Path(__file__).parents[2])
         paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         variables = {"PYTHONPATH": os.pathsep.join(paths), MEMORY_VARIABLE: str(self._memory_bytes)}
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

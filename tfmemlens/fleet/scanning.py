@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from datetime import datetime, timezone
 from typing import Any
 
-import tfmemlens
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.fleet import engine, opening, ranges, schema, sources, tasks
 from tfmemlens.fleet.reader import STORAGE, Limits
@@ -343,5 +342,5 @@ def _ranges(file: Listed, settings: Settings) -> list[ranges.Range]:
 def _range_name(file: Listed, part: ranges.Range, settings: Settings) -> str:
     """The same for the same bytes, read in the same way: so a range that was read once is not read again."""
     identity = (file.source, file.size, file.mtime, file.etag, part, settings.job_pattern)
-    version = (schema.VERSION, tfmemlens.__version__, "" if file.mtime or file.etag else settings.scan)
+    version = (schema.VERSION, tasks.version(), "" if file.mtime or file.etag else settings.scan)
     return hashlib.sha1(repr((identity, version)).encode("utf-8", "replace")).hexdigest()

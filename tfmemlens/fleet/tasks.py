@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import tfmemlens
 from tfmemlens.fleet import schema
+from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.ranges import Range
 from tfmemlens.fleet.reader import Limits, Reader, inputs
 from tfmemlens.fleet.reading import Reading, Settings
@@ -121,4 +121,4 @@ def groups(files: Iterable[Listed], most_files: int, most_bytes: int) -> Iterato
 
 def version() -> str:
     """The version of this package, as a worker has it."""
-    return tfmemlens.__version__
+    return str(load("tfmemlens").__version__)
