@@ -16,7 +16,7 @@ RULES = findings.rules()
 COMMANDS = discovery.plugins(cli, "add_arguments", "run")
 SUBJECTS = (
     *"report layers difference convolution steps page card curve allocations tab budgets".split(),
-    *"causes new_causes fleet".split(),
+    *"causes new_causes fleet fleet_scan".split(),
 )
 RENDERERS = {
     f"{form} {subject}": (room, discovery.member(room, subject))

@@ -28,6 +28,7 @@ def connected(client: Any = None, scheduler: str | None = None, workers: int | N
     distributed, dask = load("distributed"), load("dask")
     address = scheduler or (None if workers else dask.config.get("scheduler-address", None))
     with ExitStack() as stack:
+        stack.enter_context(_quiet())
         if address:
             try:
                 client = stack.enter_context(distributed.Client(address, timeout=_CONNECT_SECONDS))
@@ -37,7 +38,6 @@ def connected(client: Any = None, scheduler: str | None = None, workers: int | N
                     "dask scheduler starts one; without --scheduler this machine alone does the work",
                 ) from None
         else:
-            stack.enter_context(_quiet())
             client = stack.enter_context(_local(distributed, workers or dask.system.CPU_COUNT))
         _check_workers(client)
         yield client

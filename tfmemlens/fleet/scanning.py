@@ -70,7 +70,10 @@ class Scan:
         """Give tasks to the cluster, a bounded number at once, and commit what they stage."""
         try:
             while True:
-                self._submit(waiting)
+                try:
+                    self._submit(waiting)
+                except OSError as problem:
+                    raise _lost_engine() from problem
                 if not self.running:
                     break
                 self._take()
@@ -101,10 +104,7 @@ class Scan:
         except queue.Empty:
             future = None
         if self.client.status in ("closing", "closed"):
-            raise EngineLostError(
-                "the scheduler cannot be reached any more",
-                "what was finished is kept: run the same again, and the rest is read",
-            )
+            raise _lost_engine()
         task = self.running.pop(future, None)
         if future is not None and task is not None:
             if future.status == "finished":
@@ -201,6 +201,13 @@ class Scan:
 
 
 _EXAMPLES = 5
+
+
+def _lost_engine() -> EngineLostError:
+    return EngineLostError(
+        "the scheduler cannot be reached any more",
+        "what was finished is kept: run the same again, and the rest is read",
+    )
 
 
 def scan(

@@ -40,14 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REGEX",
         help="searched in each source; its named groups team, job, rank and host fill these columns, others labels",
     )
-    parser.add_argument(
-        "--json",
-        action="store_const",
-        dest="form",
-        const="json",
-        default="terminal",
-        help="print the summary as JSON",
-    )
     chosen = parser.add_argument_group("what is read")
     chosen.add_argument(
         "--since", metavar="WHEN", help="leave out what was last changed before: 7d, 12h, 2w or 2026-11-01"
@@ -101,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="for fsspec, such as anon=true or endpoint_url=http://minio:9000; repeatable",
     )
+    _options.add_form(parser, "fleet_scan")
 
 
 def run(args: argparse.Namespace) -> int:
