@@ -369,6 +369,117 @@ def deeplab(case):
     return keras.Model(x, y), {"classes": 19, "logits": True}
 
 
+def generator(case):
+    """The generator's step of a GAN: what it paints goes through a frozen judge."""
+    picture = keras.Input((32, 32, 3))
+    y = picture
+    for width in (48, 96):
+        y = L.LeakyReLU()(L.Conv2D(width, 5, strides=2, padding="same")(y))
+    judge = keras.Model(picture, L.Dense(1, activation="sigmoid")(L.Flatten()(y)), name="judge")
+    judge.trainable = False
+    x = keras.Input((64,), name="noise")
+    y = L.Reshape((8, 8, 128))(L.ReLU()(L.BatchNormalization()(L.Dense(8 * 8 * 128, use_bias=False)(x))))
+    y = L.Conv2DTranspose(64, 5, strides=2, padding="same", use_bias=False)(y)
+    y = L.ReLU()(L.BatchNormalization()(y))
+    painted = L.Conv2DTranspose(3, 5, strides=2, padding="same", activation="tanh")(y)
+    return keras.Model(x, judge(painted)), {"loss": "binary_crossentropy"}
+
+
+def bags(case):
+    """Ranking: numbers and four bags of words, crossed twice."""
+    numbers = keras.Input((24,), name="numbers")
+    inputs, parts = [numbers], [L.Dense(64, activation="relu")(numbers)]
+    for place, rows in enumerate((20000, 8000, 30000, 4000)):
+        bag = keras.Input((15,), dtype="int32", name="bag_%d" % place)
+        inputs.append(bag)
+        parts.append(L.GlobalAveragePooling1D()(L.Embedding(rows, 24)(bag)))
+    first = y = L.Concatenate()(parts)
+    for _ in range(2):
+        y = L.Add()([y, L.Multiply()([first, L.Dense(160)(y)])])
+    y = L.Dense(64, activation="relu")(L.Dense(256, activation="relu")(y))
+    return keras.Model(inputs, L.Dense(1, activation="sigmoid")(y)), {"loss": "binary_crossentropy"}
+
+
+def temporal(case):
+    """Temporal blocks of two dilated convolutions with normalisation, then one answer."""
+    x = keras.Input((400, 16), name="signal")
+    y = L.Conv1D(64, 1)(x)
+    for dilation in (1, 4, 16):
+        z = y
+        for _ in range(2):
+            z = L.Conv1D(64, 5, padding="causal", dilation_rate=dilation)(z)
+            z = L.Dropout(0.1)(L.Activation("relu")(L.LayerNormalization()(z)))
+        y = L.Activation("relu")(L.Add()([y, z]))
+    return keras.Model(x, L.Dense(6, activation="softmax")(L.GlobalMaxPooling1D()(y))), {"classes": 6}
+
+
+def questions(case):
+    """Siamese: two questions through one recurrent encoder."""
+    words = keras.Input((32,), dtype="int32")
+    y = L.Bidirectional(L.GRU(64))(L.Embedding(6000, 64)(words))
+    encoder = keras.Model(words, L.Dense(64, activation="tanh")(y), name="encoder")
+    a, b = keras.Input((32,), dtype="int32", name="a"), keras.Input((32,), dtype="int32", name="b")
+    apart = L.Subtract()([encoder(a), encoder(b)])
+    y = L.Dense(32, activation="relu")(L.Multiply()([apart, apart]))
+    return keras.Model([a, b], L.Dense(1, activation="sigmoid")(y)), {"loss": "binary_crossentropy"}
+
+
+def cells(case):
+    """A 2-D U-Net with joined skips and normalisation."""
+
+    def twice(y, width):
+        for _ in range(2):
+            y = L.ReLU()(L.BatchNormalization()(L.Conv2D(width, 3, padding="same", use_bias=False)(y)))
+        return y
+
+    x = keras.Input((64, 64, 1), name="cells")
+    skips, y = [], x
+    for width in (16, 32, 64):
+        y = twice(y, width)
+        skips.append(y)
+        y = L.MaxPooling2D()(y)
+    y = L.Dropout(0.2)(twice(y, 96))
+    for width, skip in zip((64, 32, 16), reversed(skips)):
+        y = twice(L.Concatenate()([L.Conv2DTranspose(width, 2, strides=2)(y), skip]), width)
+    return keras.Model(x, L.Conv2D(1, 1, activation="sigmoid")(y)), {"loss": "binary_crossentropy"}
+
+
+def bottleneck(case):
+    """Autoencoder with a narrow dense layer in its middle."""
+    x = keras.Input((64, 64, 3), name="face")
+    y = x
+    for width in (32, 64, 96):
+        y = L.Conv2D(width, 3, strides=2, padding="same", activation="relu")(y)
+    y = L.Dense(64)(L.Flatten()(y))
+    y = L.Reshape((8, 8, 96))(L.Dense(8 * 8 * 96, activation="relu")(y))
+    for width in (96, 64, 32):
+        y = L.Conv2D(width, 3, padding="same", activation="relu")(L.UpSampling2D()(y))
+    return keras.Model(x, L.Conv2D(3, 3, padding="same", activation="sigmoid")(y)), {"loss": "mse"}
+
+
+def film(case):
+    """Frames through one small convolutional net, then a GRU."""
+    frame = keras.Sequential(
+        [
+            keras.Input((32, 32, 3)),
+            L.Conv2D(24, 3, strides=2, activation="relu"),
+            L.Conv2D(48, 3, strides=2, activation="relu"),
+            L.GlobalAveragePooling2D(),
+        ]
+    )
+    x = keras.Input((8, 32, 32, 3), name="frames")
+    y = L.GRU(64)(L.TimeDistributed(frame)(x))
+    return keras.Model(x, L.Dense(12, activation="softmax")(y)), {"classes": 12}
+
+
+def radar(case):
+    """Two convolutional LSTMs, every map predicted."""
+    x = keras.Input((5, 24, 24, 1), name="maps")
+    y = L.ConvLSTM2D(12, 3, padding="same", return_sequences=True)(x)
+    y = L.ConvLSTM2D(12, 5, padding="same", return_sequences=True)(L.BatchNormalization()(y))
+    return keras.Model(x, L.Conv3D(1, 3, padding="same")(y)), {"loss": "mse"}
+
+
 def optimizer_of(name):
     makers = {
         "sgd": lambda: keras.optimizers.SGD(0.001),
