@@ -34,6 +34,7 @@ __all__ = [
     "estimate",
     "explain",
     "fit",
+    "fleet",
     "keras",
     "layout",
     "profile",
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tfmemlens import keras
+    from tfmemlens import fleet, keras
     from tfmemlens.api import conv, diff, estimate, explain, fit, layout, profile, read
     from tfmemlens.api.recording import trace_step, watch
 
@@ -54,10 +55,10 @@ def __getattr__(name: str) -> object:
         from tfmemlens.api import recording
 
         return getattr(recording, name)
-    if name == "keras":
+    if name in ("fleet", "keras"):
         from importlib import import_module
 
-        return import_module("tfmemlens.keras")
+        return import_module(f"tfmemlens.{name}")
     if name in __all__:
         from tfmemlens import api
 

@@ -197,12 +197,14 @@ def measure(folder: Path) -> None:
         code = (
             "import resource, sys\nfrom tfmemlens.cli.main import main\n"
             f"main({['fleet', *words]!r})\n"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+            "used = resource.getrusage(resource.RUSAGE_SELF)\n"
+            "print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)"
         )
         begin = time.perf_counter()
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        seconds, mebibytes = time.perf_counter() - begin, int(run.stderr.split()[-1]) >> 10
-        print(f"{' '.join(words[:1] + words[2:]):40} {seconds:6.1f} s  {mebibytes:6} MiB")
+        seconds, (cpu, kibibytes) = time.perf_counter() - begin, run.stderr.split()[-2:]
+        told = f"{seconds:6.1f} s, {float(cpu):5.1f} s of CPU, {int(kibibytes) >> 10:5} MiB"
+        print(f"{words[0]} {' '.join(words[2:4]):20} {told}", flush=True)
     if page.exists():
         print(f"the page has {page.stat().st_size / 2**20:.2f} MiB")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tfmemlens
 from tests.fleet.made import at, failure, log, write
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.fleet import answers
@@ -253,3 +256,16 @@ def test_a_later_version_is_refused(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(file).replace_schema_metadata({"tfmemlens.fleet": "2"}), file)
     with pytest.raises(UnreadableInput, match="version 2"):
         answers.top(folder)
+
+
+def test_the_api_is_reached_lazily(tmp_path: Path) -> None:
+    folder = write(tmp_path / "d", [failure("a.log", time=at(0))])
+    heavy = "{'dask', 'pyarrow', 'pandas', 'numpy'}"
+    code = f"import sys, tfmemlens; tfmemlens.fleet; print(*{heavy} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+    assert len(tfmemlens.fleet.top(folder)) == 1
+    assert list(tfmemlens.fleet.diff(folder, after=at(-1)).columns)[:2] == ["signature", "failures"]
+    assert len(tfmemlens.fleet.incidents("OOM when allocating tensor with shape[8,256] and type float")) == 1
+    with pytest.raises(AttributeError):
+        tfmemlens.fleet.nothing  # noqa: B018

@@ -146,8 +146,9 @@ def incidents(source: Any) -> Table:
 
 
 def inputs(source: Any) -> Table | None:
-    """The inputs of such a folder; a frame of incidents has none."""
-    return _table(source, "inputs") if isinstance(source, str | PathLike) else None
+    """The inputs of such a folder; a frame of incidents has none, nor has what another engine wrote."""
+    there = isinstance(source, str | PathLike) and (Path(source) / "inputs").is_dir()
+    return _table(source, "inputs") if there else None
 
 
 def _table(source: Any, name: str) -> Table:
@@ -231,10 +232,11 @@ def _codes(column: Any) -> Coded:
     """The codes of a column of one dictionary."""
     arrow = load("pyarrow")
     if not _is_coded(column.type):
-        column = column.dictionary_encode().unify_dictionaries()
+        whole = column.cast(arrow.large_string()).combine_chunks()  # all names may be more than 2 GiB
+        column = arrow.chunked_array([whole.dictionary_encode()])
     chunks = column.chunks
     if not chunks:
-        return Coded(np.zeros(0, np.int64), arrow.array([], arrow.string()))
+        return Coded(np.zeros(0, np.int64), arrow.array([], column.type.value_type))
     parts = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
     return Coded(np.concatenate(parts).astype(np.int64) + 1, chunks[0].dictionary)
 
@@ -269,7 +271,9 @@ def interval_of(source: Coded, table: Table | None) -> Mapping[str, Ints]:
     if table is None:
         return found
     failed = table.failed("source", *found)
-    at = load("pyarrow.compute").index_in(failed.column("source"), value_set=source.texts)
+    at = load("pyarrow.compute").index_in(
+        failed.column("source").cast(source.texts.type), value_set=source.texts
+    )
     code = np.asarray(at.fill_null(-1).to_numpy()) + 1
     for name, column in found.items():
         column[code] = _numbers(failed.column(name))
