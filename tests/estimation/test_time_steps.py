@@ -136,3 +136,29 @@ def test_a_transposed_convolution_of_volumes_unrolls_as_the_gradient_that_it_is(
     up = {each.op: each.temporary_bytes for each in predicted.step.tape.ops if each.owner.layer == "up"}
     assert up["Conv3DBackpropInput"] == forward
     assert up["Conv3DBackpropFilter"] == backward
+
+
+def test_a_nested_model_may_be_the_output_of_keras_3() -> None:
+    """`output_layers` counts its calls from 1: ["judge", 1, 0]."""
+    inside = {
+        "name": "judge",
+        "layers": [
+            layer("InputLayer", "seen", batch_input_shape=[None, 8], dtype="float32"),
+            layer("Dense", "verdict", "seen", units=3),
+        ],
+        "input_layers": [["seen", 0, 0]],
+        "output_layers": [["verdict", 0, 0]],
+    }
+    judge = layer("Functional", "judge") | {"config": inside}
+    tensor = {"shape": [None, 8], "dtype": "float32", "keras_history": ["noise", 0, 0]}
+    judge["inbound_nodes"] = [{"args": [{"class_name": "__keras_tensor__", "config": tensor}], "kwargs": {}}]
+    outer = {
+        "name": "net",
+        "layers": [layer("InputLayer", "noise", batch_input_shape=[None, 8], dtype="float32"), judge],
+        "input_layers": [["noise", 0, 0]],
+        "output_layers": [["judge", 1, 0]],
+    }
+    document = {"class_name": "Functional", "config": outer, "keras_version": "3.9.0"}
+    predicted = step(network_of(document, "net"), 4)
+    assert [value.shape for value in predicted.step.outputs] == [(4, 3)]
+    assert ops(predicted, "MatMul")

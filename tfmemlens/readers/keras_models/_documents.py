@@ -242,6 +242,10 @@ def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
     inputs = references(config["input_layers"], names, nested)
     if not isinstance(config.get("output_layers"), list | Mapping):
         raise MalformedModel("output_layers is missing, or neither a list nor an object")
+    if (
+        dialect == "keras-3"
+    ):  # it counts the calls of a nested model from 1 here, and from 0 in `keras_history`
+        nested = frozenset(_name(each) for each in documents if each["class_name"] == "Functional")
     outputs = references(config["output_layers"], names, nested)
     return Network(tuple(made), inputs, outputs, name, dialect)
 
