@@ -72,6 +72,8 @@ WORDS = tuple(
 """In small letters: each line that begins a message, a dump or a list has one."""
 _COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
+_SURE = b"oom when allocating tensor with shape"
+"""What is a failure whatever its line says beside it."""
 _MANY = 400
 """So many lines with such words are no fewer than the whole text in a short log."""
 
@@ -89,6 +91,8 @@ def may_tell(raw: bytes) -> bool:
     if b"\x1b[" in raw:
         raw = _COLOURS.sub(b"", raw)
     small = raw.lower()
+    if _SURE in small:
+        return True
     joined = small.translate(None, b"\r\n")
     found = [word for word in WORDS if word in joined]
     if not found:
