@@ -217,7 +217,13 @@ def test_calls_that_run_by_themselves(line: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["y = X @ W", "x = jnp.array(f(train))", "y = jnp.asarray(a) @ jnp.asarray(b)"]
+    "line",
+    [
+        "y = X @ W",
+        "logits = forward(params, x)",
+        "x = jnp.array(f(train))",
+        "y = jnp.asarray(a) @ jnp.asarray(b)",
+    ],
 )
 def test_calls_that_may_make_anything(line: str) -> None:
     assert made_by(line, GIB + 4) is None

@@ -297,7 +297,7 @@ _READINGS: tuple[Callable[[str, int], MadeByLine | None], ...] = (
         ),
     ),
     _matching(
-        r"lm_head\(|softmax_cross_entropy\w*\(|log_softmax\(|\blogits\s*=(?!=)",
+        r"lm_head\(|softmax_cross_entropy\w*\(|log_softmax\(|\blogits\s*=(?!=).*(?:@|einsum\(|\bdot\()",
         "the line makes logits, or a copy of them for the loss: one number for every class and position",
         Remedy(
             "compute logits and loss for part of the positions at a time, and let the backward pass compute"
