@@ -269,3 +269,16 @@ def test_the_api_is_reached_lazily(tmp_path: Path) -> None:
     assert len(tfmemlens.fleet.incidents("OOM when allocating tensor with shape[8,256] and type float")) == 1
     with pytest.raises(AttributeError):
         tfmemlens.fleet.nothing  # noqa: B018
+
+
+def test_a_folder_in_a_storage_answers_as_a_local_one(tmp_path: Path) -> None:
+    fsspec, pandas = pytest.importorskip("fsspec"), pytest.importorskip("pandas")
+    rows = [failure(f"{n}.log", job=f"j{n % 3}", time=at(-n)) for n in range(5)]
+    folder = write(tmp_path / "d", rows, [log(row["source"], at(-9), row["time"]) for row in rows], files=2)
+    fsspec.filesystem("memory").put(folder, "/answers", recursive=True)
+    try:
+        pandas.testing.assert_frame_equal(answers.top("memory://answers"), answers.top(folder))
+        with pytest.raises(UnreadableInput, match="no folder that a scan wrote"):
+            answers.top("memory://nowhere")
+    finally:
+        fsspec.filesystem("memory").rm("/answers", recursive=True)

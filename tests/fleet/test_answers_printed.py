@@ -141,3 +141,8 @@ def test_names_command_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture
         main(["fleet", *words])
         printed = capsys.readouterr().out
         assert "red" in printed and "\x1b" not in printed and "\u202e" not in printed
+
+
+def test_seconds_are_not_told_as_none_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "d", [failure("a.log", time=at(0))], [log("a.log", at(0), at(0, 0.01))])
+    assert "1 failure in 1 job, <0.1 hours lost" in lines(capsys, "top", folder)[1]

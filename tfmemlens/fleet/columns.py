@@ -6,6 +6,7 @@ shown. Times are whole seconds since 1970, as the logs have them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
+from tfmemlens.fleet.sources import file_system
 from tfmemlens.model.fleet import Read
 from tfmemlens.values import dataclass
 
@@ -147,8 +149,9 @@ def incidents(source: Any) -> Table:
 
 def inputs(source: Any) -> Table | None:
     """The inputs of such a folder; a frame of incidents has none, nor has what another engine wrote."""
-    there = isinstance(source, str | PathLike) and (Path(source) / "inputs").is_dir()
-    return _table(source, "inputs") if there else None
+    if not isinstance(source, str | PathLike):
+        return None
+    return _table(source, "inputs") if _files(fspath(source), "inputs") else None
 
 
 def _table(source: Any, name: str) -> Table:
@@ -183,22 +186,44 @@ def _encoded(table: Any, columns: tuple[schema.Column, ...]) -> Any:
 
 def _of_folder(path: str, name: str, columns: tuple[schema.Column, ...]) -> Table:
     dataset = load("pyarrow.dataset")
-    folder = Path(path) / name
-    if not folder.is_dir():
-        what = "is no folder that a scan wrote" if Path(path).exists() else "does not exist"
-        raise UnreadableInput(f"{path} {what}", _HINT)
-    files = sorted(str(file) for file in folder.glob("*.parquet") if not file.name.startswith(("_", ".")))
+    listed = _files(path, name)
+    if listed is None:
+        there = "://" in path or Path(path).exists()
+        raise UnreadableInput(
+            f"{path} {'is no folder that a scan wrote' if there else 'does not exist'}", _HINT
+        )
+    fs, files = listed
     coded = {field.name for field in _coded_schema(columns) if _is_coded(field.type)}
     form = dataset.ParquetFileFormat(dictionary_columns=coded)
     with _reading(path):
-        found = dataset.dataset(files, schema=_coded_schema(columns), format=form)
+        found = dataset.dataset(files, schema=_coded_schema(columns), format=form, filesystem=fs)
         if files:
-            _check_version(files[-1], path)
+            _check_version(fs, files[-1], path)
     return Table(path, found, columns, files)
 
 
-def _check_version(file: str, path: str) -> None:
-    told = load("pyarrow.parquet").read_schema(file).metadata or {}
+def _files(path: str, name: str) -> tuple[Any, list[str]] | None:
+    """The storage of a table (None for this machine's) and its files there; None where there is no table.
+    Raises UnreadableInput.
+    """
+    if "://" not in path:
+        local = Path(path) / name
+        files = sorted(str(file) for file in local.glob("*.parquet") if _is_committed(str(file)))
+        return (None, files) if local.is_dir() else None
+    with _reading(path):
+        fs, inner = file_system(path, {})
+        folder = f"{inner.rstrip('/')}/{name}"
+        if not fs.isdir(folder):
+            return None
+        return fs, sorted(file for file in fs.glob(f"{folder}/*.parquet") if _is_committed(file))
+
+
+def _is_committed(file: str) -> bool:
+    return not re.split(r"[/\\]", file)[-1].startswith(("_", "."))
+
+
+def _check_version(fs: Any, file: str, path: str) -> None:
+    told = load("pyarrow.parquet").read_schema(file, filesystem=fs).metadata or {}
     version = told.get(b"tfmemlens.fleet", b"1").decode("ascii", "replace")
     if version.isdecimal() and int(version) > schema.VERSION:
         raise UnreadableInput(

@@ -22,6 +22,8 @@ def hours(tally: Tally) -> str:
     lost = tally.hours_lost
     if lost is None:
         return NOTHING
+    if 0 < lost < 0.05:
+        return "<0.1"
     return f"{lost:,.0f}" if lost >= 100 else f"{lost:,.1f}"
 
 
