@@ -56,7 +56,11 @@ def main(length: int, share: float, seed: int) -> int:
     for rule in chosen:
         pattern = re.compile(rule.pattern)
         for word in repeated(rule.pattern):
-            long = word * (length * _LONGER // len(word)) + " " + rule.needs
+            long = (
+                word * (length * _LONGER // len(word))
+                + " "
+                + (rule.needs if isinstance(rule.needs, str) else " ".join(rule.needs))
+            )
             if (taken := seconds(pattern, long)) < _NOTABLE:
                 continue
             growth = taken / max(seconds(pattern, long[len(long) * (_LONGER - 1) // _LONGER :]), 1e-6)

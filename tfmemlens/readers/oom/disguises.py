@@ -95,6 +95,20 @@ LIBRARY = LineRule(
     "cuSolver call failed: CUSOLVER_STATUS_ALLOC_FAILED",
     "failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
+    needs=(
+        "no algorithm worked",
+        "failed to get conv",
+        "alloc_failed",
+        "not_initialized",
+        "create",
+        "launch failed",
+        "due to oom",
+        "allocation failed",
+        "in stream executor",
+        "for stream",
+        "dnn library",
+        "miopen error",
+    ),
 )
 PROFILING = LineRule(
     r"Profiling failure on (?i:cudnn|cublas\w*|miopen) engine.*?(?:trying to allocate (?P<bytes>\d+) bytes"
@@ -113,6 +127,7 @@ CUDA_ERROR = LineRule(
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
     "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
     " warning(error) log entry (may be unrelated) 'Cuda failure 2 'out of memory''.",
+    needs=("out_of_memory", "memoryallocation", "outofmemory", "out of memory"),
 )
 OUTPUT = LineRule(
     r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\}"
@@ -148,11 +163,13 @@ BARE = LineRule(
     r" |\bResource exhausted: ",
     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer"
     " 'conv2d_5' (type Conv2D).",
+    needs=("resourceexhausted", "resource_exhausted: ", "resource exhausted: "),
 )
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b|Cannot allocate memory",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
+    needs=("bad_alloc", "memoryerror", "cannot allocate memory"),
 )
 KILLED = LineRule(
     r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
@@ -189,6 +206,23 @@ KILLED = LineRule(
     "heroku[web.1]: Error R15 (Memory quota vastly exceeded)",
     "    exitcode  : -9 (pid: 4242)",
     "Process finished with exit code -1073741801 (0xC0000017)",
+    needs=(
+        "kill",
+        "137",
+        "-9",
+        "signal 9",
+        "more memory than is available",
+        "all available ram",
+        "memory limit",
+        "memlimit",
+        "low on memory",
+        "out of memory",
+        "badness",
+        "quota",
+        "0xc0000017",
+        "-1073741801",
+        "3221225495",
+    ),
 )
 
 

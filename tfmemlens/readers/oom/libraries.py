@@ -14,21 +14,31 @@ LIBRARIES = {
         'File "site-packages/keras/src/backend/jax/trainer.py", line 406, in fit',
         'os.environ["KERAS_BACKEND"] = "jax"',
         "Using JAX backend.",
+        needs=("keras", "jax backend"),
     ),
     "NumPyro": LineRule(
-        r"\bnumpyro\b|\bmcmc\.run\(", 'File "site-packages/numpyro/infer/mcmc.py", line 675, in run'
+        r"\bnumpyro\b|\bmcmc\.run\(",
+        'File "site-packages/numpyro/infer/mcmc.py", line 675, in run',
+        needs=("numpyro", "mcmc.run"),
     ),
     "Equinox": LineRule(
         r"\bequinox\b|\beqx\.", 'File "site-packages/equinox/_jit.py", line 263, in __call__', needs="eq"
     ),
-    "Haiku": LineRule(r"\bhaiku\b|\bhk\.\w", "out = hk.Linear(10)(x)"),
+    "Haiku": LineRule(
+        r"\bhaiku\b|\bhk\.\w",
+        "out = hk.Linear(10)(x)",
+        needs=("haiku", "hk."),
+    ),
     "Flax NNX": LineRule(
-        r"flax[/\\]nnx|\bnnx\.\w", 'File "site-packages/flax/nnx/transforms/compilation.py", line 354'
+        r"flax[/\\]nnx|\bnnx\.\w",
+        'File "site-packages/flax/nnx/transforms/compilation.py", line 354',
+        needs=("nnx",),
     ),
     "Flax": LineRule(
         r"\b[Ff]lax\b|\blinen\b|\bTrainState\b|\bstate\.apply_fn\(|\bapply_gradients\(grads=",
         'source_file="site-packages/flax/linen/linear.py"',
         "state = state.apply_gradients(grads=grads)",
+        needs=("flax", "linen", "trainstate", "apply_fn(", "apply_gradients("),
     ),
     "Optax": LineRule(r"\boptax\b", "opt = optax.adamw(1e-3)", needs="optax"),
 }

@@ -135,6 +135,7 @@ WITHOUT_FIGURES = {
         r"|\bCL_(?:OUT_OF_RESOURCES|OUT_OF_HOST_MEMORY|MEM_OBJECT_ALLOCATION_FAILURE)\b",
         "ERROR: Failed to allocate device memory (clCreateBuffer): Memory object allocation failure",
         "clEnqueueNDRangeKernel failed: CL_OUT_OF_RESOURCES",
+        needs=("clcreate", "cl_"),
     ),
     "TensorFlow Serving has no room to load a model: the models would exceed the RAM it counts on": LineRule(
         r"Insufficient resources to load servable|[Ss]ervable:? \{.*RESOURCE_EXHAUSTED",
@@ -146,10 +147,12 @@ WITHOUT_FIGURES = {
         r"HRESULT failed with 0x8007000E|\bE_OUTOFMEMORY\b",
         "F tensorflow/core/common_runtime/dml/dml_heap_allocator.cc:120] HRESULT failed with 0x8007000E:"
         " device->CreateCommittedResource(&heap)",
+        needs=("0x8007000e", "e_outofmemory"),
     ),
     "DirectML lost the GPU (device removed): often memory ran out, else one call took too long": LineRule(
         r"(?i:0x887A000[567]|DXGI_ERROR_DEVICE_(?:REMOVED|HUNG|RESET))",
         "F tensorflow/c/logging.cc:43] HRESULT failed with 0x887A0005: dml_device->GetDeviceRemovedReason()",
+        needs=("0x887a000", "dxgi"),
     ),
 }
 """Memory that ran out where no report of TensorFlow, JAX or XLA says more: what ran out, by its message."""
@@ -163,6 +166,7 @@ ELSEWHERE = {
         " exceed quota limits: custom_model_training_nvidia_t4_gpus",
         "ResourceExhaustedError: Quota exceeded for quota metric 'Requests' of service"
         " 'aiplatform.googleapis.com'",
+        needs=("quota", "429"),
     ),
     "the disk quota was used up": LineRule(
         r"(?<!Memory )[Qq]uota exceeded",
@@ -206,6 +210,7 @@ ELSEWHERE = {
             "Bus error (core dumped)",
             "Fatal Python error: Bus error",
             "exited with exit code 135",
+            needs=("bus error", "sigbus", "135"),
         )
     ),
     "a GPU kernel wants more shared memory than one core has, which is on the chip and not the GPU's RAM": (
@@ -307,6 +312,19 @@ CRASH = LineRule(
     "Process finished with exit code -1073741819 (0xC0000005)",
     "Process finished with exit code -1073740791 (0xC0000409)",
     "Process finished with exit code 134 (interrupted by signal 6: SIGABRT)",
+    needs=(
+        "segmentation",
+        "sigsegv",
+        "sigill",
+        "sigabrt",
+        "signal 11",
+        "illegal instr",
+        "bus error",
+        "check failed",
+        "aborted",
+        "exit",
+        "0xc0000",
+    ),
 )
 KERNEL_DIED = LineRule(
     r"kernel appears to have died|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"

@@ -26,16 +26,42 @@ TRAINING = LineRule(
     'op_name="jit(step)/jit(main)/transpose(jvp(net))/dot_general"',
     "step 120 loss = 0.31",
     "Epoch 3/10",
+    needs=(
+        ".fit",
+        "train_",
+        ".py",
+        "trainer",
+        ".train(",
+        "run(",
+        "optax",
+        "grad",
+        ".minimize(",
+        "_step",
+        "update_",
+        "_state",
+        "nnx.opt",
+        "trainstate",
+        "svi.",
+        "jvp",
+        "aten__",
+        "loss=",
+        "loss:",
+        "loss =",
+        "loss :",
+        "epoch",
+    ),
 )
 EXPLAINING = LineRule(
     r"\bshap\.\w*Explainer\(|\bshap_values\(|(?:Deep|Gradient|Kernel)Explainer\(|IntegratedGradients\("
     r"|integrated_gradients\(|GradCAM|make_gradcam",
     "e = shap.DeepExplainer(model, x_train[:200])",
     "sv = explainer.shap_values(x_test)",
+    needs=("explainer(", "shap_values", "integrated", "gradcam"),
 )
 SAMPLING = LineRule(
     r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\(|\bHMC\(",
     "mcmc.run(key, X, y)",
+    needs=("mcmc.run", "sample_chain", "nuts(", "hmc("),
 )
 PURPOSES = {"training": TRAINING, "explaining": EXPLAINING, "sampling": SAMPLING}
 """What a program does, and how a line shows it."""

@@ -13,11 +13,15 @@ FIRST, LAST = (0, 5), (2, 99)
 
 
 class LineRule:
-    """A regular expression that is tried only on lines that contain `needs`."""
+    """A regular expression that is tried only on lines that contain `needs`: these letters, or one of several
+    words (in small letters) whatever the case of the line.
+    """
 
     __slots__ = ("_compiled", "era", "examples", "needs", "pattern")
 
-    def __init__(self, pattern: str, *examples: str, needs: str = "", era: Era | None = None) -> None:
+    def __init__(
+        self, pattern: str, *examples: str, needs: str | tuple[str, ...] = "", era: Era | None = None
+    ) -> None:
         self.pattern = pattern
         self.examples = examples
         self.needs = needs
@@ -26,7 +30,14 @@ class LineRule:
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in the text where the pattern fits."""
-        return self._compiled.search(text) if self.needs in text else None
+        needs = self.needs
+        if needs.__class__ is str:  # 200 rules ask every line: no call for most
+            return self._compiled.search(text) if needs in text else None
+        text_in_small_letters = text.lower()
+        for word in needs:
+            if word in text_in_small_letters:
+                return self._compiled.search(text)
+        return None
 
 
 def narrow(era: Era, seen: Era | None) -> Era:

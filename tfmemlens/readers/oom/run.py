@@ -73,6 +73,7 @@ LIVE = LineRule(
     r"(?i:\blive(?:[ _](?:arrays?|buffers?|bytes|memory))+\b)[^\n]{0,60}?(?P<size>\d+(?:\.\d+)? ?[KMG]i?B)\b",
     "epoch 3 step 1200 live arrays: 1204, 4.70 GiB",
     "live buffers total 512.0MiB",
+    needs=("live",),
 )
 """What a program prints of `jax.live_arrays()`, summed up."""
 PRINTED = LineRule(
@@ -96,6 +97,7 @@ DEVICE_READING = LineRule(
     "fold 2 done, vram=11.2G",
     "GPU memory usage: 10.2/24.0 GB",
     "tf.memory() = { unreliable: true, numTensors: 41022, numDataBuffers: 41022, numBytes: 9340015616 }",
+    needs=("gpu", "vram", "cuda", "device", "numbytes"),
 )
 """What a program prints of the memory that it uses on a device."""
 HOST_READING = LineRule(
@@ -105,6 +107,7 @@ HOST_READING = LineRule(
     "[epoch 4] RAM used: 23.1 / 64.0 GB",
     "VmRSS:  12582912 kB",
     "step 400 rss 5321 MB",
+    needs=("rss", "ram", "resident", "mem"),
 )
 """The same of host RAM."""
 STAGE = LineRule(
@@ -115,6 +118,7 @@ STAGE = LineRule(
     "base_model.trainable = True",
     "--- Phase 2 ---",
     "Now fine-tuning the whole network",
+    needs=("unfr", "un-fr", "trainable", "stage", "phase", "fine"),
 )
 """Another stage of a training begins: as a rule with layers that were frozen."""
 LENGTH = LineRule(
@@ -123,6 +127,7 @@ LENGTH = LineRule(
     "[02:11:40] step 13900 loss 2.405 batch frames (16, 768) 0.41s/step",
     "step 410 seq_len=512 loss 3.1",
     "iter 7 input shape (8, 640, 80)",
+    needs=("frames", "shape", "len", "tokens", "bucket", "nodes", "size", "resolution", "seq"),
 )
 """A program's own line of a step, with the shape of its batch."""
 _OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")
