@@ -76,16 +76,36 @@ SMI = """\
 |  GPU   GI   CI        PID   Type   Process name                  GPU Memory |
 |    0   N/A  N/A      3911      C   python                          {held}MiB |
 """
+HEADING = "| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |\n"
+CREATED = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 1122 MB memory:  -> device: 0,"
+    " name: NVIDIA RTX A5000, pci bus id: 0000:17:00.0, compute capability: 8.6\n"
+)
 
 
 @pytest.mark.parametrize(("held", "named"), [("22833", True), ("  833", False)])
 def test_a_process_that_holds_the_device_is_named_with_what_ends_it(held: str, named: bool) -> None:
-    heading = "| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |\n"
-    created = (
-        "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 1122 MB memory:  -> device: 0,"
-        " name: NVIDIA RTX A5000, pci bus id: 0000:17:00.0, compute capability: 8.6\n"
-    )
-    report = pipeline.explain(heading + SMI.format(held=held) + created + oom("128,64,112,112"))
+    report = pipeline.explain(HEADING + SMI.format(held=held) + CREATED + oom("128,64,112,112"))
     first = report.actions[0].remedy
     assert (first.slug == "end-the-process" and first.code == "kill 3911") == named
     assert ("(pid 3911) held 22.30 GiB" in report.verdict) == named
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "held", "ended"),
+    [
+        ("C", "python", 3000, True),
+        ("C+G", "/opt/blender", 3000, True),
+        ("G", "python", 3000, False),
+        ("C", "python", 1200, False),  # below a twentieth of the device
+        ("C", "/usr/lib/xorg/Xorg", 3000, False),
+        ("C+G", "/usr/bin/gnome-shell", 3000, False),
+        ("C+G", "C:\\Windows\\explorer.exe", 3000, False),
+        ("C", "/home/u/codex", 3000, True),
+    ],
+)
+def test_a_desktop_is_not_ended(kind: str, name: str, held: int, ended: bool) -> None:
+    table = SMI.format(held="17000") + (f"|    0   N/A  N/A      1933  {kind:>5}   {name:<24}  {held}MiB |\n")
+    report = pipeline.explain(HEADING + table + CREATED + oom("128,64,112,112"))
+    code = next(each.remedy.code for each in report.actions if each.remedy.slug == "end-the-process")
+    assert code == ("kill 3911 1933" if ended else "kill 3911")

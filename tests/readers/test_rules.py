@@ -28,6 +28,7 @@ MAY_SHARE = {
     frozenset({"sentence.KERAS_LAYER", "disguises.BARE"}),
     frozenset({"compiler.XLA", "disguises.PROFILING"}),
     frozenset({"dump.STATS_VALUE", "dump.HEADLESS"}),
+    frozenset({"sentence.INSTRUCTION", "compiler.METADATA"}),
 }
 GENERAL = {
     "sentence.BORING",

@@ -72,7 +72,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What to do about processes that `nvidia-smi` named."""
-    named = device_users.strangers(case, moment)
+    named = device_users.to_end(case, moment)
     if named:
         pids = " ".join(str(process.pid) for process in named)
         yield Remedy(

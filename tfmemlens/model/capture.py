@@ -82,6 +82,8 @@ class DeviceProcess:
     name: str
     used: Size | None
     line: Line
+    draws: bool = False
+    """Whether it only draws: a desktop or a browser (type G)."""
 
 
 @dataclass(frozen=True, slots=True)

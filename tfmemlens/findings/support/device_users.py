@@ -9,10 +9,18 @@ from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.model.capture import DeviceProcess, DeviceUse
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, Size, human, human_size
 
 _MIN_SHARE = 0.1
 """Of the device: what others hold below it is a desktop, or what a driver keeps."""
+_WORTH_ENDING = 0.05
+"""Of the device, for one process."""
+_DESKTOP = regex(
+    r"(?i)(?:\A|[/\\])(?:Xorg|X|Xwayland|[\w-]*-(?:shell|session|settings-daemon|display-manager)|gdm\w*|sddm|lightdm"
+    r"|kwin\w*|plasmashell|compiz|cinnamon|mutter|dwm(?:\.exe)?|explorer\.exe|chrom\w*|firefox\w*|code|teams|slack)"
+    r"(?:\s|\Z)"
+)
 _CONTEXT_BYTES = 2 * GIB
 """More than CUDA, cuDNN and cuBLAS keep for one process outside TensorFlow's pool."""
 
@@ -50,6 +58,17 @@ def strangers(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
         return ()
     found = _sorted(case, moment, use)
     return tuple(found) if sum(map(_bytes, found)) >= _MIN_SHARE * use.total.bytes else ()
+
+
+def to_end(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
+    """Those of the strangers whose end would help: no desktop, and none that holds next to nothing."""
+    use = _device(case, moment)
+    least = _WORTH_ENDING * use.total.bytes if use and use.total else 0
+    return tuple(
+        process
+        for process in strangers(case, moment)
+        if not process.draws and not _DESKTOP.search(process.name) and _bytes(process) >= least
+    )
 
 
 def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:

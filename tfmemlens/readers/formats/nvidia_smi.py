@@ -37,7 +37,7 @@ MEMORY = LineRule(
     needs="MiB /",
 )
 PROCESS = LineRule(
-    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?:C\+G|M\+C|[CGM])\s+"
+    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?P<type>C\+G|M\+C|[CGM])\s+"
     r"(?P<name>\S[^|]*?)\s+(?:(?P<used>\d{1,8})MiB|N/A)\s*\|",
     "|    0   N/A  N/A     12345      C   python                           7897MiB |",
     "|    0      1183      G   /usr/lib/xorg/Xorg                            53MiB |",
@@ -102,7 +102,8 @@ def _devices(lines: Iterable[Line]) -> list[_Device]:
             devices[-1].line, open_row = line, False
         elif row := PROCESS.search(text):
             used = _size(row["used"]) if row["used"] else None
-            _hold(devices, row["device"], DeviceProcess(int(row["pid"]), row["name"], used, line))
+            process = DeviceProcess(int(row["pid"]), row["name"], used, line, draws=row["type"] == "G")
+            _hold(devices, row["device"], process)
         elif CSV.search(text):
             columns = [name.strip() for name in text.split(",")]
     return devices
