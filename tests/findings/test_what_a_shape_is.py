@@ -257,3 +257,14 @@ def test_what_a_program_prints_of_its_memory_is_read(line: str) -> None:
     assert "over 3 readings" in said and "the list `all_preds`" in said
     assert "readings" not in explained(grown(line, (5.1, 5.0, 9.3))).verdict
     assert "all_preds" not in explained(grown(line, (5.1, 7.2, 9.3), "all_preds.append(float(x))")).verdict
+
+
+@pytest.mark.parametrize(("kind", "scores"), [("AttentionPooling", True), ("AveragePooling2D", False)])
+def test_a_layer_that_pools_by_attention_is_no_pooling_of_maps(kind: str, scores: bool) -> None:
+    text = (
+        f"Exception encountered when calling layer 'attention_pool' (type {kind}).\n\n"
+        "OOM when allocating tensor with shape[8,12000,12000] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Einsum]\n"
+    )
+    told = [each.rule for each in pipeline.explain(text).findings]
+    assert ("attention-scores" in told) == scores

@@ -102,3 +102,44 @@ def test_an_edge_s_number_is_no_counter() -> None:
         " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n\t [[loss/mul/_55794]]\n"
     )
     assert "growing-graph" not in {finding.rule for finding in report.findings}
+
+
+GPU_0 = "/job:localhost/replica:0/task:0/device:GPU:0"
+SESSION = "/usr/lib/python3.6/site-packages/tensorflow/python/client/session.py"
+RAN = (
+    'Traceback (most recent call last):\n  File "{file}", line 97, in <module>\n'
+    "    acc = sess.run(accuracy, feed)\n"
+    f'  File "{SESSION}", line 929, in run\n    run_metadata_ptr)\n'
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+    f" shape[512,28,28,64] and type float on {GPU_0} by allocator GPU_0_bfc\n"
+)
+
+
+def test_the_line_that_ran_the_op_stands_beside_the_one_that_made_it() -> None:
+    report = pipeline.explain(RAN.format(file="cnn.py") + "\t [[node conv (defined at cnn.py:22) ]]\n")
+    moment = report.case.moments[0]
+    assert moment.request
+    failed = moment.request.failed
+    assert (failed.source, failed.source_text) == ("cnn.py:22", None)
+    assert failed.ran_by and failed.ran_by[:2] == ("cnn.py:97", "acc = sess.run(accuracy, feed)")
+
+
+@pytest.mark.parametrize(
+    ("file", "tag"),
+    [("cnn.py", "[[node conv (defined at cnn.py:97) ]]"), ("cnn.py", "[[{{node conv}}]]"), (SESSION, "")],
+    ids=["the same line", "nothing made it known", "no line of the user"],
+)
+def test_a_line_that_is_told_once_is_not_told_again(file: str, tag: str) -> None:
+    moment = pipeline.explain(RAN.format(file=file) + f"\t {tag}\n").case.moments[0]
+    assert moment.request and moment.request.failed.ran_by is None
+
+
+def test_the_code_below_the_last_frame_of_a_stack_behind_the_message_is_kept() -> None:
+    text = (
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,32] and type float on {GPU_0}"
+        " by allocator GPU_0_bfc\n\t [[{{node up/conv2d}}]]\n\nCaused by op 'up/conv2d', defined at:\n"
+        '  File "gan.py", line 596, in build\n    net = up(x)\n'
+    )
+    moment = pipeline.explain(text).case.moments[0]
+    assert moment.request
+    assert (moment.request.failed.source, moment.request.failed.source_text) == ("gan.py:596", "net = up(x)")

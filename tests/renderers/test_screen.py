@@ -101,3 +101,45 @@ def assert_fits(page: str, view: View) -> None:
     assert len(lines) <= _screen.ROWS
     for line in lines:
         assert display_width(line) <= view.width or " " not in line.strip()
+
+
+def failed_on(device: str) -> str:
+    """The page of a failure on the device."""
+    return terminal.render(
+        pipeline.explain(
+            f'Traceback (most recent call last):\n  File "train.py", line 7, in call\n    y = self.up(x)\n'
+            "ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,32] and type float on"
+            f" {device} by allocator GPU_bfc [Op:Conv2D]\n"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ("/job:localhost/replica:0/task:0/device:GPU:3", ", GPU:3"),
+        ("/job:worker/replica:0/task:2/device:GPU:0", ", GPU:0, worker task 2"),
+        ("/job:localhost/replica:0/task:2/device:GPU:1", ", GPU:1, localhost task 2"),
+        ("/job:worker/replica:1/task:0/device:GPU:0", ", GPU:0, replica 1, worker task 0"),
+        ("/job:localhost/replica:0/task:0/device:GPU:0", ""),
+    ],
+)
+def test_another_device_than_the_first_stands_beside_the_tensor(device: str, told: str) -> None:
+    failed = next(line for line in failed_on(device).splitlines() if line.startswith("WHAT FAILED"))
+    assert f"4.00 MiB{told}" in failed
+    assert told or "GPU:" not in failed
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_of_a_long_path_the_end_stays(width: int) -> None:
+    file = "/home/someone/projects/histology/pipelines/classification/networks/pooling_of_parts.py"
+    page = terminal.render(
+        pipeline.explain(
+            f'Traceback (most recent call last):\n  File "{file}", line 96, in call\n    y = self.up(x)\n'
+            "ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,32] and type float on"
+            " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+        ),
+        View(width=width),
+    )
+    code = next(line for line in page.splitlines() if "your code" in line)
+    assert "pooling_of_parts.py:96" in code and "`y" in code and "…/" in code

@@ -145,6 +145,7 @@ def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:
     """
     failed = request.failed
     kind = (failed.keras_layer or ("", ""))[1]
+    kind = "" if _WORDS.search(kind) else kind  # AttentionPooling pools no maps
     last = (failed.node or "").rpartition("/")[2]
     if _FEATURE_MAPS.search(" ".join(filter(None, (kind, last, failed.op, request.owner.op)))):
         return True

@@ -78,6 +78,8 @@ class FailedRequest:
     source: str | None = None
     """The user's line of code, `train.py:30`."""
     source_text: str | None = None
+    ran_by: Frame | None = None
+    """The user's line that ran the op, where `source` is another one: the line that made it."""
     forward_node: str | None = None
     """The forward op whose gradient this is, where TensorFlow names it (`which was originally created as
     op`).

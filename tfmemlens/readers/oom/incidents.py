@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.incident import AllocatorState, FailedRequest, Frame, HolderBlock, Incident, RequestKind
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
@@ -200,6 +200,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     quoted = _first(known, "source_text") if source else None
     if source is None or (quoted is None and source == ran_at[0]):
         source, quoted = ran_at
+    place, code = ran_at
     return {
         "op": _first(known, "op"),
         "line": known[0].line,
@@ -207,6 +208,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "attributes": _first(known, "attributes") or (),
         "source": source,
         "source_text": quoted,
+        "ran_by": Frame(place, code) if place and code and place != source else None,
         "frames": _first(known, "frames") or (),
         "forward_node": _first(known, "forward_node"),
         "keras_layer": _first(known, "keras_layer"),

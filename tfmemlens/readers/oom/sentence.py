@@ -442,6 +442,7 @@ class SentenceCollector:
         if self._after_frame and text.strip() and not FRAME.search(text):
             if self._frames:
                 self._frames[-1] = self._frames[-1]._replace(text=text.strip())
+                self._keep_frame(self.current)
                 self._lend_frames()
             self.session = self.session or bool(SESSION_CODE.search(text))
             return True

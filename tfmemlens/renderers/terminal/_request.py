@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.case import Moment
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
@@ -56,10 +57,32 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
                 if part
             ),
         ),
+        ("run by", f"{failed.ran_by.place} `{failed.ran_by.text}`" if failed.ran_by else ""),
         ("program", failed.executable or ""),
         ("log", _reported(moment)),
     ]
     return [(name, text) for name, text in told if text]
+
+
+_PLACE = regex(
+    r"(?:/job:(?P<job>\w+))?(?:/replica:(?P<replica>\d+))?(?:/task:(?P<task>\d+))?"
+    r"/(?:device:)?(?P<kind>[A-Z]PU):(?P<number>\d+)\Z"
+)
+
+
+def other_device(failed: FailedRequest) -> str:
+    """`GPU:3, worker task 2`, where that is not the first device of the only process; else empty."""
+    match = _PLACE.fullmatch(failed.device or "")
+    if match is None:
+        return ""
+    job, task, replica = match["job"] or "localhost", match["task"] or "0", match["replica"] or "0"
+    process = [
+        *([f"replica {replica}"] if replica != "0" else []),
+        *([f"{job} task {task}"] if job != "localhost" or task != "0" else []),
+    ]
+    if not process and match["number"] == "0":
+        return ""
+    return ", ".join((f"{match['kind']}:{match['number']}", *process))
 
 
 def tensor(failed: FailedRequest) -> str:

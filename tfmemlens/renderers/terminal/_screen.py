@@ -144,17 +144,36 @@ def _failed(moment: Moment, view: View) -> list[str]:
     told = dict(_request.facts(moment))
     if not told:
         return []
+    failed = moment.request.failed if moment.request else None
+    other = _request.other_device(failed) if failed else ""
     facts = [told[name] for name in ("layer", "program", "device") if name in told]
+    if other:
+        facts = [other, *(fact for fact in facts if fact != told.get("device"))]
     if "tensor" in told:
         facts.insert(0, told["tensor"])
     where = told.get("log", "")
-    failed = moment.request.failed if moment.request else None
     name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
     lines, line = _heading(name, view, facts), failed.line if failed else None
     code = (
-        [shorten_end(visible(f"  your code: {told['your code']}"), view.width)] if "your code" in told else []
+        [shorten_end(f"  your code: {visible(_code(told, view))}", view.width)] if "your code" in told else []
     )
     return [*lines, *code, *([_proof(line, where, view)] if line else [])]
+
+
+def _code(told: dict[str, str], view: View) -> str:
+    """The user's line; where only its number is known also the line that ran it, which is quoted."""
+    place = _nearer(told["your code"], view.width // 2)
+    if "`" in place or "run by" not in told:
+        return place
+    return f"{place}, run by {_nearer(told['run by'], view.width // 3)}"
+
+
+def _nearer(place: str, room: int) -> str:
+    """`…/nets/unet.py:31 `code``: of a long path the last directories that fit, so that its end stays."""
+    path, space, code = place.partition(" `")
+    while display_width(path) > room and "/" in path.removeprefix("…/"):
+        path = f"…/{path.removeprefix('…/').lstrip('/').partition('/')[2]}"
+    return f"{path}{space}{code}"
 
 
 def _run_facts(report: Report, view: View) -> list[str]:
