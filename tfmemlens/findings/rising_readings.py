@@ -41,6 +41,26 @@ _SIGNATURE = Remedy(
 )
 
 
+_WHOLE_STATE = regex(
+    r"(?:append|extend)\(.*(?:\bnnx\.(?:state|split)\(|\b(?:train_)?state\b(?!\.step)|\bparams?\b|\bopt_state\b"
+    r"|\bvariables\b|\bmodel\b(?!\()|\bweights\b)"
+)
+"""Code that keeps a model's whole state in a list."""
+_LAST_ONES = Remedy(
+    "or write checkpoints to disk, and keep the best one only",
+    "ocp.CheckpointManager(path, options=ocp.CheckpointManagerOptions(max_to_keep=1))",
+    slug="drop-results",
+)
+
+
+def _on_the_host(name: str) -> Remedy:
+    return Remedy(
+        "copy each state to the host before it is kept: the list then holds no memory of the device",
+        f"{name}.append(jax.device_get(state))",
+        slug="keep-numbers",
+    )
+
+
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     host = bool(case.moments) and on_host(case.moments[0])
@@ -78,6 +98,11 @@ def _on_the_device(case: Case) -> tuple[str, tuple[Remedy, ...]]:
     )
     name, value = (stores[0], "result") if stores else ("losses", "loss")
     jax = framework_of(case) == JAX
+    if jax and stores and _WHOLE_STATE.search(stores[1].text):
+        return f"`{stores[0]}` keeps whole states, with all weights, each time", (
+            _on_the_host(name),
+            _LAST_ONES,
+        )
     number = f"{name}.append(jax.device_get({value}))" if jax else f"{name}.append({value}.numpy())"
     remedy = Remedy(
         "keep numbers, not tensors, between steps",

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, program_account, remedies
+from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
@@ -155,6 +156,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
             f" {human_size(compiler.goal)} was the compiler's goal"
         )
+    if program_account.mostly_constants(compiler):
+        return program_account.of_constants(compiler)
     if compiler.capacity and compiler.needed:
         if (space := _on_chip(moment)) and _is_scoped(moment):
             return (
@@ -228,6 +231,7 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
             "preallocated temp",
             "HLO temp",
             "parameter",
+            "constant",
             "arguments",
             "output",
             "program",
@@ -285,6 +289,11 @@ def _remedies(
         )
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
         return
+    if program_account.mostly_constants(compiler):
+        yield from program_account.without_constants()
+        return
+    if steadily(case.capture.surroundings.readings):
+        return  # what grows between steps is no program's, and no batch makes it less
     ran = other_than_training(case, moment.request)
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps

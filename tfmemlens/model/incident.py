@@ -245,6 +245,11 @@ class CompilerMemory:
         return self.section("preallocated temp", "HLO temp")
 
     @property
+    def constants(self) -> Size | None:
+        """Values that are part of the program itself, as arrays are that it closes over."""
+        return self.section("constant")
+
+    @property
     def shared_bytes(self) -> int | None:
         """How much of the results lies in the arguments' place, as stated or by the sums; None where neither
         tells.

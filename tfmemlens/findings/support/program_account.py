@@ -13,8 +13,10 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory
-from tfmemlens.units import human_size
+from tfmemlens.units import MIB, human_size
 
+_LEAST_CONSTANT = 256 * MIB
+"""Smaller constants are tables and masks."""
 _MOST = 0.5
 """A part of the whole that decides what helps."""
 
@@ -78,6 +80,40 @@ def mostly_arguments(compiler: CompilerMemory) -> bool:
     if whole is None:
         return compiler.temporaries is not None and arguments.bytes > compiler.temporaries.bytes
     return arguments.bytes > _MOST * whole.bytes
+
+
+def mostly_constants(compiler: CompilerMemory) -> bool:
+    """Whether more than half of the program are constants, which no batch changes."""
+    constants = compiler.constants
+    if constants is None or constants.bytes < _LEAST_CONSTANT:
+        return False
+    parts = (compiler.arguments, compiler.results, compiler.temporaries, constants)
+    whole = compiler.section("total") or compiler.needed
+    return constants.bytes > _MOST * (whole.bytes if whole else sum(part.bytes for part in parts if part))
+
+
+def of_constants(compiler: CompilerMemory) -> str:
+    """`7.32 GiB of the program are constants, …`."""
+    assert compiler.constants
+    return (
+        f"{human_size(compiler.constants)} of the program are constants: an array that the jitted function"
+        " uses without being given it, most likely a data set, is built into the program"
+    )
+
+
+def without_constants() -> Iterator[Remedy]:
+    """Let the array be no part of the program."""
+    yield Remedy(
+        "pass the array to the jitted function as an argument: it then is no part of the program, and is not"
+        " copied when it is compiled",
+        "def step(params, opt_state, data, idx): x = data[idx]   # not a global `data`",
+        slug="pass-as-argument",
+    )
+    yield Remedy(
+        "or keep the data set in NumPy on the host, in its own dtype, and give the step one batch at a time",
+        "step(params, opt_state, data[idx])   # data a NumPy array: the index is taken on the host",
+        slug="one-batch-to-the-device",
+    )
 
 
 def what_arguments_are(case: Case, moment: Moment, compiler: CompilerMemory) -> str:

@@ -346,6 +346,7 @@ class CompilerCollector:
         ):
             if match := rule.search(text):
                 take(match.groupdict(), line)
+                self._listing = self._listing or DEBUGGING.search(text) is not None
                 return True
         if DEBUGGING.search(text) or PEAK_BUFFERS.search(text) or TPU_TOTAL.search(text):
             program = self._program(line, RequestKind.TPU if "usage" in text else RequestKind.XLA)

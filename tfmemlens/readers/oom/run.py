@@ -110,6 +110,19 @@ HOST_READING = LineRule(
     needs=("rss", "ram", "resident", "mem"),
 )
 """The same of host RAM."""
+PRINTING = LineRule(
+    r"\bprint\(.*\b(?:bytes_in_use|get_memory_info\(.*current)\b['\"\])]*\s*//?\s*"
+    r"(?P<unit>1e[69]|2 ?\*\* ?[23]0|1024 ?\*\* ?[23]|\(?1 ?<< ?[23]0)\)*\s*(?:#.*)?\Z",
+    'print(epoch, acc, jax.local_devices()[0].memory_stats()["bytes_in_use"] / 1e9)',
+    'print(i, jax.devices()[0].memory_stats()["bytes_in_use"] // 2**20)',
+    needs="print(",
+)
+"""Code that prints what is in use, last of all in its line."""
+_UNITS = {"1e9": 10**9, "1e6": 10**6, "30": 1 << 30, "20": 1 << 20, "*3": 1 << 30, "*2": 1 << 20}
+_ROW = regex(
+    r"\A\s*(?:[\w%=:.-]{1,24}[\s,]+){0,8}?\d{1,9}[\s,]+(?:\d[\d.e+-]{0,20}[\s,]+){0,6}(?P<last>\d{1,6}(?:\.\d{1,9})?)\s*\Z"
+)
+"""A row of what such code prints: its counter, and the reading behind all others."""
 STAGE = LineRule(
     r"(?i:\bun-?fr(?:eez|oz)\w*|\btrainable\s*=\s*True\b"
     r"|\b(?:stage|phase) ?(?:[2-9]|two|ii|b)\b(?!.*\b(?:unit|block|conv)\w*/)"
@@ -179,6 +192,8 @@ class RunCollector:
         self.cells: list[tuple[int, str, Line]] = []
         self.trial: tuple[int, Line] | None = None
         self._epoch: tuple[int, int | None] | None = None
+        self._printed_in: int | None = None
+        """The unit of readings that quoted code prints, in bytes."""
 
     def observe(self, line: Line) -> None:
         """Note what the line tells, whoever takes it."""
@@ -203,6 +218,10 @@ class RunCollector:
             self.readings.append((size, line))
         elif (match := PRINTED.search(text)) and _OF_A_STEP.search(text, 0, match.start()):
             self.readings.append((_bytes(match["figure"], match["unit"]) or 0, line))
+        if match := PRINTING.search(text):
+            self._printed_in = _unit(match["unit"])
+        elif self._printed_in and (match := _ROW.search(text)):
+            self.readings.append((round(float(match["last"]) * self._printed_in), line))
         if (match := HOST_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
         if (match := SUMMARY.search(text)) and len(self.summary) < _KEEP:
@@ -227,6 +246,12 @@ class RunCollector:
         for what, rule in BUFFERS.items():
             if rule.search(line.text):
                 self.buffers.setdefault(what, line)
+
+
+def _unit(divisor: str) -> int:
+    """The bytes of `1e9`, `2**30`, `1024**3` or `(1 << 30`."""
+    plain = divisor.replace(" ", "")
+    return next(size for end, size in _UNITS.items() if plain.endswith(end))
 
 
 def _bytes(figure: str, unit: str | None) -> int | None:

@@ -5,6 +5,7 @@ hints.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
@@ -133,6 +134,15 @@ OTHER_FRAME = LineRule(
     needs="at ",
 )
 """A frame of Java's or of Node's, the innermost first."""
+PYTEST_PLACE = LineRule(
+    r"\A(?P<file>[\w./\\~-]+\.py):(?P<line>\d+):(?: in (?P<name>\S+)"
+    r"| (?P<error>[\w.]*(?:Error|Exception)))?\s*\Z",
+    "laplace.py:27: ",
+    "tests/test_fit.py:41: ResourceExhaustedError",
+    "lib/python3/dist-packages/jax/_src/api.py:845: in jacfun",
+    needs=".py:",
+)
+"""Pytest names the place below the code that it quotes, or above it in its short style."""
 TRACEBACK = LineRule(
     r"Traceback \(most recent call last\)", "Traceback (most recent call last):", needs="Traceback"
 )
@@ -266,6 +276,8 @@ class SentenceCollector:
         self.origin = ""
         """The C++ file that logged the line being offered, empty for Python's own text."""
         self._age = 0
+        self._above = ""
+        """The last line that was offered and is no error: the code that pytest quotes above its place."""
         self._at_frame = self._after_frame = False
         self._in_arguments = False
         self.era: Era = (FIRST, LAST)
@@ -298,7 +310,10 @@ class SentenceCollector:
             self._sentence(match.groupdict(), line, text[match.end() :])
             self.tags(text[match.end() :])
             return True
-        return self._context(text, line)
+        taken = self._context(text, line)
+        if text.strip() and not text.startswith("E "):
+            self._above = text.strip()
+        return taken
 
     def _sentence(self, groups: dict[str, str | None], line: Line, rest: str) -> None:
         telling = OomMessage(
@@ -345,7 +360,8 @@ class SentenceCollector:
         if not self.origin:
             self._take_what_stands_above(told)
         self._told, self._age = told, 0
-        self._placeless = told.source is None and told.ran_at[0] is None
+        in_summary = text.startswith(("FAILED ", "ERROR "))  # pytest's: the traceback stands elsewhere
+        self._placeless = told.source is None and told.ran_at[0] is None and not in_summary
 
     def _take_what_stands_above(self, told: Context) -> None:
         """Headers and frames belong to Python's message; a line that C++ logged in between has none."""
@@ -446,7 +462,7 @@ class SentenceCollector:
                 self._lend_frames()
             self.session = self.session or bool(SESSION_CODE.search(text))
             return True
-        if self._cell(text) or self._of_another_language(text):
+        if self._cell(text) or self._of_another_language(text) or self._of_pytest(text):
             return True
         if match := FRAME.search(text):
             self._at_frame = True
@@ -469,6 +485,26 @@ class SentenceCollector:
         if match and told and told.source is None and not _OTHER_LIBRARY.search(text):
             told.source = f"{match['file']}:{match['line']}"
         return bool(match)
+
+    def _of_pytest(self, text: str) -> bool:
+        """A frame as pytest prints it: the code stands above its place, with the name of a function below."""
+        match = PYTEST_PLACE.search(text)
+        if match is None:
+            return False
+        self._ran_through(match["file"])
+        code = "" if match["name"] else self._above
+        frame = Frame(f"{match['file']}:{match['line']}", code, match["name"] or "")
+        if match["error"] and (told := self.current):
+            told.frames = (*told.frames[-_MAX_FRAMES:], frame)
+            place = _deepest_user_frame(told.frames)
+            told.ran_at = place if place[0] else told.ran_at
+            return True
+        if self._frames is None or self._frame_owner != "before":
+            self._frames, self._frame_owner, self._running = [], "before", True
+        self._frames.append(frame)
+        self._at_frame = bool(match["name"])
+        self._lend_frames()
+        return True
 
     def _cell(self, text: str) -> bool:
         """A frame as notebooks print it, or the line below that was running."""
@@ -611,7 +647,7 @@ def _allocator(name: str | None) -> str | None:
     return name.rstrip(".") if name else None
 
 
-def _deepest_user_frame(frames: list[Frame]) -> tuple[str | None, str | None]:
+def _deepest_user_frame(frames: Sequence[Frame]) -> tuple[str | None, str | None]:
     for place, text, _ in reversed(frames):
         if user_frame(place) and (text or _NUMBERED.search(place)):
             return place, text or None
