@@ -10,7 +10,7 @@ import pytest
 
 import tfmemlens
 
-MODULES = ("tfmemlens", "tfmemlens.api", "tfmemlens.api.trace")
+MODULES = ("tfmemlens", "tfmemlens.api", "tfmemlens.api.trace", "tfmemlens.fleet")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -27,6 +27,17 @@ BESIDE = [
 PATIENCE = 30.0
 
 
+@pytest.fixture(autouse=True)
+def signals_as_a_terminal_has_them() -> Iterator[None]:
+    """What starts the tests may ignore some, as nohup does, and all that it starts would ignore them, too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def beside(kept: Path, *command: str, **options: object) -> subprocess.Popen[bytes]:
     words = [*BESIDE, str(kept), *command]
     return subprocess.Popen(words, **options)  # type: ignore[call-overload, no-any-return]

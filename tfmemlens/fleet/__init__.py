@@ -4,7 +4,12 @@
     tfmemlens.fleet.read("failures")                              # the incidents as a dask frame
     tfmemlens.fleet.top("failures", by="host", since="7d")        # pandas: failures, jobs, hours lost, trend
     tfmemlens.fleet.diff("failures", after="2026-11-20")          # signatures that are new since then
-    tfmemlens.fleet.incidents("train.log")                        # one log's rows, without Dask: Spark, Ray
+
+One log's rows need no Dask, so that Spark and Ray can ask for them:
+
+    >>> rows = tfmemlens.fleet.incidents("OOM when allocating tensor with shape[64,1000,1000] and type float")
+    >>> [(row["rule"], row["shape"], row["requested_bytes"]) for row in rows]
+    [('request-alone', '[64,1000,1000]', 256000000)]
 
 `pip install tfmemlens[fleet]` brings what all but `incidents` need. docs/fleet.md defines columns and words.
 """
