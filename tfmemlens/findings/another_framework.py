@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -45,6 +47,17 @@ _HELP = {
         "keep the data out of the graph: read it in batches with tf.data from files or a generator, or feed"
         " one batch at a time",
         "ds = tf.data.Dataset.from_generator(batches, tf.float32)   # TF 1.4+",
+        slug="data-out-of-the-graph",
+    ),
+    "gRPC's limit": Remedy(
+        "raise the limit of the side that refused the message (the error's stack shows which), or send less"
+        " at a time: fewer samples, or smaller numbers such as uint8",
+        "options=[('grpc.max_receive_message_length', -1)]   # of the channel",
+        slug="larger-message",
+    ),
+    "one message may hold": Remedy(
+        "keep data out of the graph: feed it through a placeholder, or read it with tf.data",
+        "sess.run(train_op, feed_dict={x: batch})",
         slug="data-out-of-the-graph",
     ),
     "cuDNN's version": Remedy(
@@ -80,14 +93,44 @@ def check(case: Case) -> Iterator[Finding]:
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no lack of memory: {what}",
+            headline=f"no lack of memory: {what}{_sizes(line)}{_grew(case, what, line)}",
             evidence=(Evidence("the message", line),),
-            remedies=tuple(remedy for words, remedy in _HELP.items() if words in what),
+            remedies=(
+                *((BUILD_ONCE,) if _grew(case, what, line) else ()),
+                *(remedy for words, remedy in _HELP.items() if words in what),
+            ),
         )
     yield from _crash(case)
     yield from _kernel_died(case)
 
 
+def _sizes(line: Line) -> str:
+    """What gRPC says of the message: its size, the limit, and who refused it."""
+    match = _MESSAGE.search(line.text)
+    if match is None:
+        return ""
+    who = "receiver" if match["side"] == "Received" else "sender"
+    return f": {human(int(match['size']))}, and the {who} takes {human(int(match['limit']))}"
+
+
+def _grew(case: Case, what: str, line: Line) -> str:
+    """Why a graph is too large that was not at first: steps went well before."""
+    steps = [
+        step
+        for step, at in case.capture.surroundings.steps
+        if at.source == line.source and at.number < line.number
+    ]
+    if "one message may hold" not in what or len(set(steps)) < 2:
+        return ""
+    return (
+        f"; steps as far as {max(steps)} went well before, so each turn of a loop adds ops or constants, and"
+        " the host keeps them all"
+    )
+
+
+_MESSAGE = regex(
+    r"(?P<side>Received|Sent) message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)"
+)
 _PROCESS = regex(r"[Pp]rocess (?P<pid>\d{1,9}) has (?P<size>[\d.]+ [KMG]iB) memory in use")
 
 

@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
         stage = began_stage(case, request)
         if stage is None:
             continue
-        unfreezes = bool(_UNFREEZES.search(stage.text))
+        unfreezes = any(_UNFREEZES.search(line.text) for line in case.capture.surroundings.stages)
         more = (
             "layers that are trained keep their activations for the backward pass, and frozen ones do not"
             if unfreezes

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
@@ -39,14 +40,6 @@ def check(case: Case) -> Iterator[Finding]:
             because=what,
             explains=(used.bytes if used else 0) + (request.needed_bytes or 0) or None,
             evidence=(Evidence("the failing op", request.failed.line),),
-            remedies=(
-                Remedy(
-                    "build the graph once, before the loop, and feed what changes; freeze it, and"
-                    " whoever adds"
-                    " an op gets an error",
-                    "tf.get_default_graph().finalize()",
-                    slug="build-once",
-                ),
-            ),
+            remedies=(BUILD_ONCE,),
             moment=index,
         )

@@ -5,7 +5,8 @@ every iteration, so each is kept on a stack. The bytes grow with the number of s
 long needs ten times as much.
 When it fires: nodes inside a loop are listed several times (one line per live iteration), or are alive
 several times at the peak of a trace, or stacks and tensor arrays hold at least 10 %; or nodes of any name
-that are listed sixteen times and more are half of the list.
+that are listed sixteen times and more are half of the list. Without a list: the failing op is in the backward
+pass of a loop, or in a loop of a decoder or an RNN in a run that trains.
 What to do: shorter sequences, buckets, truncated back-propagation; on GPU in TF 1 `swap_memory=True`.
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, requests, rows, tensor_text, total
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -45,8 +47,20 @@ _STACKED = regex(
 """Ops that lay a loop's turns one behind the other, or deal them out."""
 
 
+_BACKWARD = regex(
+    r"(?:\Agradient_tape/|(?:\A|/)gradients(?:_\d+)?/)(?:[^/]+/)*?while(?:_\d+)?/|/while(?:_\d+)?_grad/"
+)
+"""Names of the ops of a loop's backward pass."""
+_RECURRENT = regex(
+    r"(?i)\A(?!.*(?:nonmax|preprocess|postprocess|map(?:_\d+)?/while|train|infer|predict|beam|sampl|generat))"
+    r"[^\n]*(?:decoder|rnn|lstm|gru|recurrent|cell|attention)[^\n]*/while(?:_\d+)?/"
+)
+"""Names of the ops of a loop over the steps of a sequence."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     yield from _stacked(case)
+    yield from _in_a_turn(case)
     for index, moment in enumerate(case.moments):
         stacks = of_kind(moment, Kind.LOOP_STACK)
         if not stacks or total(stacks) < 0.1 * held(moment):
@@ -79,6 +93,36 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
                 _swap(total(stacks)),
+            ),
+            moment=index,
+        )
+
+
+def _in_a_turn(case: Case) -> Iterator[Finding]:
+    """What failed is in a loop that training goes back through, and nothing tells what it keeps."""
+    for index, moment, request in list(requests(case))[:1]:
+        failed, need = request.failed, request.failed.tensor_bytes
+        backward = bool(_BACKWARD.search(failed.node or ""))
+        forward = bool(_RECURRENT.search(failed.node or "")) and situation(case, moment).training is True
+        table = moment.attribution.table
+        if failed.kind is not RequestKind.TENSOR or len(table) or not (backward or forward):
+            continue
+        each = f" (of this one {tensor_text(moment)})" if need else ""
+        where = "a loop's backward pass" if backward else "a loop that is trained"
+        what = f"in {where}, for which each turn's values are kept: more steps, more memory"
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"it failed {what}{each}",
+            because=what,
+            basis=Basis.NAME,
+            evidence=(Evidence(f"the failing op: {failed.node}", failed.line),),
+            remedies=(
+                Remedy(
+                    "fewer turns: shorter sequences or fewer time steps, or truncated back-propagation",
+                    slug="truncate",
+                ),
+                _swap(None),
+                *remedies.offered(case, moment, "smaller-batch"),
             ),
             moment=index,
         )
@@ -176,11 +220,12 @@ def _short(node: str, layer: str | None) -> str:
     return f"{op} in {layer}" if layer and len(node) > _LONG and not layer.endswith(f"/{op}") else node
 
 
-def _swap(size: int) -> Remedy:
+def _swap(size: int | None) -> Remedy:
+    """The stacks in host RAM; without their size nothing is promised."""
     return Remedy(
         "move the stacks to host RAM until the backward pass (GPU only)",
-        "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # also tf.while_loop(..., swap_memory=True)",
+        "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # or dynamic_decode",
         size,
-        Certainty.BOUND,
+        None if size is None else Certainty.BOUND,
         slug="swap-to-host",
     )

@@ -3,7 +3,8 @@
 What it means: a gradient penalty, a Hessian or a meta-learning step differentiates a backward pass. What the
 inner backward pass made is kept as well, beside the activations that it read, so that the step needs about
 twice the memory of a plain one.
-When it fires: the failing op's name is that of a gradient inside a gradient.
+When it fires: the failing op's name is that of a gradient inside a gradient; or the traceback's own lines are
+in a function of a gradient penalty.
 What to do: compute the penalty for part of the batch, or only every few steps; of a Hessian take products
 with vectors, which no matrix of all parameters is needed for.
 """
@@ -13,19 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import place, requests
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 
 BASIS = Basis.SHAPE
 EXPLAINS = "no bytes"
 
 _TWICE = regex(r"gradient_tape/(?:[^/]+/)*?gradient_tape/|_grad(?:_\d+)?/\w+_grad(?:_\d+)?/")
+_PENALTY = regex(r"(?i)gradient_?penalty|\bgp_tape\.(?:gradient|batch_jacobian)\(|\bgrad_penalty")
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if not _TWICE.search(request.failed.node or ""):
+            yield from _penalty(index, moment, request)
             continue
         yield Finding(
             severity=Severity.FACTOR,
@@ -35,11 +39,32 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because="it failed in a gradient of a gradient, which keeps the inner backward pass as well",
             evidence=(Evidence(f"a gradient inside a gradient: {place(moment)}", request.failed.line),),
-            remedies=(
-                Remedy(
-                    "compute the gradient penalty for part of the batch, or only every few steps",
-                    slug="penalty-on-part",
-                ),
-            ),
+            remedies=(_ON_PART,),
             moment=index,
         )
+
+
+_ON_PART = Remedy(
+    "compute the gradient penalty for part of the batch, or only every few steps", slug="penalty-on-part"
+)
+
+
+def _penalty(index: int, moment: Moment, request: Request) -> Iterator[Finding]:
+    """The program's own lines are in a gradient penalty."""
+    failed = request.failed
+    shown = f"{failed.source_text or ''} {' '.join(f'{each.name} {each.text}' for each in failed.frames)}"
+    if failed.kind is not RequestKind.TENSOR or not _PENALTY.search(shown):
+        return
+    at = f" ({failed.source})" if failed.source else ""
+    what = (
+        f"it failed in a gradient penalty{at}, whose outer tape keeps a backward pass and its activations"
+        " beside the plain loss's"
+    )
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=(Evidence(f"a line of the penalty: {place(moment)}", failed.line),),
+        remedies=(_ON_PART,),
+        moment=index,
+    )

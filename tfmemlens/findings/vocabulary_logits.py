@@ -144,6 +144,8 @@ def _one_hot(
     case: Case, index: int, moment: Moment, failed: FailedRequest, rows: int, classes: int, need: int
 ) -> Finding:
     """One-hot vectors that no loss needs."""
+    if _FEATURES.search(f"{failed.node or ''} {failed.source_text or ''}"):
+        return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     item = need // (rows * classes)
     what = f"{rows:,} labels as one-hot vectors of {classes:,} numbers each take {human(need)}"
     return Finding(
@@ -163,6 +165,42 @@ def _one_hot(
                 Certainty.BOUND,
                 slug="sparse-labels-alone",
             ),
+        ),
+        moment=index,
+    )
+
+
+_FEATURES = regex(
+    r"(?i)indicator|feature_column|input_layer/|dense_features|category_encoding|(?:string|integer)_lookup"
+    r"|categorical_column|hashing|multi_hot"
+)
+"""Names of what turns a column of the input into one-hot vectors."""
+
+
+def _one_hot_feature(
+    case: Case, index: int, moment: Moment, failed: FailedRequest, rows: int, classes: int, need: int
+) -> Finding:
+    """A column of the input, no label: its many values belong in an embedding."""
+    what = f"a feature of {classes:,} values as one-hot vectors, for {rows:,} rows: {human(need)}"
+    of_column = re.search(r"indicator|feature_column|input_layer|dense_features", failed.node or "")
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=alike(moment),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
+        remedies=(
+            Remedy(
+                "look the feature up in an embedding, which makes no one-hot vector; or hash it to fewer"
+                " values",
+                "tf.feature_column.embedding_column(column, dimension=32)"
+                if of_column
+                else "tf.keras.layers.Embedding(values, 32)(ids)",
+                need,
+                Certainty.BOUND,
+                slug="embed-the-feature",
+            ),
+            *remedies.offered(case, moment, "smaller-batch"),
         ),
         moment=index,
     )

@@ -120,6 +120,12 @@ def name_the_buffers() -> Remedy:
     )
 
 
+BUILD_ONCE = Remedy(
+    "build the graph once, before the loop, and feed what changes; freeze it, and whoever adds an op gets an"
+    " error",
+    "tf.get_default_graph().finalize()",
+    slug="build-once",
+)
 TIDY = Remedy(
     "free what each call makes: tensors of Node stay until they are disposed",
     "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",

@@ -15,6 +15,8 @@ Frames = Sequence[Frame]
 _OPTIMIZER = regex(
     r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
 )
+_OF_GRADIENTS = regex(r"_?(?:compute|get)_gradients|_compute_grad|_scale_loss|get_scaled_loss")
+"""Functions of optimizers in which the gradients are made, and nothing is updated."""
 _OPTIMIZER_FILE = regex(
     r"(?:optimizers|optimizer_v[12]|training)[/\\](?:legacy[/\\])?"
     r"(?P<name>adam\w*|nadam|lamb|lion|rmsprop|adagrad|adadelta|ftrl|momentum|gradient_descent|sgd)\.py"
@@ -50,8 +52,11 @@ _TYPES = {
 
 
 def is_updating(frames: Frames) -> bool:
-    """Whether the frames go through an optimizer."""
-    return any(_OPTIMIZER.search(frame.place) for frame in frames)
+    """Whether the frames end in an optimizer's update: one that asks for the gradients is an optimizer's
+    frame, too, and what they need is the model's.
+    """
+    within = [frame for frame in frames if _OPTIMIZER.search(frame.place)]
+    return bool(within) and not _OF_GRADIENTS.fullmatch(within[-1].name)
 
 
 def optimizer_of(frames: Frames) -> str | None:

@@ -231,6 +231,13 @@ ELSEWHERE = {
         "ValueError: GraphDef cannot be larger than 2GB.",
         needs="2GB",
     ),
+    "the graph itself is larger than the 2 GiB that one message may hold": LineRule(
+        r"[Cc]annot serialize protocol buffer of type tensorflow\.GraphDef as the serialized size"
+        r" \((?P<bytes>\d{1,18}) ?bytes\)",
+        "Cannot serialize protocol buffer of type tensorflow.GraphDef as the serialized size"
+        " (2155902411bytes) would be larger than the limit (2147483647 bytes)",
+        needs="GraphDef as",
+    ),
     CUDNN_VERSION: LineRule(
         r"Loaded runtime CuDNN library: .* but source was compiled with",
         "Loaded runtime CuDNN library: 7.1.4 but source was compiled with: 7.6.0.  CuDNN library major and"
