@@ -175,6 +175,12 @@ CASES: dict[str, tuple[str, str]] = {
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
         "InternalError: Destination is not initialised.\n",
     ),
+    "models-kept": tuple(f"models alive: {count}\n" + oom("8,8,8,8") for count in (41, 2)),
+    "one-tape": tuple(
+        f"with tf.GradientTape() as tape:\n    for x in {over}:\n        loss += f(model(x))\n"
+        "tape.gradient(loss, w)\n" + oom("8,8,8,8")
+        for over in ("micro_batches", "steps")
+    ),
     "earlier-cells": tuple(
         f"In [{number}]: model = build_swin()\n310/310 - loss: 3.2\nIn [7]: model = build_swin()\n"
         + oom("1536,6144", "StatelessTruncatedNormalV2")

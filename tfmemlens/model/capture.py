@@ -156,6 +156,12 @@ class Surroundings:
     """Shapes of batches, or their lengths, that the program printed itself: ((16, 768), line)."""
     stores: tuple[str, Line] | None = None
     """A list that quoted code adds results to as they are, and that line: (`all_preds`, line)."""
+    models: tuple[int, Line] | None = None
+    """How many models the program says that it holds."""
+    alone: Line | None = None
+    """A line that says that what failed goes well alone."""
+    one_tape: tuple[Line, Line] | None = None
+    """A tape around a loop over micro-batches, in code that the text quotes: the lines of both."""
     cells: tuple[tuple[int, str, Line], ...] = ()
     """Cells that a notebook ran, as IPython prints them: (number, code, line)."""
     trial: tuple[int, Line] | None = None

@@ -219,6 +219,8 @@ TABLE: dict[str, Applicability] = {
     "restart-kernel": _ANYWHERE,
     "cap-the-search": Applicability(code=_TENSORFLOW),
     "own-process": _ANYWHERE,
+    "drop-models": _IN_TENSORFLOW,
+    "tape-inside-loop": Applicability(_TENSORFLOW, since=(1, 7), session=False),
     "one-batch-to-the-device": Applicability(_OF_JAX),
     "drop-references": Applicability(code=_OF_JAX),
     "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),

@@ -143,6 +143,29 @@ LENGTH = LineRule(
     needs=("frames", "shape", "len", "tokens", "bucket", "nodes", "size", "resolution", "seq"),
 )
 """A program's own line of a step, with the shape of its batch."""
+MODELS = LineRule(
+    r"(?i:\bmodels? +(?:still +)?(?:alive|live|in memory|kept)\b)\s*[:=]?\s*(?P<count>\d{1,6})\b",
+    "models alive: 41  gpu current: 15.21 GB",
+    "models in memory = 12",
+    needs="odel",
+)
+"""What a program prints of the models that it holds."""
+ALONE = LineRule(
+    r"(?i:\balone\b[`'\"]?\s*[:,]?\s*(?:it )?(?:passes|succeeds)\b"
+    r"|\b(?:passes|succeeds)\b[^.!?\n]{0,30}\b(?:alone|on its own|by itself|in isolation)\b"
+    r"|\b(?:works|runs|fine)\b[^.!?\n]{0,20}\b(?:when|if) (?:it is |it's )?(?:run|executed|started)"
+    r" (?:alone|on its own|by itself|in isolation)\b)",
+    "`pytest -k convnext` alone: passes",
+    "the test passes when it is run in isolation",
+    "fold 7 runs fine when started on its own",
+)
+"""What failed goes well where nothing ran before it."""
+_NOT = regex(r"(?i)\b(?:not|never|n't|no longer|neither)\b")
+_TAPE = regex(
+    r"\A(?P<indent>[ >|]{0,80})with +(?:\w+\.)?GradientTape\([^)]{0,80}\) +as +(?P<name>\w{1,80}) *:"
+)
+_LOOP = regex(r"\A(?P<indent>[ >|]{0,80})for\b(?P<over>[^#\n]{1,200}):")
+_MICRO = regex(r"(?i)accum|micro|\b(?:n_)?acc(?:_steps)?\b|sub_?batch|\bchunks?\b")
 _OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")
 _COUNTED = regex(r"(?i)\b(?:step|iter\w*|batch|update)\b[ :=#\[]*\d")
 SUMMARY = LineRule(
@@ -173,6 +196,41 @@ _LONGEST = 4000
 _KEEP = 400
 
 
+class TapeCollector:
+    """Finds a loop over micro-batches inside one tape, in code that the text quotes: the tape, the loop with
+    a call of a model, and the gradient taken after it.
+    """
+
+    def __init__(self) -> None:
+        self.found: tuple[Line, Line] | None = None
+        self._tape: tuple[int, str, Line] | None = None
+        self._loop: tuple[int, Line] | None = None
+        self._called = False
+
+    def observe(self, line: Line) -> None:
+        """Follow the blocks of the code by their indents."""
+        text = line.text
+        if self.found or not text.strip():
+            return
+        if "GradientTape(" in text and (match := _TAPE.search(text)):
+            self._tape, self._loop = (len(match["indent"]), match["name"], line), None
+            self._called = False
+            return
+        if self._tape is None:
+            return
+        indent, (outer, name, tape) = len(text) - len(text.lstrip(" >|")), self._tape
+        if indent <= outer:
+            if self._loop and self._called and f"{name}.gradient(" in text:
+                self.found = tape, self._loop[1]
+            self._tape = None
+        elif self._loop and indent > self._loop[0]:
+            self._called = self._called or "model(" in text or "training=True" in text
+            if f"{name}.gradient(" in text:
+                self._loop = None
+        elif (match := _LOOP.search(text)) and _MICRO.search(match["over"]):
+            self._loop = indent, line
+
+
 class RunCollector:
     """Collects where the run stood; it takes no line for itself."""
 
@@ -189,6 +247,9 @@ class RunCollector:
         self.evaluating: Line | None = None
         """The line that began an evaluation which has not ended."""
         self.stores: tuple[str, Line] | None = None
+        self.models: tuple[int, Line] | None = None
+        self.alone: Line | None = None
+        self.tapes = TapeCollector()
         self.cells: list[tuple[int, str, Line]] = []
         self.trial: tuple[int, Line] | None = None
         self._epoch: tuple[int, int | None] | None = None
@@ -232,6 +293,11 @@ class RunCollector:
             self.lengths.append((tuple(int(size) for size in re.findall(r"\d+", match["sizes"])), line))
         if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
             self.stores = name, line
+        if match := MODELS.search(text):
+            self.models = int(match["count"]), line
+        if self.alone is None and ALONE.search(text) and not _NOT.search(text):
+            self.alone = line
+        self.tapes.observe(line)
         if (match := CELL.search(text)) and len(self.cells) < _KEEP:
             self.cells.append((int(match["number"]), match["code"], line))
         if match := TRIAL.search(text):

@@ -1,0 +1,76 @@
+"""Models of earlier tests, folds or trials are still alive.
+
+What it means: a model that a list, a fixture or Keras's global state can reach keeps its weights and its
+optimizer's slots. What fails at last may be small: it is the one that found no room.
+When it fires: the program prints that it holds three models and more; or the text says that what failed goes
+well alone, so that what ran before it in the same process is kept.
+What to do: drop the references, clear Keras's session, or give each its own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
+
+_LEAST = 3
+_A_MODEL = regex(r"(?i)(?:append|add)\(\s{0,9}\w*(?:model|net|clf)\b|=\s{0,9}\w*model\b")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    many = told.models is not None and told.models[0] >= _LEAST
+    for index, _, _ in list(requests(case))[:1]:
+        if framework_of(case) != TENSORFLOW or not (many or told.alone):
+            continue
+        what = _what(told, many)
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            evidence=(
+                *((Evidence("models that are alive", told.models[1]),) if many and told.models else ()),
+                *((Evidence("it goes well alone", told.alone),) if told.alone else ()),
+                *(
+                    (Evidence(f"`{told.stores[0]}` keeps what is added", told.stores[1]),)
+                    if told.stores
+                    else ()
+                ),
+            ),
+            remedies=(
+                Remedy(
+                    f"drop each model when it is done{_list(told)}, and clear what Keras keeps",
+                    "del model; gc.collect(); tf.keras.backend.clear_session()",
+                    slug="drop-models",
+                ),
+                Remedy(
+                    "or run each in a process of its own, whose end frees everything (pytest: --forked of"
+                    " pytest-forked)",
+                    slug="own-process",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _what(told: Surroundings, many: bool) -> str:
+    if many and told.models:
+        line = f" (line {told.models[1].number})"
+        kept = f", and `{told.stores[0]}` keeps them" if _list(told) and told.stores else ""
+        return f"{told.models[0]} models are alive at once{line}{kept}"
+    line = f" (line {told.alone.number})" if told.alone else ""
+    return f"it goes well alone{line}, so most likely what ran before it in this process is still held"
+
+
+def _list(told: Surroundings) -> str:
+    """The list that keeps models, where code shows one."""
+    stores = told.stores
+    return f" (`{stores[0]}`, line {stores[1].number})" if stores and _A_MODEL.search(stores[1].text) else ""
