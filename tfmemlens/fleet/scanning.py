@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from typing import Any
 
@@ -72,11 +72,11 @@ class Scan:
             while True:
                 try:
                     self._submit(waiting)
-                except OSError as problem:
+                    if not self.running:
+                        break
+                    self._take()
+                except OSError as problem:  # as Dask's own errors of connections are
                     raise _lost_engine() from problem
-                if not self.running:
-                    break
-                self._take()
                 if self.staged and time.monotonic() - self.committed_at > COMMIT_SECONDS:
                     self.commit()
             self.commit()
@@ -188,7 +188,8 @@ class Scan:
     def _stop(self) -> None:
         """Let go of what runs, and commit what is finished."""
         if self.client.status == "running":
-            self.client.cancel(list(self.running), force=True)
+            with suppress(OSError):
+                self.client.cancel(list(self.running), force=True)
         self.running.clear()
         try:
             self.store.finish()
