@@ -99,8 +99,8 @@ def cluster() -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Pope
         process.communicate()
 
 
-def scanning(logs: Path, out: Path, *words: str) -> subprocess.Popen[str]:
-    return program("-m", "tfmemlens", "fleet", "scan", str(logs), "-o", str(out), *words)
+def scanning(logs: Path, out: Path, *words: str, **options: Any) -> subprocess.Popen[str]:
+    return program("-m", "tfmemlens", "fleet", "scan", str(logs), "-o", str(out), *words, **options)
 
 
 def something_is_staged(out: Path) -> bool:
@@ -120,6 +120,45 @@ def test_a_worker_is_killed(
     assert "Dask's dashboard" in problems
     assert found(folder, tmp_path / "out") == truth
     assert json.loads(out)["incidents"] == sum(truth.values())
+
+
+@pytest.mark.whole
+def test_the_scheduler_is_killed(
+    logs: tuple[Path, dict[str, int]],
+    tmp_path: Path,
+    cluster: tuple[str, Any, list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder, truth = logs
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "2s")
+    process = scanning(folder, tmp_path / "out", "--scheduler", cluster[0])
+    until(lambda: something_is_staged(tmp_path / "out"))
+    cluster[1].kill()
+    status, _, problems = ended(process)
+    assert status == 2, "forty files were read before their scheduler was killed"
+    assert "tfmemlens: the scheduler cannot be reached any more" in problems
+    assert "Traceback" not in problems
+    scan(str(folder), str(tmp_path / "out"), Here())
+    assert found(folder, tmp_path / "out") == truth
+
+
+@pytest.mark.whole
+def test_ctrl_c_ends_a_scan_and_its_workers(logs: tuple[Path, dict[str, int]], tmp_path: Path) -> None:
+    folder, truth = logs
+    process = scanning(folder, tmp_path / "out", "--workers", "1", start_new_session=True)
+    until(lambda: something_is_staged(tmp_path / "out"))
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    status, out, problems = ended(process)
+    assert status == 130, problems
+    assert "stopped: interrupted" in out
+    assert problems.startswith("1 worker; Dask's dashboard: ")
+    assert problems.count("\n") == 1, "and nothing else"
+    assert set(found(folder, tmp_path / "out").items()) <= set(truth.items())
+    with pytest.raises(ProcessLookupError):
+        until(lambda: os.killpg(process.pid, 0))
+    summary = scan(str(folder), str(tmp_path / "out"), Here())
+    assert found(folder, tmp_path / "out") == truth
+    assert summary.unchanged + summary.files == len(truth)
 
 
 KILLED = """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput, UsageError
@@ -45,7 +47,7 @@ def connected(client: Any = None, scheduler: str | None = None, workers: int | N
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_interrupts():
         warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
         cluster = distributed.LocalCluster(
             n_workers=workers,
@@ -59,15 +61,33 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the lines that Dask logs when workers come and go: what matters of them is in the summary."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+def _without_interrupts() -> Iterator[None]:
+    """Threads and processes that begin in the block get no SIGINT, nor those that they begin later: Ctrl-C is
+    for the client, which ends its workers. One that comes meanwhile comes after the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # whoever starts it first gets signals again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        logger.setLevel(before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the lines that Dask logs when workers or its scheduler go: what matters of them is in the
+    summary, or in the sentence that a scan ends with.
+    """
+    with ExitStack() as stack:
+        for name in ("distributed", *logging.root.manager.loggerDict):
+            logger = logging.getLogger(name)
+            if name == "distributed" or (name.startswith("distributed.") and logger.level):
+                stack.callback(logger.setLevel, logger.level)
+                logger.setLevel(logging.CRITICAL)
+        yield
 
 
 def _check_workers(client: Any) -> None:
