@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.findings import test_timeline_rules
-from tests.findings.logs import CPU, MIB, dump, oom, report
+from tests.findings.logs import CPU, GPU, MIB, dump, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
@@ -77,6 +77,16 @@ JOINED = (
 )
 
 
+KEPT = (
+    'Traceback (most recent call last):\n  File "mc.py", line 6, in <module>\n    maps.append(net(x))\n'
+    + oom("8,64,64,32")
+    .replace("\t [[{{node net/conv/Conv2D}}]]", " [Op:Conv2D]")
+    .replace("OOM", f"{{{{function_node __wrapped__Conv2D_device_{GPU}}}}} OOM")
+)
+LOADED = (
+    'Traceback (most recent call last):\n  File "serve.py", line 6, in <module>\n    net.load_weights(path)\n'
+    + oom("4096,4096", "AssignVariableOp")
+)
 CASES: dict[str, tuple[str, str]] = {
     "activations-dominate": (
         report(*FOUR_ROWS),
@@ -201,6 +211,8 @@ CASES: dict[str, tuple[str, str]] = {
         report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
     ),
     "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
+    "results-kept": (KEPT, KEPT.replace("(x))", "(x).numpy())")),
+    "weights-loaded": (LOADED, LOADED.replace("net.load_weights(path)", "net.predict(path)")),
     "growing-graph": (oom("4096,1024", "Variable_48211/Assign"), oom("4096,1024", "Variable_411/Assign")),
     "growth-between-steps": (
         "step 1 loss 0.5\nstep 2 loss 0.4\nstep 30 loss 0.3\n" + oom("8,8,8,8"),

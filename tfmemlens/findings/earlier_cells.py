@@ -2,7 +2,8 @@
 
 What it means: a notebook keeps every model that a name, an output or an exception refers to, and TensorFlow's
 pool gives nothing back before the kernel ends. A cell that ran twice may fail the third time.
-When it fires: the text shows that an earlier cell made the same call, and a weight was being created.
+When it fires: the text shows that an earlier cell made the same call, and a weight was being created; a
+factor, where a small weight failed in a cell whose number is three or more and nothing says what was in use.
 What to do: restart the kernel and run the cell once; else delete the old model and clear Keras's state.
 """
 
@@ -11,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import GIB
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "all but the request, where that is small"
@@ -25,14 +27,14 @@ _SMALL_BYTES = GIB
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         earlier = _same_call_before(case)
         need = request.needed_bytes or 0
-        if (
-            not earlier
-            or request.owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-            or need > _SMALL_BYTES
-        ):
+        if request.owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or need > _SMALL_BYTES:
+            continue
+        if not earlier:
+            if moment.balance.in_use is None and moment.balance.limit is None and not on_host(moment):
+                yield from _in_a_late_cell(request, index)
             continue
         cells = ", ".join(f"In[{number}]" for number, _ in earlier[-3:])
         because = f"the models of earlier cells ({cells}) most likely still hold the GPU's memory"
@@ -43,20 +45,46 @@ def check(case: Case) -> Iterator[Finding]:
             explains=2 * need,
             basis=Basis.MEASURED,
             evidence=tuple(Evidence(f"In[{number}] ran before", line) for number, line in earlier[-2:]),
-            remedies=(
-                Remedy(
-                    "restart the kernel, and run the cell once: only the end of the process gives the pool"
-                    " back",
-                    slug="restart-kernel",
-                ),
-                Remedy(
-                    "or delete the old model first, and everything that refers to it",
-                    "del model; tf.keras.backend.clear_session(); gc.collect()",
-                    slug="clear-session",
-                ),
-            ),
+            remedies=_REMEDIES,
             moment=index,
         )
+
+
+_REMEDIES = (
+    Remedy(
+        "restart the kernel, and run the cell once: only the end of the process gives the pool back",
+        slug="restart-kernel",
+    ),
+    Remedy(
+        "or delete the old model first, and everything that refers to it",
+        "del model; tf.keras.backend.clear_session(); gc.collect()",
+        slug="clear-session",
+    ),
+)
+_CELL = regex(r"\A(?:<ipython-input-|(?:Cell )?In ?\[)(?P<number>\d+)")
+_LATE = 3
+
+
+def _in_a_late_cell(request: Request, index: int) -> Iterator[Finding]:
+    """A weight that is no load for a GPU failed in a kernel that ran cells before."""
+    places = [frame.place for frame in request.failed.frames] + [request.failed.source or ""]
+    numbers = [int(match["number"]) for place in places if (match := _CELL.search(place))]
+    if not numbers or max(numbers) < _LATE:
+        return
+    need = human(request.needed_bytes or 0)
+    because = (
+        f"a weight of {need} found no room in cell {max(numbers)} of a notebook: if that cell ran before, the"
+        " model of that run may still hold the device"
+    )
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=because,
+        because=because,
+        basis=Basis.NAME,
+        evidence=(Evidence("the request", request.failed.line),),
+        remedies=_REMEDIES,
+        moment=index,
+    )
 
 
 def _same_call_before(case: Case) -> list[tuple[int, Line]]:

@@ -3,17 +3,21 @@
 What it means: TensorFlow numbers ops of one name as they are made. `Variable_48211` is the 48,212th of that
 name, and no model has so many by design: a loop makes ops, or variables, anew in every turn, and the graph
 keeps them all.
-When it fires: the failing op's name carries a counter of 5,000 or more.
+When it fires: the failing op's name carries a counter of 5,000 or more; a session's line makes the op that it
+runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; or an op of a
+session's graph was being made when host RAM ran out, after ten steps that went well.
 What to do: build the graph once, before the loop, and feed what changes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.remedies import BUILD_ONCE
-from tfmemlens.findings.support.rows import requests
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.stage import counters_before, is_epoch
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.patterns import regex
 
@@ -24,16 +28,24 @@ _MIN_OPS = 5000
 _COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{4,9})(?=/|\Z)")
 
 
+_SMALLER_COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{3,9})(?=/|\Z)")
+_MAKES_AND_RUNS = regex(
+    r"\.run\(\s*\[?\s*tf\.(?:compat\.v1\.|v1\.)?(?!\w*initialize)(?P<op>[a-z][\w.]*)\("
+    r"|\btf\.(?:compat\.v1\.|v1\.)?(?!\w*initialize)(?P<evaluated>[a-z][\w.]*)\([^=]{0,200}\)\.eval\("
+)
+_MAKING = frozenset(
+    {"_create_c_op", "create_op", "_create_op_internal", "_create_op_helper", "_apply_op_helper", "apply_op"}
+)
+"""Functions of TensorFlow that add an op to a graph."""
+_FEW_OPS, _MANY_STEPS = 100, 10
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        name = request.failed.node or ""
-        counted = max(_COUNTER.finditer(name), key=lambda match: int(match["number"]), default=None)
-        if counted is None or int(counted["number"]) < _MIN_OPS:
+        what = _by_name(request) or _by_line(case, request) or _by_frames(case, moment)
+        if what is None:
             continue
-        number, used = int(counted["number"]), moment.balance.in_use
-        what = (
-            f"`{counted['name']}_{number}` is number {number + 1:,} of its name, so a loop adds to the graph"
-        )
+        used = moment.balance.in_use
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}, which keeps all that was added",
@@ -43,3 +55,61 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(BUILD_ONCE,),
             moment=index,
         )
+
+
+def _by_name(request: Request) -> str | None:
+    """What the counter in the failing op's name says."""
+    counted = _counted(_COUNTER, request)
+    if counted is None or counted[1] < _MIN_OPS:
+        return None
+    name, number = counted
+    return f"`{name}_{number}` is number {number + 1:,} of its name, so a loop adds to the graph"
+
+
+def _by_line(case: Case, request: Request) -> str | None:
+    """A line that makes the op that it runs: once it runs often, it adds to the graph each time."""
+    failed = request.failed
+    code = failed.ran_by.text if failed.ran_by else failed.source_text or ""
+    match = _MAKES_AND_RUNS.search(code)
+    if match is None:
+        return None
+    place = failed.ran_by.place if failed.ran_by else failed.source
+    counted, steps = _counted(_SMALLER_COUNTER, request), _steps(case, request)
+    proof = ""
+    if counted and counted[1] >= _FEW_OPS:
+        proof = f" (`{counted[0]}_{counted[1]}` is number {counted[1] + 1:,} of its name)"
+    elif steps >= _MANY_STEPS:
+        proof = f" ({steps:,} steps went well)"
+    op = match["op"] or match["evaluated"]
+    return f"{place} makes a new `tf.{op}` each time it runs{proof}" if proof else None
+
+
+def _by_frames(case: Case, moment: Moment) -> str | None:
+    """An op of a session's graph that was still being made after many steps, when host RAM ran out."""
+    request = moment.request
+    of_a_session = case.api.is_tf1 or case.capture.surroundings.session
+    if request is None or not on_host(moment) or not of_a_session:
+        return None
+    if any("func_graph" in frame.place for frame in request.failed.frames):
+        return None  # a tf.function's own graph
+    steps = _steps(case, request)
+    making = any(frame.name in _MAKING for frame in request.failed.frames)
+    if not making or steps < _MANY_STEPS:
+        return None
+    at = f" at {request.failed.source}" if request.failed.source else ""
+    return (
+        f"the program still adds an op to its graph{at} after {steps:,} steps, so the loop adds to the graph"
+    )
+
+
+def _counted(counter: re.Pattern[str], request: Request) -> tuple[str, int] | None:
+    """The name and the largest counter in the failing op's name."""
+    counted = max(
+        counter.finditer(request.failed.node or ""), key=lambda match: int(match["number"]), default=None
+    )
+    return (counted["name"], int(counted["number"])) if counted else None
+
+
+def _steps(case: Case, request: Request) -> int:
+    """The highest step that the program counted before the failure."""
+    return max((step for step, line in counters_before(case, request) if not is_epoch(line)), default=0)

@@ -17,6 +17,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 BASIS = Basis.SHAPE
@@ -63,21 +64,42 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     samples, where = failed.shape[0] if failed.shape else None, place(moment)
     many = f"{samples:,} samples" if samples else "a whole array"
     at = f" at {where}" if where else ""
+    validating = copying and _validates(case, failed)
+    remedies = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
+    whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{many} at once{at}: {tensor_text(moment)}",
         because=(
             f"{many} went through the network at once"
             if samples and not copying
-            else f"{many} as one tensor, copied to the device"
+            else f"{many} as one tensor, copied to the device{whose}"
         ),
         explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-        remedies=((_ONE_BATCH, _HOST) if copying else (_batches(case, samples, failed.tensor_bytes),)),
+        remedies=remedies if copying else (_batches(case, samples, failed.tensor_bytes),),
         moment=index,
     )
 
 
+_VALIDATES = regex(r"validation_data\s*=\s*[(\[]")
+
+
+def _validates(case: Case, failed: FailedRequest) -> bool:
+    """Whether arrays were given to validate on, and the epoch's last step is done: those to train on were
+    copied before its first.
+    """
+    texts = (failed.source_text or "", *(frame.text for frame in failed.frames))
+    told = [each for each in case.capture.surroundings.progress if each.step]
+    ended = bool(told) and told[-1].step == told[-1].steps
+    return ended and any(_VALIDATES.search(text) for text in texts)
+
+
+_VALIDATION = Remedy(
+    "give validation_data as a data set in batches, made under the CPU device",
+    "with tf.device('CPU:0'): val = tf.data.Dataset.from_tensor_slices((x_val, y_val)).batch(32)",
+    slug="keep-off-the-device",
+)
 _ONE_BATCH = Remedy(
     "copy one batch at a time: let a generator cut batches on the host, out of a mapped file if need be; fit"
     " and predict copy an array whole, whatever their batch_size",

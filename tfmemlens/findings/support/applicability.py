@@ -272,6 +272,8 @@ TABLE: dict[str, Applicability] = {
     "hessian-products": Applicability(code=_OF_JAX),
     "masks-on-host": _ANYWHERE,
     "build-once": _IN_TENSORFLOW,
+    "one-model-at-a-time": _TENSORFLOW_CODE,
+    "load-before-training": _IN_TENSORFLOW,
     "one-batch-at-a-time": _TENSORFLOW_CODE,
     "smaller-model": _ANYWHERE,
     "narrower-layer": _ANYWHERE,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.knowledge.kept_results import list_that_keeps
 from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
 
 _JOINED = regex(
@@ -12,8 +15,36 @@ _JOINED = regex(
 )
 """Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`. A name alone is a list of parts."""
 _AXIS = regex(r"(?:axis\s*=\s*|\]\s*,\s*)(?P<axis>-?\d+)\s*\)")
+_ASSIGNED = regex(
+    r"\bassign\(\s*(?P<name>[\w.]+)\s*,\s*(?:\w+\.)*(?:concat|concatenate|stack)\(\s*(?:axis\s*=[^,]{0,9},\s*)?"
+    r"[\[(][^\])=]{0,200}?\b(?P=name)\b"
+    r"|(?P<own>[\w.]+)\.assign\(\s*(?:\w+\.)*(?:concat|concatenate|stack)\(\s*[\[(][^\])=]{0,200}?\b(?P=own)\b"
+)
+"""A variable that is joined to itself: `tf.assign(seen, tf.concat([seen, x], 0))`, `seen.assign(...)`."""
+_CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")
+"""What is joined is cut to a size: `tf.concat([queue, x], 0)[-4096:]`."""
+_COLLECTS = regex(
+    r"\[\s*(?P<call>[A-Za-z_][\w.]*\([^\[\]]{0,200}\)) for [\w, ]{1,40} in"
+    r" (?:range\(|\w{0,40}(?:batch|dataset|loader|chunks))"
+)
+"""`[model(x, training=True) for _ in range(100)]`: as many results as turns."""
+_OFF_THE_DEVICE = regex(
+    r"\.(?:numpy|item|tolist|result|predict\w*|evaluate|fit\w*|run|eval)\(|\b(?:np|numpy)\.|device_get\("
+    r"|\b(?:float|int|str|len)\("
+)
+_ADDS = regex(
+    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,200})(?:\[[^\[\]]{0,200}\])?"
+    r"(?:\.append\(|\.extend\(\s{0,9}\[|\s{0,9}\+=\s{0,9}\[)"
+    r"(?P<what>[(\s]{0,9}[A-Za-z_][\w.]{0,200}\([^#\n]{0,400})"
+)
+"""A call whose result is added to a list."""
+_OF_A_LAYER = frozenset(
+    {"call", "__call__", "build", "forward", "apply", "build_model", "create_model", "make_model", "__init__"}
+)
+"""Functions in which a list takes the parts of a network, each once."""
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
 """Code that most likely runs under a tape, which keeps activations."""
+_OF_A_LIBRARY = regex(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|<frozen ")
 _EPOCH = regex(r"(?i)epoch")
 _MANY_A_STEP = 50
 _OF_A_LOOP = 1000
@@ -25,9 +56,30 @@ def stored_by(request: Request) -> str:
     return list_that_keeps(request.failed.source_text or "") or ""
 
 
+def kept_on_the_way(request: Request) -> tuple[Frame, str] | None:
+    """The user's line on the way to an op that ran by itself that keeps each result, and the name of its
+    list, empty where it has none; None where nothing is kept on the device.
+    """
+    failed = request.failed
+    if not is_eager(request) or failed.creating or failed.updating or failed.pipeline:
+        return None
+    for frame in reversed(failed.frames):
+        if frame.name in _OF_A_LAYER or _OF_A_LIBRARY.search(frame.place):
+            continue
+        if (match := _COLLECTS.search(frame.text)) and not _OFF_THE_DEVICE.search(match["call"]):
+            return frame, ""
+        if (match := _ADDS.search(frame.text)) and not _OFF_THE_DEVICE.search(match["what"]):
+            return frame, match["name"]
+    return None
+
+
 def joined_to_itself(request: Request) -> str | None:
     """The name of a tensor that the failing line joins to itself, so that it grows each time."""
     text = request.failed.source_text or ""
+    if _CUT.search(text):
+        return None
+    if (assigned := _ASSIGNED.search(text)) and not re.search(r"axis\s*=\s*-?[1-9]", text):
+        return assigned["name"] or assigned["own"]
     found, match = _JOINED.search(text), _AXIS.search(text)
     axis = int(match["axis"]) if match else 0
     if axis == -1 or (axis != 0 and len(request.failed.shape or ()) >= 4):

@@ -1,0 +1,68 @@
+"""It failed while weights were being loaded.
+
+What it means: until it is assigned, each value that is read lies beside the variable that it replaces, and a
+model that is loaded beside another (a teacher, an average of weights, the one of an earlier call) holds as
+much again. No batch plays a part.
+When it fires: the user's line loads or restores weights, or the failing node is a Saver's.
+What to do: one model in the process at a time; load before the optimizer's slots exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "the request"
+_LOADS = regex(
+    r"\.(?P<call>load_weights|set_weights|restore|load_own_variables)\("
+    r"|\b(?P<function>load_model|from_pretrained|load_checkpoint|batch_set_value)\("
+)
+_SAVER = regex(r"(?:\A|/)save(?:_\d+)?/(?:RestoreV2|restore_all|Assign)")
+_TRAINS = regex(r"\b(?:fit\w*|predict\w*|evaluate|train\w*|GradientTape)\b\s*\(")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        how = _loading(request)
+        if how is None or on_host(moment) or request.failed.kind is not RequestKind.TENSOR:
+            continue
+        what = f"it failed while weights were being loaded ({how})"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"{what}: each value lies beside the variable that it replaces until it is assigned",
+            because=f"{what}, where each new value lies beside the old one until it is assigned",
+            explains=request.needed_bytes,
+            evidence=(Evidence("the request", request.failed.line),),
+            detail="Another model that is alive in the process holds its weights besides.",
+            remedies=(
+                Remedy(
+                    "have one model in the process: let an older one, or a copy of it, go before you load",
+                    "del model; tf.keras.backend.clear_session(); model = build(); model.load_weights(path)",
+                    slug="one-model-at-a-time",
+                ),
+                Remedy(
+                    "load before the first step: the optimizer's slots come with it, and take once or twice"
+                    " what the weights do",
+                    slug="load-before-training",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _loading(request: Request) -> str | None:
+    """How weights were being loaded, None where they were not."""
+    failed = request.failed
+    if _SAVER.search(failed.node or ""):
+        return f"`{failed.node}`"
+    code = failed.source_text or ""
+    match = _LOADS.search(code)
+    if match is None or failed.creating or failed.keras_call or failed.keras_layer or _TRAINS.search(code):
+        return None
+    return f"`{match['call'] or match['function']}` at {failed.source}"
