@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import oom
+from tests.findings.logs import MIB, oom
+from tests.findings.test_leaks import chunks
 from tfmemlens import pipeline
 
 FAILED = oom("8,2304,3072", "vit/block/Gelu")
@@ -68,6 +69,56 @@ MODELS = {
 def test_what_ran_before_is_still_held(text: str, fires: bool) -> None:
     told = verdict(FAILED + text)
     assert ("models are alive at once" in told or "it goes well alone" in told) is fires
+
+
+KERNEL = "Out of memory: Killed process 1402 (%s) total-vm:44816468kB, anon-rss:33218044kB\n"
+
+
+@pytest.mark.parametrize(("name", "other"), [("java", True), ("python3", False), ("trainer", False)])
+def test_whom_the_kernel_killed_is_named_where_it_trains_nothing(name: str, other: bool) -> None:
+    assert (f"killed {name} (pid 1402), not the training" in verdict(KERNEL % name)) is other
+
+
+EVALUATES = "Starting evaluation at 2019-01-17-08:55:02\n" + oom("720,4096,512", "lstm/CudnnRNN")
+
+
+def test_both_batches_in_one_sentence() -> None:
+    both = "train_input_fn uses .batch(64), eval uses .batch(4096)\n"
+    assert "whose batch is 4096, in training 64" in verdict(EVALUATES + both)
+    assert "in training 64" not in verdict(EVALUATES + "train_input_fn uses .batch(64)\n")
+
+
+BATCH = "step %d batch shape %s\n"
+LENGTHS = {
+    "a clip of seven times the length": ("(32, 1688, 80)", "(32, 12304, 80)", True),
+    "one of three times": ("(32, 1688, 80)", "(32, 5064, 80)", False),
+    "more samples": ("(4, 1688, 80)", "(32, 1688, 80)", False),
+    "larger images of another stage": ("(16, 64, 64, 3)", "(16, 128, 128, 3)", False),
+}
+
+
+@pytest.mark.parametrize(("before", "last", "fires"), LENGTHS.values(), ids=list(LENGTHS))
+def test_two_batches_are_enough_where_one_is_much_longer(before: str, last: str, fires: bool) -> None:
+    text = BATCH % (2712, before) + BATCH % (2713, last) + oom("32,4,3076,3076", "mhsa/softmax/Softmax")
+    assert ("the one before was" in verdict(text)) is fires
+
+
+STEP = "step %d of 20000\n"
+
+
+@pytest.mark.parametrize(("step", "fires"), [(499, True), (505, True), (700, False), (5, False)])
+def test_as_many_chunks_as_steps_are_a_leak(step: int, fires: bool) -> None:
+    told = verdict(chunks((500, 512 << 10)) + STEP % step)
+    assert (f"about as many as steps ({step})" in told) is fires
+
+
+def test_batches_in_the_pinned_pool_wait_for_their_copy() -> None:
+    log = chunks((12, 20 * MIB), op="IteratorGetNext")
+    pinned = log.replace("bfc_cpu_allocator_for_gpu", "gpu_host_bfc")
+    assert "pinned host RAM" in verdict(pinned) and "prefetch" in verdict(pinned)
+    assert "prefetch" not in verdict(log) and "prefetch" not in verdict(
+        pinned.replace("IteratorGetNext", "a/MatMul")
+    )
 
 
 def test_the_list_that_keeps_models_is_named() -> None:

@@ -123,14 +123,32 @@ def _steps(case: Case) -> int:
     return len({step for step, _ in case.capture.surroundings.steps})
 
 
+def _as_many_as_steps(case: Case, moment: Moment) -> int | None:
+    """The number of the step that failed, where as many chunks of one size are in use."""
+    most = max((row.count for row in moment.attribution.table), default=0)
+    steps = [step for step, _ in case.capture.surroundings.steps if step >= _MIN_CERTAIN_COUNT]
+    return next((step for step in reversed(steps) if abs(most - step) <= 0.02 * step), None)
+
+
+def _pinned(moment: Moment) -> bool:
+    """Whether these are batches in pinned host RAM, from which they are copied to the GPU."""
+    failed = moment.request.failed if moment.request else None
+    of_iterator = failed is not None and "Iterator" in f"{failed.op} {failed.node}"
+    return of_iterator and "host_bfc" in ((failed.allocator if failed else None) or "")
+
+
 def _meaning(case: Case, moment: Moment) -> str:
     request = moment.request
     if request and (_in_loop(request) or of_a_loop(case, moment)):
         return ": the state that a loop keeps of each iteration"
+    if _pinned(moment):
+        return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):
         return f": elements that the input pipeline keeps ({_buffers(case)})"
     if request and (name := stored_by(request)):
         return f": the list `{name}` keeps them"
+    if step := _as_many_as_steps(case, moment):
+        return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
     if _steps(case) >= 3 or rising(case):
         return ", as if each step left one behind"
     if request and without_tape(case, request):
@@ -154,6 +172,13 @@ def _buffers(case: Case) -> str:
 
 
 def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
+    if _pinned(moment):
+        yield Remedy(
+            "prefetch fewer batches, to the GPU as well, or make them smaller (uint8, fewer samples)",
+            "ds.batch(n).prefetch(1)",
+            slug="smaller-pipeline",
+        )
+        return
     if _of_the_pipeline(moment):
         yield Remedy(
             f"make the input pipeline keep fewer elements, or smaller ones: {_buffers(case)}; shuffle file"
@@ -194,6 +219,12 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         yield Remedy(
             f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
             f"{name}.append(y.numpy())   # gradients: total = [a + b for a, b in zip(total, grads)]",
+            slug="keep-numbers",
+        )
+    elif _as_many_as_steps(case, moment):
+        yield Remedy(
+            "find the list or buffer that keeps one of each step: keep arrays on the host, or cap its length",
+            "buffer = collections.deque(maxlen=500); buffer.append(y.numpy())",
             slug="keep-numbers",
         )
     elif _meaning(case, moment):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
-from tfmemlens.findings.support.kills import surely_for_memory, was_killed
+from tfmemlens.findings.support.kills import another_program, surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -64,6 +64,8 @@ def check(case: Case) -> Iterator[Finding]:
                 if surely_for_memory(moment)
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
+            if other := another_program(moment):
+                because = f"the machine had none left, and the kernel killed {other}, not the training"
         elif waits_for_another(moment):
             asked = f" for {human_size(failed.size)}" if failed.size else ""
             kind = ", most likely of host RAM" if words_of_a_client(case, moment) else ""
@@ -191,6 +193,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
         yield _device_seen(case)
+    if other := another_program(moment):
+        yield Remedy(
+            f"give {other.partition(' ')[0]} a smaller heap or cache, or a machine of its own; or the machine"
+            " more RAM",
+            slug="room-for-others",
+        )
     limit = case.capture.surroundings.setting("container_memory")
     if limit and was_killed(moment):
         yield Remedy(f"raise the limit of the container or job ({limit[0]})", slug="raise-container-limit")

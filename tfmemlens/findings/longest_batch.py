@@ -3,7 +3,8 @@
 What it means: with sequences of several lengths, or a bucket for each length, the run needs as much as its
 longest batch. The step that fails is the first that saw it.
 When it fires: the program prints the shape or the length of its batches, at least four of them, and the last
-before the failure is a quarter larger than any before.
+before the failure is a quarter larger than any before; or two shapes that differ in one size, the last four
+times as large.
 What to do: cap the lengths, or make batches of as many tokens rather than of as many samples.
 """
 
@@ -19,7 +20,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 BASIS = Basis.MEASURED
 EXPLAINS = "the part of the request that a batch as before does not need"
 
-_LEAST, _LARGER = 4, 1.25
+_LEAST, _LARGER, _MUCH_LARGER = 4, 1.25, 4
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -30,14 +31,22 @@ def check(case: Case) -> Iterator[Finding]:
             for sizes, line in case.capture.surroundings.lengths
             if failed is None or line.number < failed.number
         ]
-        if len(lengths) <= _LEAST or len({len(sizes) for sizes, _ in lengths}) > 1:
+        lengths = [each for each in lengths if len(each[0]) == len(lengths[-1][0])]
+        if len(lengths) < 2:
             continue
         last, line = lengths[-1]
         most, at = max(lengths[:-1], key=lambda each: math.prod(each[0]))
-        if math.prod(last) < _LARGER * math.prod(most) or _counts_on(lengths):
+        few = len(lengths) <= _LEAST
+        if (
+            math.prod(last) < (_MUCH_LARGER if few else _LARGER) * math.prod(most)
+            or (few and not _one_differs(last, most))
+            or (not few and _counts_on(lengths))
+        ):
             continue
         what = (
             f"this batch is {_told(last)}, and none of the {len(lengths) - 1} before was above {_told(most)}"
+            if len(lengths) > 2
+            else f"this batch is {_told(last)}, and the one before was {_told(most)}"
         )
         need = request.needed_bytes
         yield Finding(
@@ -65,6 +74,12 @@ def _counts_on(lengths: Sequence[tuple[tuple[int, ...], object]]) -> bool:
     """Whether the figures only go up, as a counter's do."""
     sizes = [math.prod(each) for each, _ in lengths]
     return sizes == sorted(set(sizes))
+
+
+def _one_differs(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether two shapes of batches differ in one size only, and not in the first, the number of samples."""
+    differ = [index for index, (mine, yours) in enumerate(zip(one, other, strict=True)) if mine != yours]
+    return len(one) >= 2 and len(differ) == 1 and differ != [0]
 
 
 def _told(sizes: tuple[int, ...]) -> str:

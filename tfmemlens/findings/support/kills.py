@@ -18,6 +18,21 @@ _KILLED = regex(
 )
 
 
+_NAMED = regex(r"\bKill(?:ed)? process (?P<pid>\d{1,9}),? (?:[^(\n]{0,40})?\((?P<name>[^)\n]{1,64})\)")
+_OTHERS = regex(
+    r"java|mysqld|postgres|redis-server|mongod|node|chrome|chromium|firefox|gnome-shell|Xorg|dockerd|containerd"
+    r"|slack|code|elasticsearch|clickhouse-serv|prometheus|grafana|nginx|filebeat|influxd"
+)
+"""Names of programs that train nothing, as the kernel writes them."""
+
+
+def another_program(moment: Moment) -> str | None:
+    """Which program the kernel killed, `java (pid 1402)`, where it is surely not the training."""
+    match = _NAMED.search(_message(moment))
+    other = match is not None and _OTHERS.fullmatch(match["name"])
+    return f"{match['name']} (pid {match['pid']})" if match and other else None
+
+
 def was_killed(moment: Moment) -> bool:
     """Whether the message says that the process was ended from outside."""
     return bool(_KILLED.search(_message(moment)))

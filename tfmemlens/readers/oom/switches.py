@@ -55,9 +55,11 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "validation_batch_size",
         LineRule(
-            rf"{_HELD_OUT}\s*=[^=,]{{0,80}}?\.batch\((?:batch_size ?= ?)?(?P<value>\d+)\s*[,)]",
+            rf"{_HELD_OUT}(?:\s*=[^=,]{{0,80}}?|[\w ]{{0,30}})\.batch\((?:batch_size ?= ?)?"
+            r"(?P<value>\d+)\s*[,)]",
             "model.fit(train.batch(2), validation_data=holdout.batch(16), epochs=60)",
             "val_ds = val_ds.batch(8)",
+            "train_input_fn uses .batch(64), eval uses .batch(4096)",
             needs=".batch(",
         ),
     ),
