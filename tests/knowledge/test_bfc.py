@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
-from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES, Chunk, Pool
+from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES, Call, Chunk, Pool, RecordedPool, serves, smallest_limit
 from tfmemlens.schema import parse
 from tfmemlens.units import MIB, round_up
 
@@ -89,3 +89,85 @@ def test_a_chunk_is_split_only_when_twice_as_large() -> None:
     chunk = pool.allocate(500 << 10)
     assert chunk is not None
     assert chunk.size_bytes == 500 << 10
+
+
+def made(*sizes: int) -> tuple[Call, ...]:
+    """Calls of what a list of numbers says: n asks for n MiB, -n gives the first chunk of n MiB back."""
+    calls: list[Call] = []
+    alive: dict[int, list[int]] = {}
+    for number, size in enumerate(sizes):
+        if size > 0:
+            alive.setdefault(size, []).append(number)
+            calls.append((number, size * MIB))
+        else:
+            calls.append((alive[-size].pop(0), 0))
+    return tuple(calls)
+
+
+IN_PIECES = made(2, 3, -2, 4)
+"""Regions of 2 and 4 MiB; 3 MiB take the whole second, since a chunk of 4 is not split for them. The first is
+empty again when 4 MiB are asked for, and too small: they need a region of their own. At most 7 MiB are asked
+for at once, and 2 + 4 + 4 are needed.
+"""
+
+
+def test_a_recorded_pool_remembers_what_it_was_asked() -> None:
+    pool = RecordedPool()
+    first, nothing, second = (pool.allocate(size) for size in (2 * MIB, 0, 3 * MIB))
+    assert first and nothing and second
+    pool.free(nothing)
+    pool.free(first)
+    third = pool.allocate(2 * MIB)
+    assert third is first
+    pool.free(second)
+    pool.free(third)
+    assert pool.calls == [(0, 2 * MIB), (1, 3 * MIB), (0, 0), (3, 2 * MIB), (1, 0), (3, 0)]
+    assert pool.in_use_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("calls", "peak", "limit"),
+    [
+        (made(2), 2 * MIB, 2 * MIB),
+        (made(2, -2, 2, -2), 2 * MIB, 2 * MIB),
+        (((0, 1000),), 1024, 1024),
+        (IN_PIECES, 7 * MIB, 10 * MIB),
+        (made(2, 4, -2, 4), 8 * MIB, 10 * MIB),  # the 2 MiB are left over in one piece, and of no use
+        (made(2, 4, -4, 4), 6 * MIB, 6 * MIB),  # near miss: what is given back fits what is asked for
+        (made(2, 3, -2, 1), 5 * MIB, 5 * MIB),  # near miss: the piece is large enough
+        ((), 0, 0),
+    ],
+)
+def test_the_smallest_limit_to_the_byte(calls: tuple[Call, ...], peak: int, limit: int) -> None:
+    assert smallest_limit(calls, peak) == limit
+    assert serves(calls, limit)
+    assert not limit or not serves(calls, limit - 1)
+
+
+def test_a_limit_is_never_below_what_it_must_at_least_be() -> None:
+    assert smallest_limit(made(2), 5 * MIB) == 5 * MIB
+    assert smallest_limit(IN_PIECES, 12 * MIB) == 12 * MIB
+
+
+def test_a_coarser_limit_is_no_smaller_and_near() -> None:
+    found = smallest_limit(IN_PIECES, 7 * MIB, MIB // 4)
+    assert 10 * MIB <= found <= 10 * MIB + MIB // 4
+    assert serves(IN_PIECES, found)
+
+
+@given(st.lists(st.integers(1, 40 * MIB), min_size=1, max_size=30), st.randoms(use_true_random=False))
+def test_the_smallest_limit_serves_and_bounds_the_peak(requests: list[int], random: Any) -> None:
+    pool = RecordedPool()
+    alive = []
+    for request in requests:
+        chunk = pool.allocate(request)
+        assert chunk is not None
+        alive.append(chunk)
+        if random.random() < 0.4:
+            pool.free(alive.pop(random.randrange(len(alive))))
+    largest = max(map(round_up, requests))
+    limit = smallest_limit(pool.calls, largest)
+    assert largest <= limit <= pool.pool_bytes
+    assert serves(pool.calls, limit)
+    assert limit == largest or not serves(pool.calls, limit - 256)
+    assert smallest_limit([*pool.calls, (len(pool.calls), 50 * MIB)], limit) >= limit

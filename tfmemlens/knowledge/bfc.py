@@ -11,6 +11,7 @@ events, and are reproduced by walking through them.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 
 from tfmemlens.units import MIB, round_up
 
@@ -134,3 +135,70 @@ class Pool:
 
     def _drop(self, chunk: Chunk) -> None:
         del self._free[bisect_left(self._free, (chunk.size_bytes, chunk.address))]
+
+
+Call = tuple[int, int]
+"""One call of an allocator: the number of the chunk, and the bytes asked for, 0 where it is given back."""
+
+
+class RecordedPool(Pool):
+    """A pool without a limit that remembers its calls, so that the same ones can be put to a pool with one.
+    Requests of 0 bytes are left out: they take nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+        self._numbers: dict[Chunk, int] = {}
+
+    def allocate(self, request_bytes: int) -> Chunk | None:
+        """As `Pool.allocate`."""
+        chunk = super().allocate(request_bytes)
+        if chunk is not None and chunk.size_bytes:
+            self._numbers[chunk] = len(self.calls)
+            self.calls.append((len(self.calls), request_bytes))
+        return chunk
+
+    def free(self, chunk: Chunk) -> None:
+        """As `Pool.free`."""
+        if chunk.size_bytes:
+            self.calls.append((self._numbers.pop(chunk), 0))
+        super().free(chunk)
+
+
+def serves(calls: Sequence[Call], limit_bytes: int) -> bool:
+    """Whether a growing pool with this limit has a chunk for every request."""
+    return _walk(calls, Pool(limit_bytes)) is not None
+
+
+def smallest_limit(calls: Sequence[Call], at_least: int, within: int = 256) -> int:
+    """The smallest limit in bytes, not below `at_least`, that serves the calls, to `within` bytes (at least
+    256, the unit of chunks): by bisection, as if what serves them under one limit did so under all larger
+    ones. What it returns does serve them.
+    """
+    if serves(calls, at_least):
+        return at_least
+    pool = Pool()
+    _walk(calls, pool)
+    too_small, enough = at_least // 256, pool.pool_bytes // 256
+    while enough - too_small > max(within // 256, 1):
+        middle = (too_small + enough) // 2
+        if serves(calls, 256 * middle):
+            enough = middle
+        else:
+            too_small = middle
+    return 256 * enough
+
+
+def _walk(calls: Sequence[Call], pool: Pool) -> Pool | None:
+    """The pool after these calls, None where it could not serve one."""
+    chunks: dict[int, Chunk] = {}
+    for number, request in calls:
+        if not request:
+            pool.free(chunks.pop(number))
+            continue
+        chunk = pool.allocate(request)
+        if chunk is None:
+            return None
+        chunks[number] = chunk
+    return pool
