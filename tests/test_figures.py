@@ -44,6 +44,7 @@ def step_of(timeline: Timeline) -> str:
         f"peak {timeline.peak_bytes} at event {timeline.peak_index}, {timeline.before_bytes} before,"
         f" {len(timeline.table)} rows of {timeline.table.total_bytes}, area {sum(timeline.curve)},"
         f" bar {timeline.lower_error_share} {timeline.error_share}"
+        + (f", limit {needed.bytes} to {needed.high_bytes}" if (needed := timeline.needed_limit) else "")
     )
 
 

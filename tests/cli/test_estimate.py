@@ -16,7 +16,9 @@ import tfmemlens
 from tests.models import document, small
 from tests.renderers.report_schema import REPORT
 from tfmemlens.cli.main import main
+from tfmemlens.estimation.keras_step import prediction
 from tfmemlens.model.case import Fits
+from tfmemlens.model.timeline import NeededLimit
 
 KERAS = "sample_models/files-2.21/small.keras"
 APPLICATION = "sample_models/applications-2.21/{}.json.gz"
@@ -178,10 +180,13 @@ def test_a_limit_decides_the_status(lenet: str, capsys: pytest.CaptureFixture[st
     assert "does not fit 1.00 MiB" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_whole_error_bar_decides_whether_it_fits(lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_limit_that_is_needed_decides_whether_it_fits(
+    lenet: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     [peak] = told(capsys, lenet)["peaks"]
-    low, high = peak["low_bytes"], peak["high_bytes"]
+    low, high = peak["low_bytes"], peak["needed_limit_high_bytes"]
     assert peak["fits"] is None
+    assert peak["bytes"] < peak["high_bytes"] < high
     limits = {low - 1: (1, "no"), low: (3, "undecided"), high - 1: (3, "undecided"), high: (0, "yes")}
     for limit, (status, fits) in limits.items():
         found = told(capsys, lenet, "--limit", str(limit), status=status)
@@ -189,7 +194,26 @@ def test_the_whole_error_bar_decides_whether_it_fits(lenet: str, capsys: pytest.
         assert ("undecided: needs" in found["verdict"]) is (fits == "undecided")
     assert tfmemlens.estimate(lenet, limit=high - 1).fits is Fits.UNDECIDED
     assert tfmemlens.estimate(lenet).fits is None
-    assert tfmemlens.estimate(lenet).error_bar == (low, high)
+    assert tfmemlens.estimate(lenet).error_bar == (low, peak["high_bytes"])
+    assert tfmemlens.estimate(lenet).needed_limit == NeededLimit(peak["needed_limit_bytes"], high)
+
+
+def test_a_limit_that_is_too_dear_to_find_is_not_stated(
+    lenet: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [known] = told(capsys, lenet)["peaks"]
+    monkeypatch.setattr(prediction, "_MAX_CALLS", 100)
+    found = told(capsys, lenet, "--limit", str(known["high_bytes"]))
+    [peak] = found["peaks"]
+    assert (peak["needed_limit_bytes"], peak["needed_limit_high_bytes"]) == (None, None)
+    assert (peak["high_bytes"], peak["fits"]) == (known["high_bytes"], "yes")
+    assert any("was not worked out" in note["text"] for note in found["notes"])
+
+
+def test_no_limit_is_worked_out_for_a_gpu(lenet: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, lenet, "--device", "gpu")
+    assert found["peaks"][0]["needed_limit_high_bytes"] is None
+    assert not any("memory limit" in note["text"] for note in found["notes"])
 
 
 @pytest.mark.parametrize(

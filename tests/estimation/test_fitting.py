@@ -23,9 +23,11 @@ from tfmemlens.model.capture import Hints
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Scale
 from tfmemlens.model.graph import Graph
+from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.graphs.graph_types import graph_with_types
 from tfmemlens.schema import parse
 from tfmemlens.units import MIB
+from tfmemlens.use_cases.estimate import estimate
 from tfmemlens.use_cases.fit import (
     _check_they_agree,
     _check_what_was_measured_fits,
@@ -190,6 +192,23 @@ def test_the_sure_batch_leaves_room_for_the_bar() -> None:
     assert fit.batch <= fit.sure_batch <= fit.largest_batch
     within = fit_report([UNET], Hints(limit_bytes=round(1024 * MIB / 1.06))).fit
     assert within and within.largest_batch == fit.sure_batch
+
+
+def test_the_sure_batch_of_a_model_leaves_room_for_the_limit_it_needs(tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(document("transformer")))
+    settings = StepSettings(8, optimizer="adam", workers=1, threads=1, onednn=False)
+    limit = 3 * MIB
+    fit = fit_report([file], Hints(batch=8, limit_bytes=limit), settings=settings).fit
+    assert fit and fit.largest_batch and fit.sure_batch and fit.sure_batch < fit.largest_batch
+
+    def needed(batch: int) -> int:
+        found = estimate(file, replace(settings, batch=batch)).timelines[0].needed_limit
+        assert found is not None
+        return found.high_bytes
+
+    assert needed(fit.sure_batch) <= limit < needed(fit.sure_batch + 1)
+    assert estimate(file, replace(settings, batch=fit.sure_batch + 1)).timelines[0].peak_bytes < limit
 
 
 def test_a_model_that_leaves_a_size_open_has_no_fit_without_it(

@@ -21,7 +21,7 @@ EXAMPLES = """examples:
   tfmemlens estimate train.meta --fetch train_op --batch 32                  # a MetaGraph or GraphDef: its ops, one by one
   tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python       # TensorFlow makes the training graph, without weights
   tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
-exit status: 0 predicted, and the upper end of its error bar fits --limit; 1 not even the lower end fits;
+exit status: 0 predicted, and --limit runs it even at the upper end; 1 not even the lower end of the peak fits;
   3 undecided; 2 unreadable, usage, or too much is not known for a prediction"""
 _STATUS = {None: 0, Fits.YES: 0, Fits.NO: 1, Fits.UNDECIDED: 3}
 

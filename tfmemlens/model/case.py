@@ -11,7 +11,7 @@ from tfmemlens.model.incident import NOTHING, FailedRequest, Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.timeline import NeededLimit, Timeline
 from tfmemlens.model.what_if import WhatIf, nothing_known
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
@@ -187,14 +187,29 @@ class Moment:
         return self.predicted and self.timeline is not None and "GPU" in self.timeline.device
 
     @property
+    def needed_limit(self) -> NeededLimit | None:
+        """The limit that an allocator needs for a predicted step; None where it was not worked out."""
+        return self.timeline.needed_limit if self.timeline and self.timeline.predicted else None
+
+    @property
+    def limit_range(self) -> tuple[int, int] | None:
+        """Bytes below which a limit cannot run a predicted step, and from which it does: the lower end of the
+        peak's bar, and the upper end of the limit needed, or of the bar where that was not worked out.
+        """
+        if self.error_bar is None:
+            return None
+        low, high = self.error_bar
+        return low, max(high, self.needed_limit.high_bytes) if self.needed_limit else high
+
+    @property
     def fits(self) -> Fits | None:
-        """Whether a predicted peak fits the limit; None for a measurement and without a limit."""
+        """Whether a predicted step runs in the limit; None for a measurement and without a limit."""
         limit = self.timeline.limit_bytes if self.timeline and self.timeline.predicted else None
         if limit is None:
             return None
-        if self.error_bar is None:
+        if self.limit_range is None:
             return Fits.UNDECIDED
-        low, high = self.error_bar
+        low, high = self.limit_range
         if high <= limit:
             return Fits.YES
         return Fits.NO if low > limit else Fits.UNDECIDED

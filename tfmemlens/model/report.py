@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tfmemlens.model.case import Case, Fits
 from tfmemlens.model.finding import Action, Finding
 from tfmemlens.model.fit import Fit
+from tfmemlens.model.timeline import NeededLimit
 from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ class Report:
 
     @property
     def fits(self) -> Fits | None:
-        """Whether a predicted step fits the limit, its error bar included; None for a measurement and without
-        a limit. Of several devices the one that fits worst decides.
+        """Whether a predicted step runs in the limit; None for a measurement and without a limit.
+
+        YES where even the upper end of `needed_limit` fits, NO where not even the lower end of `error_bar`
+        does. Of several devices the one that fits worst decides.
         """
         told = [moment.fits for moment in self.case.moments if moment.fits is not None]
         return next((each for each in (Fits.NO, Fits.UNDECIDED, Fits.YES) if each in told), None)
@@ -37,6 +40,13 @@ class Report:
     def error_bar(self) -> tuple[int, int] | None:
         """Bytes between which the peak of a predicted step is expected; None for a measurement."""
         return self.case.moments[0].error_bar if self.case.moments else None
+
+    @property
+    def needed_limit(self) -> NeededLimit | None:
+        """The limit that an allocator needs for a predicted step, and its upper end (`bytes`, `high_bytes`);
+        None where it was not worked out: for a measurement, a GPU, a graph.
+        """
+        return self.case.moments[0].needed_limit if self.case.moments else None
 
     def to_frame(self) -> pandas.DataFrame:
         """The allocations of the moment that matters most, with layer, kind and phase, largest first.

@@ -50,6 +50,18 @@ class CurveSource(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class NeededLimit:
+    """The limit that an allocator needs to run a predicted step in `fit`: never below the predicted peak. It
+    holds what is lost where free memory lies in pieces, what making the weights takes, and the batches that
+    are fetched ahead.
+    """
+
+    bytes: int
+    high_bytes: int
+    """With the upper end of the error bar on the step: what a limit is judged by."""
+
+
+@dataclass(frozen=True, slots=True)
 class Executions:
     """The nodes that ran, as columns: when each began and ended (microseconds). They tell the phases of the
     step.
@@ -97,6 +109,8 @@ class Timeline:
     """How far a prediction's error bar reaches above the peak, and below, as a share of it."""
     lower_error_share: float | None = None
     """How far the bar reaches below the peak, where that is further."""
+    needed_limit: NeededLimit | None = None
+    """Of a prediction; None where it was not worked out."""
     addresses: Sequence[int] = ()
     """Where in the pool each row lies, where the trace tells it; empty where it does not."""
     fragmentation: Sequence[tuple[float, float]] = ()

@@ -101,13 +101,25 @@ def fit(known: FitBasis) -> Fit:
 
 
 def _sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:
-    """The largest batch that fits a limit which is smaller by the error bar."""
+    """The largest batch that runs in the limit even at the upper end of the error bar."""
     if known.limit_bytes is None or not known.complete or largest_fitting is None:
         return None
+    if known.repredict is not None and known.step.timeline.needed_limit is not None:
+        limit, repredict = known.limit_bytes, known.repredict
+        guess = int(largest_fitting / (1 + error_share(known.step)))
+        return min(
+            nearest(lambda batch: _limit_for_sure(repredict(batch).step) <= limit, guess), largest_fitting
+        )
     within = replace(known, limit_bytes=int(known.limit_bytes / (1 + error_share(known.step))))
     sure = min(largest_batch(known.step, within), largest_fitting)
     measured = not known.step.timeline.predicted and known.step.batch <= largest_fitting
     return max(sure, known.step.batch) if measured else sure
+
+
+def _limit_for_sure(step: ReplayedStep) -> int:
+    """The limit in bytes that runs a predicted step even at the upper end of its bar."""
+    needed = step.timeline.needed_limit
+    return needed.high_bytes if needed else round(step.timeline.peak_bytes * (1 + error_share(step)))
 
 
 def _moving(known: FitBasis, alive: Sequence[tuple[int, int]], axis: Axis) -> int:

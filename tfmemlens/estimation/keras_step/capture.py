@@ -16,12 +16,13 @@ from tfmemlens.estimation.conditions import (
     settled,
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
-from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.estimation.keras_step.prediction import PredictedStep, limit_needed, predict
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import NeededLimit
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
@@ -29,11 +30,22 @@ DEFAULT_OPTIMIZER = "adam"
 UNKNOWN_HINT = (
     "let TensorFlow make the training graph: add --tensorflow, and --python PATH for the Python that has it"
 )
+LIMIT_NOTE = (
+    "the memory limit also holds what is lost where free memory lies in pieces, what making the weights"
+    " takes, and two batches that `fit` fetches ahead; the arrays given to `fit(x, y)` are copied whole: add"
+    " them"
+)
+UNTRIED_LIMIT_NOTE = (
+    "what limit an allocator needs was not worked out: with so many allocations it takes too long; it may be"
+    " a half above the peak, since free memory lies in pieces"
+)
 _NOTHING = TensorType(None, None)
 _MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
 (scripts/benchmarks/estimate.py).
 """
+_FETCHED_BATCHES = 2
+"""Beside the batch of the step: `fit` keeps one ready while the next is cut from the arrays."""
 _MAX_SHARE_BELOW = 0.95
 _MOSTLY_SUMMED = 0.45
 """Of the gradients that pile up in a loop (up to 32 iterations run ahead of their sums) 10 to 45 % were not
@@ -59,12 +71,14 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
     lower = _lower_share(network, predicted, chosen, share)
     if share is not None and settings.device == "gpu":
         lower, share = gpu_shares(chosen, share)
-    timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower)
+    needed = _needed_limit(predicted, chosen, share)
+    timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower, needed_limit=needed)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
         timelines=(timeline,),
         notes=tuple(
-            ReadNote(text) for text in (*_notes(network, predicted, settings, chosen), conditions.line)
+            ReadNote(text)
+            for text in (*_notes(network, predicted, settings, chosen, needed), conditions.line)
         ),
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
         layers=summaries(predicted, settings.batch),
@@ -101,6 +115,18 @@ def _lower_share(
         other = predict(network, replace(chosen, onednn=True)).timeline.peak_bytes
         below = max(1 - (1 - below) * other / peak, below)
     return min(below, _MAX_SHARE_BELOW) if below > share else None
+
+
+def _needed_limit(
+    predicted: PredictedStep, settings: StepSettings, share: float | None
+) -> NeededLimit | None:
+    """What the step takes of a pool with a limit, beside the batches that are fetched ahead. None on a GPU,
+    whose pool is one region, and where the limit is too dear to find.
+    """
+    if share is None or settings.device == "gpu" or (served := limit_needed(predicted)) is None:
+        return None
+    ahead = _FETCHED_BATCHES * sum(value.bytes for value in predicted.step.inputs)
+    return NeededLimit(served + ahead, round(served * (1 + share)) + ahead)
 
 
 def _waiting_bytes(predicted: PredictedStep) -> int:
@@ -197,7 +223,11 @@ def error_share(predicted: PredictedStep, settings: StepSettings) -> float | Non
 
 
 def _notes(
-    network: Network, predicted: PredictedStep, asked: StepSettings, settings: StepSettings
+    network: Network,
+    predicted: PredictedStep,
+    asked: StepSettings,
+    settings: StepSettings,
+    needed: NeededLimit | None,
 ) -> Iterator[str]:
     mode = "training" if settings.training else "inference"
     rule = f" with {settings.optimizer}" if settings.training else ""
@@ -219,6 +249,8 @@ def _notes(
         )
     if settings.device == "gpu":
         yield GPU_NOTE
+    else:
+        yield LIMIT_NOTE if needed else UNTRIED_LIMIT_NOTE
     for path, layer in predicted.network.walk():
         if layer.problem:
             yield f"{path} ({layer.class_name}): {layer.problem}" + (

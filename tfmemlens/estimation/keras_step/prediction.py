@@ -10,7 +10,7 @@ from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
-from tfmemlens.knowledge.bfc import Chunk, Pool
+from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool, smallest_limit
 from tfmemlens.knowledge.keras_layers import model_types
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Owner
@@ -21,6 +21,10 @@ from tfmemlens.values import dataclass
 
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
+_LIMITED_STEPS = 3
+"""How many steps a limit has to serve; no fewer are ever thought through."""
+_MAX_CALLS = 100_000
+"""Beyond it a limit would take seconds to find: some 16,000 allocations a step."""
 _MAX_UNTRIMMED_RUNS = 4
 USUAL_THREADS = 4
 """Where nobody says how many threads there are."""
@@ -42,6 +46,8 @@ class PredictedStep:
     """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two
     outermost of many: other ops overlap each time.
     """
+    calls: Sequence[Call] = ()
+    """Of the allocator, from the first weight to the end of the third step."""
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
@@ -65,27 +71,42 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
         l3_bytes=settings.l3_bytes,
         onednn=bool(settings.onednn),
     )
-    pool = Pool()
+    pool = RecordedPool()
     standing = allocate_persistent(pool, step)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    runs = _settled(step, pool, standing, kept, settings)
+    runs, calls = _settled(step, pool, standing, kept, settings)
     middle = runs[len(runs) // 2]
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
-    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread)
+    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, calls)
+
+
+def limit_needed(predicted: PredictedStep) -> int | None:
+    """Bytes of the smallest limit, to about a hundredth, under which an allocator serves the first steps.
+
+    It is never below the peak, and above it where regions end in pieces that are too small for what is asked
+    then, or where weights are made. None for a step of too many allocations to try.
+    """
+    peak = predicted.timeline.peak_bytes
+    if len(predicted.calls) > _MAX_CALLS:
+        return None
+    return smallest_limit(predicted.calls, peak, peak // 100)
 
 
 def _settled(
     step: training_step.TrainingStep,
-    pool: Pool,
+    pool: RecordedPool,
     standing: Mapping[int, Chunk],
     kept: frozenset[int],
     settings: StepSettings,
-) -> list[tuple[Mapping[int, int], ScheduledRun]]:
-    """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out."""
+) -> tuple[list[tuple[Mapping[int, int], ScheduledRun]], Sequence[Call]]:
+    """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out. With
+    the calls up to the end of the first few.
+    """
     workers = settings.workers or USUAL_THREADS
     steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
     chance, order = Random(0), Random(1)
+    calls: Sequence[Call] = ()
     for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
         result = run(
@@ -105,7 +126,9 @@ def _settled(
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
                 pool.free(chunk)
-    return sorted(steps[1:], key=lambda each: each[1].peak_bytes)
+        if len(steps) == _LIMITED_STEPS:
+            calls = tuple(pool.calls)
+    return sorted(steps[1:], key=lambda each: each[1].peak_bytes), calls
 
 
 def _sizes(network: Network, settings: StepSettings) -> dict[str, Sequence[int | None]]:

@@ -92,7 +92,7 @@ def _layout(study: LayoutStudy) -> str:
 
 
 def _forecast(moment: Moment) -> str:
-    limit, bar = moment.balance.limit, moment.error_bar
+    limit, bar, ends = moment.balance.limit, moment.error_bar, moment.limit_range
     is_range = moment.is_range and bar is not None
     need = human(moment.attribution.table.total_bytes)
     if is_range and bar is not None:
@@ -103,12 +103,12 @@ def _forecast(moment: Moment) -> str:
     whole = human(limit.bytes)
     if moment.fits is Fits.UNDECIDED:
         needs = (
-            f"needs {human(bar[0])} to {human(bar[1])} of {whole}" if bar else f"error unknown, of {whole}"
+            f"needs {human(ends[0])} to {human(ends[1])} of {whole}" if ends else f"error unknown, of {whole}"
         )
         return f"{text}, undecided: {needs}"
     if moment.fits is Fits.NO:
         return f"{text}, which does not fit {whole}"
-    return f"{text} of {whole}" + (f", {human(bar[1])} at most" if bar and not is_range else "")
+    return f"{text} of {whole}" + (f", {human(ends[1])} at most" if ends and not is_range else "")
 
 
 def _what(case: Case, moment: Moment) -> str:

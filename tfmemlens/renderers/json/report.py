@@ -131,7 +131,15 @@ def _forecast(moment: Moment) -> dict[str, Any]:
     if not moment.predicted:
         return {}
     low, high = moment.error_bar or (None, None)
-    return {"predicted": True, "low_bytes": low, "high_bytes": high, "fits": moment.fits}
+    needed = moment.needed_limit
+    return {
+        "predicted": True,
+        "low_bytes": low,
+        "high_bytes": high,
+        "needed_limit_bytes": needed.bytes if needed else None,
+        "needed_limit_high_bytes": needed.high_bytes if needed else None,
+        "fits": moment.fits,
+    }
 
 
 def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:

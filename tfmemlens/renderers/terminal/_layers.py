@@ -14,7 +14,7 @@ from tfmemlens.units import human
 
 
 def bar(report: Report) -> str:
-    """What a prediction may be off by, in a sentence; empty for a measurement."""
+    """What a prediction may be off by, and what limit the step needs; empty for a measurement."""
     moment = report.case.moments[0] if report.case.moments else None
     if moment is None or not moment.predicted:
         return ""
@@ -24,7 +24,13 @@ def bar(report: Report) -> str:
     low, high = moment.error_bar
     if moment.is_range:
         return f"Predicted: {human(low)} to {human(high)}; no GPU was measured to confirm it."
-    return f"Predicted: {predicted}, most likely between {human(low)} and {human(high)}."
+    needed = moment.needed_limit
+    limit = (
+        f" A memory limit to run it: about {human(needed.bytes)}, {human(needed.high_bytes)} to be sure."
+        if needed
+        else ""
+    )
+    return f"Predicted peak: {predicted}, most likely between {human(low)} and {human(high)}.{limit}"
 
 
 def table(case: Case, view: View) -> list[str]:
