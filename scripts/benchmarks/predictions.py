@@ -3,7 +3,8 @@
     predictions.py --predict OUT.json [--python VERSION=PATH]  # saves the models, asks `tfmemlens estimate`
     predictions.py --measure OUT.json [--processes 2]          # the truth, for what is predicted
     predictions.py --alone OUT.json                            # the same without `fit`'s data set
-    predictions.py --limit OUT.json                            # the bar's upper end as the allocator's limit
+    predictions.py --again OUT.json --models FOLDER            # today's predictions, beside the truth of then
+    predictions.py --limit OUT.json                            # the limit said to be needed, as a limit
     predictions.py --table OUT.json                            # Markdown
 
 The models stand in predictions_run.py. Each step is stopped by the clock (`--until 17:55`), and goes on from
@@ -162,7 +163,8 @@ def predicted(case: Case, folder: Path) -> dict[str, Any]:
         return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
     peaks = json.loads(run.stdout)["peaks"]
     peak = max(peaks, key=lambda each: int(each["bytes"]))
-    return {"bytes": peak["bytes"], "low_bytes": peak["low_bytes"], "high_bytes": peak["high_bytes"]}
+    names = ("bytes", "low_bytes", "high_bytes", "needed_limit_high_bytes")
+    return {name: peak[name] for name in names}
 
 
 def predict(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str, second: bool) -> None:
@@ -217,21 +219,43 @@ def measure_alone(results: dict[str, Any], out: Path, pythons: dict[str, str], u
             print(case["key"], known["alone"], flush=True)
 
 
+def again(results: dict[str, Any], out: Path, folder: Path) -> None:
+    """What today's code says of the saved models of RESULTS, beside the truth that was measured then. The
+    code knows these cases by now.
+    """
+    results["commit"] = _commit()
+    for case in cases():
+        then = json.loads(RESULTS.read_text())["cases"].get(case["key"], {})
+        if then.get("measured") and (folder / case["file"]).exists():
+            known = {"predicted": predicted(case, folder), "measured": then["measured"]}
+            results["cases"][case["key"]] = known
+            _write(out, results)
+
+
 def limit(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str) -> None:
-    """Whether three steps of two epochs run with the bar's upper end as the allocator's limit."""
+    """Whether three steps of two epochs run with the upper end of the limit said to be needed, else of the
+    bar, as the allocator's limit; where they do not, whether they run with the bytes of the arrays added.
+    """
     lines = out.with_suffix(".limited.jsonl")
     for case in cases():
         known = results["cases"].get(case["key"], {})
-        high = known.get("predicted", {}).get("high_bytes")
+        said = known.get("predicted", {})
+        high = said.get("needed_limit_high_bytes") or said.get("high_bytes")
         if not high or not known.get("measured") or "runs_at_high" in known or _late(until):
             continue
-        lines.unlink(missing_ok=True)
-        limits = {case["key"]: (high + HEADROOM - 1) // MIB}
-        child(pythons[case["version"]], "measure", lines, [case], limits)
-        if lines.exists():
-            known["runs_at_high"] = json.loads(lines.read_text())["ran"]
+        for name in ("runs_at_high", "runs_with_arrays"):
+            lines.unlink(missing_ok=True)
+            limits = {case["key"]: (high + HEADROOM - 1) // MIB}
+            child(pythons[case["version"]], "measure", lines, [case], limits)
+            if not lines.exists():
+                break
+            found = json.loads(lines.read_text())
+            known[name] = found["ran"]
             _write(out, results)
-            print(case["key"], known["runs_at_high"], flush=True)
+            print(case["key"], name, known[name], flush=True)
+            if found["ran"]:
+                break
+            high += found["arrays_bytes"]
 
 
 def truth(known: dict[str, Any]) -> int | None:
@@ -279,6 +303,15 @@ def table(results: dict[str, Any]) -> None:
     )
     ran = [known["runs_at_high"] for known in told if "runs_at_high" in known]
     print(f"all steps run with the upper end as the allocator's limit: {sum(ran)} of {len(ran)}")
+    more = [known["runs_with_arrays"] for known in told if "runs_with_arrays" in known]
+    print(f"of the others, with the bytes of the arrays added: {sum(more)} of {len(more)}")
+    ratios = [
+        known["predicted"]["needed_limit_high_bytes"] / found
+        for known in told
+        if known["predicted"].get("needed_limit_high_bytes") and (found := truth(known)) is not None
+    ]
+    if ratios:
+        print(f"upper end of the limit over the truth: median {statistics.median(ratios):.2f}x")
 
 
 def _bar(said: dict[str, int]) -> str:
@@ -337,8 +370,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name in ("predict", "measure", "alone", "limit", "table"):
+    for name in ("predict", "again", "measure", "alone", "limit", "table"):
         parser.add_argument(f"--{name}", type=Path, nargs="?", const=RESULTS, metavar="OUT.json")
+    parser.add_argument("--models", type=Path, help="for --again: the folder that --predict made")
     parser.add_argument("--python", action="append", default=[], metavar="VERSION=PATH")
     parser.add_argument("--until", default="24:00", metavar="HH:MM", help="stop by then (UTC)")
     parser.add_argument("--processes", type=int, default=2, help="runs of a case")
@@ -346,10 +380,12 @@ def main() -> None:
     args = parser.parse_args()
     pythons = {version: str(ENVIRONMENTS / f"tf{version}/bin/python") for version in ("2.21", "2.11")}
     pythons.update(each.split("=", 1) for each in args.python)
-    out = args.predict or args.measure or args.alone or args.limit or args.table or RESULTS
+    out = args.predict or args.again or args.measure or args.alone or args.limit or args.table or RESULTS
     results = json.loads(out.read_text()) if out.exists() else {"cases": {}}
     if args.predict:
         predict(results, out, pythons, args.until, args.second)
+    elif args.again:
+        again(results, out, args.models)
     elif args.measure:
         measure(results, out, pythons, args.until, args.processes)
     elif args.alone:

@@ -573,10 +573,16 @@ def measure(case, limit_mib):
     try:
         model.fit(x, y, batch_size=case["batch"], epochs=2, shuffle=False, verbose=0, callbacks=[found])
     except tf.errors.ResourceExhaustedError:
-        return {"key": case["key"], "ran": False, "limit_mib": limit_mib}
+        return {"key": case["key"], "ran": False, "limit_mib": limit_mib, "arrays_bytes": bytes_of(x) + bytes_of(y)}
     if limit_mib:
         return {"key": case["key"], "ran": True, "limit_mib": limit_mib}
     return {"key": case["key"], "peaks": found.peaks, "before": found.before[-1]}
+
+
+def bytes_of(arrays):
+    if isinstance(arrays, dict):
+        return sum(each.nbytes for each in arrays.values())
+    return arrays.nbytes
 
 
 def alone(case):
