@@ -237,7 +237,7 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
         return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
-    whole = table.total_bytes
+    whole = moment.accounted_bytes  # as the bar above
     groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MAX_LAYERS]
     width = min(
         max((display_width(group.name or "(no layer)") for group in groups), default=0), view.width - 46
