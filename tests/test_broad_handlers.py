@@ -31,6 +31,7 @@ ALLOWED = {
     "fleet/scanning.py run": "Ctrl-C, too, leaves nothing half-done; raised again",
     "fleet/tasks.py _reader": "a process that may still answer the last question is ended; raised again",
     "fleet/opening.py _ask": "file systems of any kind, each with errors of its own",
+    "fleet/sources.py storage_errors": "the same; Python's own errors are raised again",
     "api/recording.py watch": "any failure of the user's block, raised again",
     "recording/inside/safely.py guarded": "inside the user's program: noted, never raised",
     "recording/inside/startup/sitecustomize.py ": "the same, before there is a bundle",

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.fleet.needed import fleet
 from tests.fleet.test_scan import FOUR, LOG, Here, found
+from tfmemlens.fleet import tasks
 from tfmemlens.fleet.scanning import scan
+from tfmemlens.fleet.store import Store, read
 
 pytestmark = fleet
 
@@ -208,3 +213,94 @@ def test_a_disk_that_is_full(logs: tuple[Path, dict[str, int]], tmp_path: Path) 
     assert set(found(folder, tmp_path / "out").items()) <= set(truth.items())
     scan(str(folder), str(tmp_path / "out"), Here())
     assert found(folder, tmp_path / "out") == truth
+
+
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+BUCKET = "s3://bucket"
+IN_S3 = {"job-0/0.log": 1, "job-0/1.log": 4, "job-0/2.log": 0, "job-0/3.log": 0} | {
+    "job-1/0.log": 0, "job-1/1.log": 1, "job-1/2.log": 4, "job-1/3.log": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch, logs: tuple[Path, dict[str, int]]) -> Iterator[dict[str, Any]]:
+    """The options of an S3 server whose bucket has the logs of two jobs: `IN_S3`."""
+    if importlib.util.find_spec("moto") is None or importlib.util.find_spec("s3fs") is None:
+        pytest.skip("pip install tfmemlens[fleet,s3], and moto[server] for the storage of its tests")
+    import fsspec
+    from moto.server import ThreadedMotoServer
+
+    for name in CREDENTIALS:
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {"endpoint_url": f"http://{host}:{port}"}
+    urlopen(f"{options['endpoint_url']}/moto-api/reset", data=b"").close()
+    tasks.close()  # readers of tests before have no credentials
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        files = fsspec.filesystem("s3", **options)
+        files.mkdir("bucket")
+        for name in IN_S3:
+            files.put_file(str(logs[0] / name), f"bucket/logs/{name}")
+        yield options
+        tasks.close()
+    server.stop()
+
+
+@pytest.mark.whole
+def test_logs_and_tables_in_s3(s3: dict[str, Any]) -> None:
+    import fsspec
+
+    out = f"{BUCKET}/out"
+    options = {"job_pattern": r"(?P<job>job-\d+)/", "storage_options": s3, "out_options": s3}
+    first = scan(f"{BUCKET}/logs/**/*.log", out, Here(), **options)
+    assert first.incidents == sum(IN_S3.values())
+    again = scan(f"{BUCKET}/logs", out, Here(), **options)
+    assert (again.unchanged, again.to_read) == (8, 0)
+    fsspec.filesystem("s3", **s3).pipe_file("bucket/logs/job-0/2.log", FOUR.read_bytes())
+    third = scan(f"{BUCKET}/logs", out, Here(), **options)
+    assert (third.unchanged, third.files, third.incidents) == (7, 1, 4)
+    store = Store(out, s3)
+    inputs = {row["source"]: row["incidents"] for row in store.table("inputs").to_pylist()}
+    expected = {f"{BUCKET}/logs/{name}": count for name, count in IN_S3.items()}
+    assert inputs == expected | {f"{BUCKET}/logs/job-0/2.log": 4}
+    frame = read(out, options=s3, columns=["source", "job"]).compute(scheduler="synchronous")
+    assert len(frame) == sum(inputs.values())
+    assert set(frame.job) >= {"job-0", "job-1"}
+    assert store._names("_staging") == []
+
+
+@pytest.mark.whole
+def test_worker_processes_read_and_write_s3(s3: dict[str, Any], cluster: tuple[str, Any, Any]) -> None:
+    option = f"endpoint_url={s3['endpoint_url']}"
+    words = ("fleet", "scan", f"{BUCKET}/logs", "-o", f"{BUCKET}/out", "--storage-option", option)
+    status, out, problems = ended(program("-m", "tfmemlens", *words, "--scheduler", cluster[0], "--json"))
+    assert status == 0, problems
+    assert json.loads(out)["incidents"] == sum(IN_S3.values())
+    assert Store(f"{BUCKET}/out", s3).table("incidents").num_rows == sum(IN_S3.values())
+
+
+@pytest.mark.whole
+def test_workers_without_credentials_are_told_at_once(
+    s3: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Here()
+
+    def without(task: Any, plan: Any) -> None:
+        for name in CREDENTIALS:
+            monkeypatch.delenv(name, raising=False)
+
+    client.before = without
+    summary = scan(f"{BUCKET}/logs", str(tmp_path / "out"), client, storage_options=s3)
+    assert dict(summary.inputs) == {"unreadable": 8}
+    assert summary.retries == 0
+    assert "Unable to locate credentials where this worker runs" in summary.unreadable[0][1]
+    for name in CREDENTIALS:
+        monkeypatch.setenv(name, "testing")
+    tasks.close()
+    client.before = lambda task, plan: None
+    assert scan(f"{BUCKET}/logs", str(tmp_path / "out"), client, storage_options=s3).files == 8

@@ -12,6 +12,7 @@ from tests.fleet.needed import fleet
 from tfmemlens.errors import MissingExtra, MissingInput, UnreadableInput, UsageError
 from tfmemlens.fleet import sources
 from tfmemlens.fleet.sources import Listed
+from tfmemlens.fleet.store import OutputFailed, Store
 
 pytestmark = fleet
 
@@ -68,6 +69,23 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
         sources.find([str(tmp_path / "no")], {})
     with pytest.raises(UsageError, match="cannot be opened"):
         sources.find(["nonsense://x"], {})
+
+
+def test_what_a_driver_raises_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable(Exception):
+        pass
+
+    def unreachable(fs: object, path: str, **options: object) -> None:
+        raise Unreachable("no such host")
+
+    for question in ("info", "makedirs"):
+        monkeypatch.setattr(f"fsspec.implementations.memory.MemoryFileSystem.{question}", unreachable)
+    with pytest.raises(UnreadableInput, match="cannot be listed: Unreachable: no such host"):
+        sources.find(["memory://x"], {})
+    with pytest.raises(OutputFailed, match="cannot be written: Unreachable: no such host"):
+        Store("memory://x").make()
+    with pytest.raises(KeyError), sources.storage_errors():
+        raise KeyError("a slip")
 
 
 def test_a_scheme_names_the_extra_that_opens_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
-from tfmemlens.fleet.sources import file_system
+from tfmemlens.fleet.sources import file_system, storage_errors
 from tfmemlens.model.fleet import Read
 from tfmemlens.values import dataclass
 
@@ -282,7 +282,8 @@ def _reading(path: str) -> Any:
     """
     arrow = load("pyarrow")
     try:
-        yield
+        with storage_errors():
+            yield
     except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError, OSError) as problem:
         told = str(problem).split("\n")[0][:300]
         raise UnreadableInput(f"{path} cannot be read: {told}", _HINT) from None

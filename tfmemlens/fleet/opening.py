@@ -14,6 +14,7 @@ from typing import IO, Any, TypeAlias
 from tfmemlens.errors import MissingExtra, TfmemlensError
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.sources import MEMBER, Listed, StorageOptions, as_text, file_system, is_local
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
 
@@ -26,6 +27,8 @@ _MEMBER_PIECE = 4 << 10
 """Of a cut tar file, so much before the cut is lost at most."""
 _FRAME_PIECE = 4 << 10
 """Bytes of a compressed frame that are unpacked at once: they may hold a thousand times as many."""
+_NO_CREDENTIALS = regex(r"(?:No|Default|Partial|Missing)Credentials")
+"""In the names of the classes that botocore and google.auth have for it."""
 _LAYERS = 2
 _USTAR, _USTAR_AT = b"ustar", 257
 _ZIP, _ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
@@ -42,6 +45,10 @@ class StorageError(Exception):
 
 class GoneError(Exception):
     """The file is not there any more, or is closed to us: no attempt will help now."""
+
+
+class NoCredentialsError(Exception):
+    """Credentials for the storage are missing here: they may be there in the next scan, and not before."""
 
 
 @dataclass
@@ -110,8 +117,8 @@ class _Stored(_Raw):
 
 
 def _ask(question: Callable[[], Any]) -> Any:
-    """The answer of a storage. Raises GoneError, StorageError for anything else that it does: each of the
-    many file systems has errors of its own.
+    """The answer of a storage. Raises GoneError, NoCredentialsError, and StorageError for anything else that
+    it does: each of the many file systems has errors of its own.
     """
     try:
         return question()
@@ -120,9 +127,9 @@ def _ask(question: Callable[[], Any]) -> Any:
     except (FileNotFoundError, PermissionError, IsADirectoryError) as problem:
         raise GoneError(f"{type(problem).__name__}: {problem}") from None
     except Exception as problem:
-        raise StorageError(
-            f"{type(problem).__name__}: {problem}" if str(problem) else repr(problem)
-        ) from None
+        told = f"{type(problem).__name__}: {problem}" if str(problem) else repr(problem)
+        without = _NO_CREDENTIALS.search(type(problem).__name__)
+        raise (NoCredentialsError if without else StorageError)(told) from None
 
 
 def stored(listed: Listed, options: StorageOptions) -> Bytes:

@@ -20,6 +20,7 @@ from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.reading import (
     MEMORY_VARIABLE,
+    STORAGE,
     TOO_MUCH_MEMORY,
     Began,
     Done,
@@ -30,8 +31,6 @@ from tfmemlens.fleet.reading import (
 from tfmemlens.units import human
 from tfmemlens.values import dataclass, replace
 
-STORAGE = "storage: "
-"""How the reason of an input begins that the storage did not give: the next scan tries it again."""
 _LOOK_SECONDS = 0.2
 _START_SECONDS = 60.0
 """More time for the first question: a process has to start."""

@@ -31,6 +31,8 @@ IDLE_SECONDS = 60
 MEMORY_VARIABLE = "TFMEMLENS_FLEET_MEMORY"
 """How many bytes the process may get beyond what it starts with."""
 TOO_MUCH_MEMORY = "it needs more memory than a file may take (--memory-limit)"
+STORAGE = "storage: "
+"""How the reason of an input begins that the storage did not give: the next scan tries it again."""
 _END_BYTES = 1 << 20
 CHANGED = "it changed while it was scanned: the next scan reads it again"
 Row = dict[str, Any]
@@ -83,7 +85,9 @@ class End:
 
 
 def read(reading: Reading) -> Iterator[Began | Done]:
-    """The inputs that a file holds, one after the other. Raises StorageError, GoneError."""
+    """The inputs that a file holds, one after the other. Raises StorageError, GoneError,
+    NoCredentialsError.
+    """
     listed, settings = reading.listed, reading.settings
     if listed.is_bundle or reading.range is not None:
         yield Began(listed.source)
@@ -212,6 +216,8 @@ def answered(reading: Reading) -> Iterator[Began | Done | End]:
             yield message
     except opening.StorageError as problem:
         yield End(f"{problem}")
+    except opening.NoCredentialsError as problem:
+        yield End(f"{STORAGE}{problem} where this worker runs", is_final=True)
     except opening.GoneError as problem:
         yield End(f"{problem}", is_final=True)
     except MemoryError:

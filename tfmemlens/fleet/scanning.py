@@ -14,8 +14,8 @@ from typing import Any
 
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.fleet import engine, opening, ranges, schema, sources, tasks
-from tfmemlens.fleet.reader import STORAGE, Limits
-from tfmemlens.fleet.reading import Reading, Settings, row_of
+from tfmemlens.fleet.reader import Limits
+from tfmemlens.fleet.reading import STORAGE, Reading, Settings, row_of
 from tfmemlens.fleet.sources import Listed, StorageOptions
 from tfmemlens.fleet.store import Known, OutputFailed, Store
 from tfmemlens.fleet.tasks import Outcome, Plan, Task
@@ -342,7 +342,7 @@ def _ranges(file: Listed, settings: Settings) -> list[ranges.Range]:
             head = stream.peek(1 << 16)
             if opening.is_packed(head) or looks_binary(head) or not stream.seekable():
                 return []
-    except (opening.StorageError, opening.GoneError):
+    except (opening.StorageError, opening.GoneError, opening.NoCredentialsError):
         return []
     return ranges.ranges(file.size or 0)
 

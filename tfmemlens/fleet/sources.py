@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from tfmemlens.errors import MissingInput, UnreadableInput, UsageError
+from tfmemlens.errors import MissingInput, TfmemlensError, UnreadableInput, UsageError
 from tfmemlens.fleet.extras import load
 from tfmemlens.patterns import regex
 from tfmemlens.readers import catalogue
@@ -103,6 +105,22 @@ def file_system(url: str, options: StorageOptions) -> tuple[Any, str]:
         raise UsageError(f"{url} cannot be opened: {problem}", "paths and URLs that fsspec knows") from None
 
 
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Raises OSError for what the driver of a storage raises, too: each has classes of its own, such as
+    botocore's for credentials that are missing. Python's own and pyarrow's stay what they are.
+    """
+    try:
+        yield
+    except (OSError, TfmemlensError):
+        raise
+    except Exception as problem:
+        package = type(problem).__module__.partition(".")[0]
+        if package in ("tfmemlens", "pyarrow") or package in sys.stdlib_module_names:
+            raise
+        raise OSError(f"{type(problem).__name__}: {problem}") from problem
+
+
 def name_of(url: str, fs: Any, path: str) -> str:
     """How a file is named in the tables: local ones by their absolute path, others by their URL."""
     if "::" in url:
@@ -133,14 +151,18 @@ def is_local(fs: Any) -> bool:
 def _of(source: str, options: StorageOptions, problems: list[str]) -> Iterator[Listed]:
     fs, path = file_system(source, options)
     try:
-        entries, is_named = _entries(fs, path, problems)
-        yield from _listed(fs, source, entries, is_named)
+        with storage_errors():
+            entries, is_named = _entries(fs, path, problems)
+            found = list(_listed(fs, source, entries, is_named))
     except FileNotFoundError:
         raise MissingInput(source, "check the path; put a glob into quotes") from None
     except PermissionError as problem:
         raise UnreadableInput(f"{source} may not be listed: {problem}", "check your credentials") from None
     except OSError as problem:
-        raise UnreadableInput(f"{source} cannot be listed: {problem}", "check the address") from None
+        raise UnreadableInput(
+            f"{source} cannot be listed: {problem}", "check the address and your credentials"
+        ) from None
+    yield from found
 
 
 def _entries(fs: Any, path: str, problems: list[str]) -> tuple[dict[str, Mapping[str, Any]], bool]:

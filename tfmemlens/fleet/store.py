@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 from tfmemlens.errors import TfmemlensError, UnreadableInput, UsageError
 from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
-from tfmemlens.fleet.sources import MEMBER, StorageOptions, file_system, is_local
+from tfmemlens.fleet.sources import MEMBER, StorageOptions, file_system, is_local, storage_errors
 from tfmemlens.values import dataclass, field
 
 INCIDENTS, INPUTS = "incidents", "inputs"
@@ -153,13 +153,15 @@ class Store:
 
     def has_staged(self, scan: str, name: str) -> bool:
         """Whether a task's rows can be seen from here."""
-        self.fs.invalidate_cache()
-        return bool(self.fs.exists(self._path(_STAGING, scan, f"{name}{_STAGED}")))
+        with self._writing():
+            self.fs.invalidate_cache()
+            return bool(self.fs.exists(self._path(_STAGING, scan, f"{name}{_STAGED}")))
 
     def join_ranges(self, ranges: Sequence[str], scan: str, name: str) -> None:
         """Make one staged input of the ranges of a big log. Raises OutputFailed."""
         paths = [f"{_STAGING}/{_RANGES}/{each}{_STAGED}" for each in ranges]
-        rows = [row for path in paths for row in self._staged_inputs(path)]
+        with self._writing():
+            rows = [row for path in paths for row in self._staged_inputs(path)]
         with self.staging(scan, name) as stage:
             lines = 0
             for path in paths:
@@ -363,7 +365,8 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
-            yield
+            with storage_errors():
+                yield
         except OSError as error:
             raise OutputFailed(
                 f"{self.url} cannot be written: {error.strerror or error}",
