@@ -106,3 +106,143 @@ def test_pytest_quotes_the_code_above_its_place(call: str, what: str, below: str
     assert what in report.verdict
     failed = report.case.moments[0].request.failed  # type: ignore[union-attr]
     assert failed.source == "gp.py:27" and failed.source_text == call
+
+
+TENSORFLOW = (
+    "2023-06-29 10:40:17.006120: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1635] Created device"
+    " /job:localhost/replica:0/task:0/device:GPU:0 with 9666 MB memory:  -> device: 0, name: NVIDIA GeForce"
+    " RTX 3080 Ti, pci bus id: 0000:0a:00.0, compute capability: 8.6\n"
+)
+
+
+def of_tensorflow(before: str) -> Report:
+    return pipeline.explain(
+        f"import jax, optax\n{before}"
+        'Traceback (most recent call last):\n  File "/home/u/fit.py", line 30, in <module>\n'
+        "    state = create(jax.random.PRNGKey(0))\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 805306368 bytes.\n"
+    )
+
+
+def test_tensorflow_in_the_same_process_takes_the_gpu_first() -> None:
+    report = of_tensorflow(TENSORFLOW)
+    assert "TensorFlow, in the same process, made the GPU its own with 9.44 GiB" in report.verdict
+    assert slugs(report)[0] == "tensorflow-off-the-gpu"
+
+
+@pytest.mark.parametrize("before", ["", "allow_growth=True\n" + TENSORFLOW], ids=["absent", "grows"])
+def test_tensorflow_that_takes_nothing_holds_nothing(before: str) -> None:
+    report = of_tensorflow(before)
+    assert "same process" not in report.verdict and "tensorflow-off-the-gpu" not in slugs(report)
+
+
+def of_buffers(*buffers: tuple[str, str, str], need: int = 40 << 30, after: str = "") -> Report:
+    listed = "".join(
+        f'\tBuffer {at}:\n\t\tSize: {size}\n\t\tOperator: op_name="{name}" source_file="/home/u/net.py"'
+        f" source_line=9\n\t\tXLA Label: fusion\n\t\tShape: {shape}\n\t\t{'=' * 26}\n\n"
+        for at, (size, name, shape) in enumerate(buffers, 1)
+    )
+    return pipeline.explain(
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {need} bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+        "             parameter allocation:   40.00MiB\n"
+        f"     preallocated temp allocation:   {need / (1 << 30):.2f}GiB\n"
+        f"Peak buffers:\n{listed}{after}"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["jit(update)/jit(main)/jvp(mp_layer_0)/edge_mlp/max", "jit(step)/jvp(net)/messages/concatenate"],
+)
+def test_a_whole_graph_has_no_batch(name: str) -> None:
+    report = of_buffers(("20.00GiB", name, "f32[20971520,256]"), ("20.00GiB", name, "f32[20971520,256]"))
+    assert "rows of a graph network, one for each of 20,971,520 edges or nodes" in report.verdict
+    assert slugs(report)[0] == "sample-neighbours"
+    assert not {"smaller-batch", "larger-pool"} & set(slugs(report))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("jit(step)/jvp(net)/dense/max", "f32[20971520,256]"),
+        ("jit(f)/jvp(edge_mlp)/max", "f32[4096,1310720]"),
+    ],
+    ids=["no graph's name", "few rows"],
+)
+def test_other_rows_are_no_graphs(name: str, shape: str) -> None:
+    report = of_buffers(("20.00GiB", name, shape), ("20.00GiB", name, shape))
+    assert "graph network" not in report.verdict
+
+
+@pytest.mark.parametrize("one_hot", [True, False])
+def test_one_hot_labels_among_logits(one_hot: bool) -> None:
+    of_labels = "jit(step)/jit(main)/jit(_one_hot)/eq" if one_hot else "jit(step)/jvp(jit(log_softmax))/sub"
+    logits = ("6.00GiB", "jit(step)/jit(main)/jvp(GPT)/lm_head/dot_general", "f32[32,1024,49152]")
+    report = of_buffers(logits, ("6.00GiB", of_labels, "f32[32,1024,49152]"), need=14 << 30)
+    assert ("labels as one-hot rows" in report.verdict) is one_hot
+    assert (slugs(report)[0] == "integer-labels") is one_hot
+
+
+@pytest.mark.parametrize("differentiated", [True, False])
+def test_a_rollout_has_no_backward_pass(differentiated: bool) -> None:
+    loop = "jvp(while)/body" if differentiated else "while/body"
+    stack = ("20.00GiB", f"jit(train)/jit(main)/{loop}/dynamic_update_slice", "f32[256,2972,84,84]")
+    report = of_buffers(stack, stack)
+    assert ("backward pass" in report.verdict) is differentiated
+    assert ("narrow-copy" in slugs(report)) is not differentiated
+    assert ("smaller-batch" in slugs(report)) is differentiated
+
+
+def test_pairs_of_rows_have_no_batch() -> None:
+    report = of_buffers(("20.00GiB", "jit(subtract)/jit(main)/sub", "f32[18318,18318,16]"), need=20 << 30)
+    assert slugs(report)[:2] == ["matrix-product", "in-blocks"]
+    assert not {"smaller-batch", "larger-pool"} & set(slugs(report))
+
+
+TORCH = (
+    "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space hbm. Used 26.07G of 15.48G hbm. Exceeded hbm capacity by 10.59G.\n"
+    "torch_xla 2.1, PJRT_DEVICE=TPU\n\n"
+    "53    for step, (x, y) in enumerate(loader):\n57        loss.backward(); opt.step()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("58        losses.append(loss)\n", False),
+        ("58        losses.append(loss)\n59        xm.mark_step()\n", True),
+        ("50    loader = pl.MpDeviceLoader(loader, dev)\n58        losses.append(loss)\n", True),
+        ("58        losses.append(loss.item())\n", True),
+    ],
+)
+def test_steps_that_nothing_ends(code: str, ends: bool) -> None:
+    report = pipeline.explain(TORCH + code)
+    assert ("the quoted loop ends no step" in report.verdict) is not ends
+    assert (slugs(report)[0] == "mark-step") is not ends
+
+
+def of_slots(after: str) -> Report:
+    return pipeline.explain(
+        'Traceback (most recent call last):\n  File "/app/init.py", line 42, in create\n'
+        "    opt_state = tx.init(params)\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" 1803550720 bytes.\n\n{after}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "late"),
+    [
+        ("    return jax.device_put(params, fsdp_sharding(params, mesh))\n", True),
+        ("mesh = jax.make_mesh((8,), ('data',))\nsh = NamedSharding(mesh, P('data'))\n", True),
+        ("mesh = jax.make_mesh((8,), ('data',))\np = jax.jit(init, out_shardings=sh)(key)\n", False),
+        ("    return params, opt_state\n", False),
+    ],
+)
+def test_state_that_is_sharded_too_late(after: str, late: bool) -> None:
+    report = of_slots(after)
+    assert ("shards it only afterwards" in report.verdict) is late
+    assert (slugs(report)[0] == "shard-arguments") is late

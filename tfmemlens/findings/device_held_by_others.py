@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
-from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
 from tfmemlens.model.capture import DeviceInfo
 from tfmemlens.model.case import Case, Moment
@@ -45,6 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
             remedies=(
+                *_hide(case),
                 *_end(case, moment),
                 Remedy(
                     "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
@@ -70,6 +71,36 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _hide(case: Case) -> Iterator[Remedy]:
+    """Keep TensorFlow, which only reads data here, off the GPU that JAX needs."""
+    if _of_tensorflow(case):
+        yield Remedy(
+            "hide the GPUs from TensorFlow before it reads the first element: JAX's programs use it for input"
+            " data only",
+            "import tensorflow as tf; tf.config.set_visible_devices([], 'GPU')",
+            slug="tensorflow-off-the-gpu",
+        )
+
+
+def _of_tensorflow(case: Case) -> list[tuple[int, Evidence]]:
+    """GPUs that TensorFlow made for itself in a program of JAX's."""
+    grows = case.capture.surroundings.setting("allow_growth")
+    if framework_of(case) != JAX or (grows and grows[0] == "True"):
+        return []
+    return [
+        (
+            device.limit.bytes,
+            Evidence(
+                f"TensorFlow, in the same process, made the GPU its own with {human(device.limit.bytes)}, and"
+                " JAX gets what is left",
+                device.line,
+            ),
+        )
+        for device in case.capture.surroundings.devices
+        if device.limit and device.limit.bytes and "GPU" in device.name.upper()
+    ]
+
+
 def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What to do about processes that `nvidia-smi` named."""
     named = device_users.to_end(case, moment)
@@ -88,6 +119,9 @@ def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
 def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     """What shows that others hold the device, each with the bytes that TensorFlow could not get."""
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
+    if shared := _of_tensorflow(case):
+        yield from shared
+        return
     for device in case.capture.surroundings.devices:
         if device.limit and not device.limit.bytes:
             yield (

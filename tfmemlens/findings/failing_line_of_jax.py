@@ -18,10 +18,23 @@ from tfmemlens.findings.support import jax_lines
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
+
+
+_SHARDED_FROM_THE_START = Remedy(
+    "make weights and optimizer state inside jit, sharded from the start: no device then holds all of them",
+    "state = jax.jit(init, out_shardings=shardings)(key)   # shardings of jax.eval_shape(init, key)",
+    slug="shard-arguments",
+)
+
+
+def _is_sharded_afterwards(case: Case) -> bool:
+    """Whether the text shows arrays to be sharded, and none to be made so."""
+    told = case.capture.surroundings
+    return bool(told.shows("sharding")) and not told.shows("making sharded")
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -31,14 +44,19 @@ def check(case: Case) -> Iterator[Finding]:
         made = jax_lines.made_at(request)
         if made is None:
             continue
+        what, remedies = made.what, made.remedies
+        if _is_sharded_afterwards(case) and any(each.slug == "shard-arguments" for each in remedies):
+            what += "; it is made whole on one device, and the code shards it only afterwards"
+            others = (each for each in remedies if each.slug != "shard-arguments")
+            remedies = (_SHARDED_FROM_THE_START, *others)
         at = f" at {request.failed.source}" if request.failed.source else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{made.what}{at}",
-            because=made.what,
+            headline=f"{what}{at}",
+            because=what,
             explains=request.needed_bytes,
             evidence=(Evidence("the message", request.failed.line),),
-            remedies=made.remedies,
+            remedies=remedies,
             moment=index,
             basis=made.basis,
         )

@@ -56,6 +56,8 @@ _RECURRENT = regex(
     r"[^\n]*(?:decoder|rnn|lstm|gru|recurrent|cell|attention)[^\n]*/while(?:_\d+)?/"
 )
 """Names of the ops of a loop over the steps of a sequence."""
+_GRADIENT = regex(r"jvp\(|transpose\(|backward|gradient|checkpoint|remat")
+"""Names of ops that belong to a program's backward pass, or that it reads."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -66,6 +68,8 @@ def check(case: Case) -> Iterator[Finding]:
         if not stacks or total(stacks) < 0.1 * held(moment):
             yield from _run_again_and_again(case, index, moment)
             continue
+        if moment.incident and moment.incident.compiler and not _of_a_gradient(stacks):
+            continue  # what a scan returns: no backward pass needs it
         node, times, per_step = _most_alive(stacks)
         share = total(stacks) / max(held(moment), 1)
         yield Finding(
@@ -126,6 +130,11 @@ def _in_a_turn(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_gradient(stacks: list[Row]) -> bool:
+    """Whether one of a compiled program's stacks is made where it is differentiated."""
+    return any(_GRADIENT.search(row.allocation.node or "") for row in stacks)
 
 
 def _stacked(case: Case) -> Iterator[Finding]:

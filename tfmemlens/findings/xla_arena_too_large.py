@@ -23,7 +23,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
@@ -35,9 +35,19 @@ _WITHOUT_XLA = Remedy(
     "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
     slug="without-xla",
 )
+_MARK_STEP = Remedy(
+    "end each step: until then its operations join one program with those of the next. Read a loss seldom,"
+    " and keep numbers (loss.item())",
+    "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
+    slug="mark-step",
+)
 _SMALL_BYTES = 256 * MIB
 _MAX_GAIN = 0.95 / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
+
+
+_SMALL_DEVICE = 16 * GIB
+"""What is not known of a device: a larger need is rather too large for all of it."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -53,7 +63,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
-            because=_because(case, moment, compiler, failed.size) + _largest(buffers),
+            because=_because(case, moment, compiler, failed.size)
+            + ("" if _ends_no_step(case) else _largest(buffers)),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -135,6 +146,15 @@ def _over(compiler: CompilerMemory) -> str:
     return f"about {human(max(compiler.needed.bytes - compiler.capacity.bytes, 0))}"
 
 
+def _ends_no_step(case: Case) -> bool:
+    """Whether the code that the text quotes trains with PyTorch/XLA, keeps tensors of its steps, and ends
+    none of them.
+    """
+    told = case.capture.surroundings
+    loop = told.shows("stepping") and told.stores
+    return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
+
+
 def _on_chip(moment: Moment) -> str | None:
     """The name of a TPU core's own small memory, where that ran out rather than HBM."""
     space = moment.request.failed.allocator if moment.request else None
@@ -158,6 +178,13 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if program_account.mostly_constants(compiler):
         return program_account.of_constants(compiler)
+    if _ends_no_step(case) and compiler.needed:
+        kept = case.capture.surroundings.stores
+        assert kept
+        return (
+            "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"
+            f" steps, as many as `{kept[0]}` collects before its values are read"
+        )
     if compiler.capacity and compiler.needed:
         if (space := _on_chip(moment)) and _is_scoped(moment):
             return (
@@ -294,6 +321,8 @@ def _remedies(
         return
     if steadily(case.capture.surroundings.readings):
         return  # what grows between steps is no program's, and no batch makes it less
+    if _ends_no_step(case):
+        yield _MARK_STEP
     ran = other_than_training(case, moment.request)
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
@@ -301,7 +330,9 @@ def _remedies(
     line = jax_lines.made_at(moment.request)
     if buffers and not of_arguments:
         yield from buffers.remedies
-    if not of_arguments and not line:
+        if not buffers.batch and buffers.recompute:
+            yield from remedies.offered(case, moment, "recompute")
+    if not of_arguments and not line and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if program_account.could_donate(case, moment, compiler):
@@ -349,4 +380,10 @@ def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) ->
     """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
     pool = compiler.goal or device_limit(case, moment)
     needed = compiler.reduced_to or compiler.needed or (moment.request and moment.request.failed.size)
-    return pool is None or not needed or needed.low <= _MAX_GAIN * pool.high
+    if needed is None:
+        return pool is None
+    if pool is None:
+        return needed.low <= _SMALL_DEVICE
+    kept = moment.balance.in_use
+    beside = kept.low if kept and compiler.goal is None else 0
+    return needed.low + beside <= _MAX_GAIN * pool.high

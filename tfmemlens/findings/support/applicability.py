@@ -223,6 +223,8 @@ TABLE: dict[str, Applicability] = {
     "drop-models": _IN_TENSORFLOW,
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),
     "one-batch-to-the-device": Applicability(_OF_JAX),
+    "integer-labels": Applicability(code=_OF_JAX),
+    "tensorflow-off-the-gpu": Applicability(_OF_JAX, devices=_ON_GPU),
     "drop-references": Applicability(code=_OF_JAX),
     "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),
     "compare-with-device": Applicability(code=_OF_JAX),

@@ -110,7 +110,7 @@ def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> M
         return None
     del need
     return MadeByLine(
-        "the line makes the optimizer's state: Adam's is twice as large as the weights, whatever the batch",
+        "the line makes the optimizer's state: Adam's is two numbers for each weight, whatever the batch",
         (
             Remedy(
                 "keep the first moments in 16 bits, or use an optimizer that keeps less (Adafactor, Lion,"

@@ -13,7 +13,7 @@ from tfmemlens.findings.support.situation import JAX, TORCH_XLA
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Moment
-from tfmemlens.model.finding import Remedy
+from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human_size
@@ -37,6 +37,19 @@ _OF_LAYERS = regex(
     r"(?:\A|/)(?:layers?|blocks?|transformer_blocks?|h|decoder_layers?|encoder_layers?|\w*ScanLayers?\w*)/(?:while|scan)|\((?:\w+/)?(?:layers?|blocks?)\)",
     re.IGNORECASE,
 )
+_ONE_HOT = regex(r"one_hot", re.IGNORECASE)
+_GRAPH = regex(
+    r"(?:\A|[/(_])edges?(?:[/)_]|\Z)|message|\bmp_layer|\bgnn|\bgcn|senders|receivers|graph_?(?:conv|net)",
+    re.IGNORECASE,
+)
+_MANY_NODES = 50_000
+"""From here on rows are rather a graph's than a batch's."""
+_DIFFERENCE = regex(r"(?:\A|[/(])sub(?:tract)?(?:\)|\Z|\W)")
+_MATRIX_PRODUCT = Remedy(
+    "if these are differences for distances: use a matrix product, which never makes them",
+    "d2 = (x**2).sum(1)[:, None] + (y**2).sum(1)[None] - 2 * x @ y.T",
+    slug="matrix-product",
+)
 _GATHER = regex(r"(?:\A|/)gather\Z|(?:\A|/)_?take\Z")
 _GRADIENT = regex(r"jvp\(|transpose\(|backward|gradient")
 
@@ -53,6 +66,8 @@ class Buffers:
     remedies: tuple[Remedy, ...]
     recompute: bool = True
     """Whether it helps to compute them again in the backward pass."""
+    batch: bool = True
+    """Whether a smaller batch may make them smaller."""
 
 
 def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
@@ -155,6 +170,21 @@ _CHUNKED = Remedy(
 
 def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
     words = _shape(mine[0])[-1]
+    one_hot = [row for row in mine if _ONE_HOT.search(row.allocation.node or "")]
+    code = "loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels)"
+    integers = (
+        (
+            Remedy(
+                "give the loss integer labels: the one-hot rows need not exist",
+                code if framework == JAX else None,
+                size_of(one_hot[0].allocation).bytes,
+                Certainty.BOUND,
+                slug="integer-labels",
+            ),
+        )
+        if one_hot
+        else ()
+    )
     wide = any(row.allocation.dtype == "float32" for row in mine)
     chunked = _CHUNKED if framework == JAX else Remedy(_CHUNKED.text, slug=_CHUNKED.slug)
     narrow = (
@@ -168,12 +198,12 @@ def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
         else ()
     )
     return Buffers(
-        f"logits over {words:,} classes, and copies of them for the loss"
-        if len(mine) > 1
-        else f"logits over {words:,} classes",
+        f"logits over {words:,} classes"
+        + (", labels as one-hot rows of the same size" if one_hot and len(mine) > 1 else "")
+        + (", and copies of them for the loss" if len(mine) > 1 + len(one_hot) else ""),
         _in_words(mine),
         held,
-        (chunked, *narrow),
+        (*integers, chunked, *narrow),
         recompute=False,
     )
 
@@ -223,17 +253,32 @@ def _stacks(mine: list[Row], held: int, framework: str | None) -> Buffers:
             slug="stack-less",
         )
     ]
+    if not backward and not layers and len(_shape(mine[0])) >= 4:
+        remedies.append(_NARROW_STACK)
     if not layers:
         remedies.append(
             Remedy(
+                "fewer steps (or environments) at a time: each one less is as much less of every stack",
+                slug="in-blocks",
+            )
+            if not backward
+            else Remedy(
                 "fewer steps at once: scan over blocks of steps with jax.checkpoint around each block, or"
                 " truncate the backward pass",
                 slug="in-blocks",
             )
         )
-    return Buffers(what, _in_words(mine), held, tuple(remedies), recompute=False)
+    return Buffers(
+        what, _in_words(mine), held, tuple(remedies), recompute=False, batch=backward or bool(layers)
+    )
 
 
+_NARROW_STACK = Remedy(
+    "if these are images or observations: stack them as uint8 (a quarter of float32), and not a second time"
+    " as the next step's, which are the same shifted by one",
+    "return carry, obs   # uint8; float32 only where the net reads a minibatch of them",
+    slug="narrow-copy",
+)
 _IN_BLOCKS = Remedy(
     "go through the rows in blocks, and reduce each block at once",
     "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
@@ -244,8 +289,48 @@ _IN_BLOCKS = Remedy(
 def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
     del framework
     first, second = _shape(mine[0])[:2]
+    differences = any(len(_shape(row)) == 3 and _DIFFERENCE.search(_name(row)) for row in mine)
     return Buffers(
-        f"a value for every pair of {first:,} x {second:,} rows", _in_words(mine), held, (_IN_BLOCKS,), False
+        f"a value for every pair of {first:,} x {second:,} rows",
+        _in_words(mine),
+        held,
+        (*((_MATRIX_PRODUCT,) if differences else ()), _IN_BLOCKS),
+        recompute=False,
+        batch=False,
+    )
+
+
+def _is_of_a_graph(row: Row, weights: Iterable[object]) -> bool:
+    """Whether a graph network makes it, with a row for each edge or node."""
+    shape = _shape(row)
+    wide = len(shape) in (2, 3) and shape[0] >= _MANY_NODES and not _is_weight(row, weights)
+    return wide and bool(_GRAPH.search(row.allocation.node or ""))
+
+
+def _of_a_graph(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    rows_of = _shape(mine[0])[0]
+    code = "h = (nodes @ w_s)[senders] + (nodes @ w_r)[receivers]   # for concat(senders, receivers) @ w"
+    return Buffers(
+        f"rows of a graph network, one for each of {rows_of:,} edges or nodes of its graph",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "train on sampled neighbourhoods or subgraphs, padded to one size: far fewer edges at a time",
+                slug="sample-neighbours",
+            ),
+            Remedy(
+                "multiply by the weights before rows are gathered for the edges: then once for each node, and"
+                " nothing is joined",
+                code if framework == JAX else None,
+                slug="narrower-layer",
+            ),
+            Remedy(
+                "or go through the edges in blocks, and add each block's sums to the output (segment_sum)",
+                slug="in-blocks",
+            ),
+        ),
+        batch=False,
     )
 
 
@@ -325,6 +410,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_of_a_loop, _stacks),
     (_is_pairs, _pairs),
     (_is_feature_map, _feature_maps),
+    (_is_of_a_graph, _of_a_graph),
     (_is_gathered, _gathered),
     (_is_vmapped, _vmapped),
 )

@@ -63,5 +63,35 @@ SAMPLING = LineRule(
     "mcmc.run(key, X, y)",
     needs=("mcmc.run", "sample_chain", "nuts(", "hmc("),
 )
-PURPOSES = {"training": TRAINING, "explaining": EXPLAINING, "sampling": SAMPLING}
+STEPPING = LineRule(
+    r"\bopt\w{0,40}\.step\(\)",
+    "57        loss.backward(); opt.step()",
+)
+ENDING = LineRule(
+    r"\bmark_step\(|\boptimizer_step\(|\bMpDeviceLoader\b|\bParallelLoader\b|\btorch_xla\.(?:sync|step|compile)\(",
+    "    xm.mark_step()",
+    "    for x, y in pl.MpDeviceLoader(loader, device):",
+)
+"""What ends a step of PyTorch/XLA, so that its graph is run."""
+SHARDING = LineRule(
+    r"\bNamedSharding\(|\b\w{0,40}_?sharding\(\w|\bjax\.(?:sharding\.)?(?:Mesh|make_mesh)\(|\bMesh\(|\bshard_pytree\(",
+    "    sh = fsdp_sharding(params, mesh)",
+    "mesh = jax.make_mesh((8,), ('data',))",
+    "    state = jax.device_put(state, NamedSharding(mesh, P('data')))",
+)
+SHARDED = LineRule(
+    r"\bout_shardings\s*=|\bwith_(?:sharding_constraint|partitioning|logical_partitioning)\(|\beval_shape\(",
+    "    params = jax.jit(model.init, out_shardings=sh)(rng, tokens)",
+    "    shapes = jax.eval_shape(model.init, rng, tokens)",
+)
+"""Arrays that are made sharded, rather than made whole and sharded afterwards."""
+PURPOSES = {
+    "training": TRAINING,
+    "explaining": EXPLAINING,
+    "sampling": SAMPLING,
+    "stepping": STEPPING,
+    "ending steps": ENDING,
+    "sharding": SHARDING,
+    "making sharded": SHARDED,
+}
 """What a program does, and how a line shows it."""
