@@ -216,6 +216,7 @@ TORCH = (
         ("58        losses.append(loss)\n59        xm.mark_step()\n", True),
         ("50    loader = pl.MpDeviceLoader(loader, dev)\n58        losses.append(loss)\n", True),
         ("58        losses.append(loss.item())\n", True),
+        ("58        if i % 50 == 0:\n59            print(loss.item())\n", False),
     ],
 )
 def test_steps_that_nothing_ends(code: str, ends: bool) -> None:
@@ -246,3 +247,51 @@ def test_state_that_is_sharded_too_late(after: str, late: bool) -> None:
     report = of_slots(after)
     assert ("shards it only afterwards" in report.verdict) is late
     assert (slugs(report)[0] == "shard-arguments") is late
+
+
+def of_text(above: str, below: str = "", need: int = 10 << 30) -> Report:
+    return pipeline.explain(
+        f"{above}Traceback (most recent call last):\n"
+        '  File "/home/u/train.py", line 44, in <module>\n    state, loss = train_step(state, batch)\n'
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {need} bytes.\n{below}"
+    )
+
+
+@pytest.mark.parametrize(("size", "told"), [("10.74GB", True), ("1.20GB", False)])
+def test_constants_that_jax_warned_of(size: str, told: bool) -> None:
+    warning = f"UserWarning: A large amount of constants were captured during lowering ({size} total).\n"
+    report = of_text(warning)
+    assert (f"{size} of constants" in report.verdict) is told
+    assert ("pass-as-argument" in slugs(report)) is told and ("smaller-batch" in slugs(report)) is not told
+
+
+@pytest.mark.parametrize(
+    ("prose", "graph"),
+    [
+        ("full-graph training with jraph.GAT, 61M edges, no mini-batches\n", True),
+        ("jit compiles the whole graph at once, does it not?\n", False),
+        ("our GNN trains on mini-batches of nodes\n", False),
+    ],
+)
+def test_a_graph_network_on_its_whole_graph_in_prose(prose: str, graph: bool) -> None:
+    report = of_text("", prose)
+    assert (slugs(report)[0] == "sample-neighbours") is graph
+    assert ("smaller-batch" in slugs(report)) is not graph
+
+
+@pytest.mark.parametrize(
+    ("kept", "epoch", "told"),
+    [
+        ("best.append((evaluate(state), state))", 6, True),
+        ("history.append(nnx.state(model))", 6, True),
+        ("best.append((evaluate(state), state))", 1, False),
+        ("accuracies.append(evaluate(model, state))", 6, False),
+        ("steps.append(state.step)", 6, False),
+        ("best.append(jax.device_get(state))", 6, False),
+    ],
+)
+def test_whole_states_that_a_list_keeps(kept: str, epoch: int, told: bool) -> None:
+    report = of_text(f"    {kept}\nEpoch {epoch} done\n", need=1 << 30)
+    assert ("keeps whole states" in report.verdict) is told
+    assert ("smaller-batch" in slugs(report)) is not told

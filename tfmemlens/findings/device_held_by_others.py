@@ -77,7 +77,7 @@ def _hide(case: Case) -> Iterator[Remedy]:
         yield Remedy(
             "hide the GPUs from TensorFlow before it reads the first element: JAX's programs use it for input"
             " data only",
-            "import tensorflow as tf; tf.config.set_visible_devices([], 'GPU')",
+            "tf.config.set_visible_devices([], 'GPU')   # before tfds.load and tf.data",
             slug="tensorflow-off-the-gpu",
         )
 

@@ -46,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what, remedies = made.what, made.remedies
         if _is_sharded_afterwards(case) and any(each.slug == "shard-arguments" for each in remedies):
-            what += "; it is made whole on one device, and the code shards it only afterwards"
+            what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)
         at = f" at {request.failed.source}" if request.failed.source else ""

@@ -15,9 +15,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support.growth import steadily
+from tfmemlens.findings.support.kept import without_states
 from tfmemlens.findings.support.remedies import TIDY
 from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.knowledge.kept_results import keeps_whole_states
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -39,26 +41,6 @@ _SIGNATURE = Remedy(
     "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])",
     slug="one-signature",
 )
-
-
-_WHOLE_STATE = regex(
-    r"(?:append|extend)\(.*(?:\bnnx\.(?:state|split)\(|\b(?:train_)?state\b(?!\.step)|\bparams?\b|\bopt_state\b"
-    r"|\bvariables\b|\bmodel\b(?!\()|\bweights\b)"
-)
-"""Code that keeps a model's whole state in a list."""
-_LAST_ONES = Remedy(
-    "or write checkpoints to disk, and keep the best one only",
-    "ocp.CheckpointManager(path, options=ocp.CheckpointManagerOptions(max_to_keep=1))",
-    slug="drop-results",
-)
-
-
-def _on_the_host(name: str) -> Remedy:
-    return Remedy(
-        "copy each state to the host before it is kept: the list then holds no memory of the device",
-        f"{name}.append(jax.device_get(state))",
-        slug="keep-numbers",
-    )
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -98,11 +80,8 @@ def _on_the_device(case: Case) -> tuple[str, tuple[Remedy, ...]]:
     )
     name, value = (stores[0], "result") if stores else ("losses", "loss")
     jax = framework_of(case) == JAX
-    if jax and stores and _WHOLE_STATE.search(stores[1].text):
-        return f"`{stores[0]}` keeps whole states, with all weights, each time", (
-            _on_the_host(name),
-            _LAST_ONES,
-        )
+    if jax and stores and keeps_whole_states(stores[1].text):
+        return f"`{stores[0]}` keeps whole states, with all weights, each time", without_states(name)
     number = f"{name}.append(jax.device_get({value}))" if jax else f"{name}.append({value}.numpy())"
     remedy = Remedy(
         "keep numbers, not tensors, between steps",

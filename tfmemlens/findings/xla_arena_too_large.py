@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, jax_lines, program_account, remedies
+from tfmemlens.findings.support import code_snippets, jax_lines, kept, program_account, remedies
 from tfmemlens.findings.support.growth import steadily
-from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
+from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
@@ -23,11 +23,12 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size, parse_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
 
+_CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)")
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -151,8 +152,25 @@ def _ends_no_step(case: Case) -> bool:
     none of them.
     """
     told = case.capture.surroundings
-    loop = told.shows("stepping") and told.stores
+    loop = told.shows("stepping") and (told.stores or told.shows("reading seldom"))
     return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
+
+
+def _captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | None:
+    """The constants that JAX warned of when it compiled, as printed, where they are half of the request and
+    the compiler's account does not say otherwise.
+    """
+    line = case.capture.surroundings.shows("capturing")
+    match = _CAPTURED.search(line.text) if line else None
+    if match is None or size is None or compiler.constants is not None:
+        return None
+    constants = parse_size(match["size"])
+    return match["size"] if max(2 * constants.bytes, 2 * _SMALL_BYTES) > size.bytes else None
+
+
+def _of_a_whole_graph(case: Case, buffers: Buffers | None) -> bool:
+    """Whether the text says that a graph network works on its whole graph, and no buffer says otherwise."""
+    return buffers is None and bool(case.capture.surroundings.shows("whole graph"))
 
 
 def _on_chip(moment: Moment) -> str | None:
@@ -178,12 +196,15 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if program_account.mostly_constants(compiler):
         return program_account.of_constants(compiler)
+    if captured := _captured(case, compiler, size):
+        return (
+            f"JAX warned that {captured} of constants became part of the program: an array that the jitted"
+            " function uses without being given it, most likely a data set"
+        )
     if _ends_no_step(case) and compiler.needed:
-        kept = case.capture.surroundings.stores
-        assert kept
         return (
             "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"
-            f" steps, as many as `{kept[0]}` collects before its values are read"
+            " steps, as many as pass before a value is read"
         )
     if compiler.capacity and compiler.needed:
         if (space := _on_chip(moment)) and _is_scoped(moment):
@@ -215,6 +236,10 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return "these are the program's temporaries, which XLA allocates as one block"
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
+    if states := kept.whole_states(case, moment):
+        return (
+            f"`{states}` keeps whole states, with all weights, of earlier epochs; the step then finds no room"
+        )
     if jax_lines.calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
@@ -316,8 +341,15 @@ def _remedies(
         )
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
         return
-    if program_account.mostly_constants(compiler):
+    if program_account.mostly_constants(compiler) or _captured(case, compiler, moment.request.failed.size):
         yield from program_account.without_constants()
+        return
+    if states := kept.whole_states(case, moment):
+        yield from kept.without_states(states)
+        return
+    if _of_a_whole_graph(case, buffers):
+        yield from of_a_whole_graph(framework_of(case))
+        yield from remedies.offered(case, moment, "recompute")
         return
     if steadily(case.capture.surroundings.readings):
         return  # what grows between steps is no program's, and no batch makes it less
@@ -330,6 +362,8 @@ def _remedies(
     line = jax_lines.made_at(moment.request)
     if buffers and not of_arguments:
         yield from buffers.remedies
+        if "attention" in buffers.what:
+            yield from remedies.offered(case, moment, "mixed-precision")
         if not buffers.batch and buffers.recompute:
             yield from remedies.offered(case, moment, "recompute")
     if not of_arguments and not line and (buffers is None or buffers.batch):
@@ -379,7 +413,8 @@ def _let_go(moment: Moment) -> Iterator[Remedy]:
 def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
     pool = compiler.goal or device_limit(case, moment)
-    needed = compiler.reduced_to or compiler.needed or (moment.request and moment.request.failed.size)
+    asked = moment.request.failed.size if moment.request else None
+    needed = compiler.reduced_to or compiler.needed or asked
     if needed is None:
         return pool is None
     if pool is None:

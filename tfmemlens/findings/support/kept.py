@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.knowledge.kept_results import list_that_keeps
+from tfmemlens.knowledge.kept_results import keeps_whole_states, list_that_keeps
 from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
 
@@ -109,3 +110,31 @@ def of_a_loop(case: Case, moment: Moment) -> bool:
     steps = [number for number, line in case.capture.surroundings.steps if not _EPOCH.search(line.text)]
     most = max((row.count for row in moment.attribution.table), default=0)
     return bool(steps) and most >= _OF_A_LOOP and most > _MANY_A_STEP * (max(steps) + 1)
+
+
+def whole_states(case: Case, moment: Moment) -> str | None:
+    """The list that keeps whole states of a model, where a later epoch than the first failed for less than
+    all temporaries that a compiler's account lists; None where nothing tells of any.
+    """
+    told = case.capture.surroundings
+    listed = moment.incident and moment.incident.compiler and moment.incident.compiler.temporaries
+    if listed or not told.stores or not keeps_whole_states(told.stores[1].text):
+        return None
+    at = told.progress_before(moment.request.failed.line if moment.request else None)
+    return told.stores[0] if at and (at.epoch or 0) >= 2 else None
+
+
+def without_states(name: str) -> tuple[Remedy, ...]:
+    """What keeps a model's states off the device, in JAX."""
+    return (
+        Remedy(
+            "copy each state to the host before it is kept: the list then holds no memory of the device",
+            f"{name}.append(jax.device_get(state))",
+            slug="keep-numbers",
+        ),
+        Remedy(
+            "or write checkpoints to disk, and keep the best one only",
+            "ocp.CheckpointManager(path, options=ocp.CheckpointManagerOptions(max_to_keep=1))",
+            slug="drop-results",
+        ),
+    )

@@ -309,27 +309,11 @@ def _is_of_a_graph(row: Row, weights: Iterable[object]) -> bool:
 
 def _of_a_graph(mine: list[Row], held: int, framework: str | None) -> Buffers:
     rows_of = _shape(mine[0])[0]
-    code = "h = (nodes @ w_s)[senders] + (nodes @ w_r)[receivers]   # for concat(senders, receivers) @ w"
     return Buffers(
         f"rows of a graph network, one for each of {rows_of:,} edges or nodes of its graph",
         _in_words(mine),
         held,
-        (
-            Remedy(
-                "train on sampled neighbourhoods or subgraphs, padded to one size: far fewer edges at a time",
-                slug="sample-neighbours",
-            ),
-            Remedy(
-                "multiply by the weights before rows are gathered for the edges: then once for each node, and"
-                " nothing is joined",
-                code if framework == JAX else None,
-                slug="narrower-layer",
-            ),
-            Remedy(
-                "or go through the edges in blocks, and add each block's sums to the output (segment_sum)",
-                slug="in-blocks",
-            ),
-        ),
+        of_a_whole_graph(framework),
         batch=False,
     )
 
@@ -362,6 +346,27 @@ def _gathered(mine: list[Row], held: int, framework: str | None) -> Buffers:
                 " the output",
                 slug="in-blocks",
             ),
+        ),
+    )
+
+
+def of_a_whole_graph(framework: str | None) -> tuple[Remedy, ...]:
+    """What makes less of a graph network that works on its whole graph: it has no batch."""
+    code = "h = (nodes @ w_s)[senders] + (nodes @ w_r)[receivers]   # for concat(senders, receivers) @ w"
+    return (
+        Remedy(
+            "train on sampled neighbourhoods or subgraphs, padded to one size: far fewer edges at a time",
+            slug="sample-neighbours",
+        ),
+        Remedy(
+            "multiply by the weights before rows are gathered for the edges: then once for each node, and"
+            " nothing is joined",
+            code if framework == JAX else None,
+            slug="narrower-layer",
+        ),
+        Remedy(
+            "or go through the edges in blocks, and add each block's sums to the output (segment_sum)",
+            slug="in-blocks",
         ),
     )
 

@@ -85,6 +85,22 @@ SHARDED = LineRule(
     "    shapes = jax.eval_shape(model.init, rng, tokens)",
 )
 """Arrays that are made sharded, rather than made whole and sharded afterwards."""
+SELDOM = LineRule(
+    r"\bif \(?\w{1,40}(?: \+ 1\)?)? ?% ?\w{1,40} ?==",
+    "    if i % 50 == 0:",
+)
+"""Code that does something in some of a loop's turns only."""
+CAPTURING = LineRule(
+    r"A large amount of constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)",
+    "UserWarning: A large amount of constants were captured during lowering (7.86GB total).",
+    needs="constants were captured",
+)
+WHOLE_GRAPH = LineRule(
+    r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
+    r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
+    "full-graph training with jraph.GAT, no mini-batches",
+    "the whole graph goes in one piece (2.4M nodes)",
+)
 PURPOSES = {
     "training": TRAINING,
     "explaining": EXPLAINING,
@@ -93,5 +109,8 @@ PURPOSES = {
     "ending steps": ENDING,
     "sharding": SHARDING,
     "making sharded": SHARDED,
+    "reading seldom": SELDOM,
+    "capturing": CAPTURING,
+    "whole graph": WHOLE_GRAPH,
 }
 """What a program does, and how a line shows it."""
