@@ -36,6 +36,7 @@ LOOPS = {
         True,
     ),
     "a decoder that is trained": (TRAINS + oom("8,900,512", "decoder/while/attention/Tanh"), True),
+    "a decoder in the scope of the training": (TRAINS + oom("8,900,512", "train/decoder/while/Tanh"), True),
     "a decoder of which nobody says that it is trained": (
         oom("8,900,512", "decoder/while/attention/Tanh"),
         False,
