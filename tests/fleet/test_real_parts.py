@@ -88,6 +88,27 @@ asyncio.run(main())
 """
 
 
+FOREIGN = (
+    """
+import os, sys
+sys.meta_path[:] = [each for each in sys.meta_path if "editable" not in repr(each).lower()]
+sys.path[:] = [each for each in sys.path if not os.path.isdir(os.path.join(each or ".", "tfmemlens"))]
+if sys.argv[2:]:
+    sys.path.insert(0, sys.argv[2])
+    import tfmemlens
+else:
+    try:
+        import tfmemlens
+    except ImportError:
+        pass
+    else:
+        sys.exit("it has the package")
+"""
+    + WORKER
+)
+"""A worker that has no tfmemlens, or that in a folder."""
+
+
 @pytest.fixture
 def cluster() -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Popen[str]]]]:
     """A scheduler and two workers, each a process of its own."""
@@ -164,6 +185,32 @@ def test_ctrl_c_ends_a_scan_and_its_workers(logs: tuple[Path, dict[str, int]], t
     summary = scan(str(folder), str(tmp_path / "out"), Here())
     assert found(folder, tmp_path / "out") == truth
     assert summary.unchanged + summary.files == len(truth)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("has_another", [False, True])
+def test_workers_elsewhere_get_the_package(
+    has_another: bool, logs: tuple[Path, dict[str, int]], tmp_path: Path
+) -> None:
+    folder, truth = logs
+    (tmp_path / "elsewhere" / "tfmemlens").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "tfmemlens" / "__init__.py").write_text("__version__ = '0.0.1'\n")
+    started = [program("-c", SCHEDULER)]
+    try:
+        assert started[0].stdout is not None
+        address = started[0].stdout.readline().strip()
+        words = [str(tmp_path / "elsewhere")] if has_another else []
+        started.append(program("-c", FOREIGN, address, *words, cwd=tmp_path))
+        assert started[1].stdout is not None
+        assert started[1].stdout.readline(), "the worker has begun"
+        process = scanning(folder / "job-0", tmp_path / "out", "--scheduler", address, "--json")
+        status, out, problems = ended(process)
+    finally:
+        for each in started:
+            each.kill()
+            each.communicate()
+    assert status == 0, problems
+    assert json.loads(out)["incidents"] == sum(truth[f"job-0/{number}.log"] for number in range(4))
 
 
 KILLED = """

@@ -57,6 +57,9 @@ class Here:
     def cancel(self, futures: Any, force: bool) -> None:
         pass
 
+    def register_plugin(self, plugin: Any) -> None:
+        pass
+
 
 class Future:
     def __init__(self, client: Here) -> None:

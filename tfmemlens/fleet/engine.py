@@ -11,7 +11,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput, UsageError
-from tfmemlens.fleet import tasks
+from tfmemlens.fleet import shipping, tasks
 from tfmemlens.fleet.extras import load
 
 _CONNECT_SECONDS = 30
@@ -91,16 +91,26 @@ def _quiet() -> Iterator[None]:
 
 
 def _check_workers(client: Any) -> None:
-    """Raises UsageError where a worker has another version of this package, or none."""
-    answers = client.run(tasks.version, on_error="return")
+    """Give the package to workers that have another version of it, or none. Raises UsageError where that
+    does not help: they lack what it needs.
+    """
     own = tasks.version()
-    others = {address: answer for address, answer in answers.items() if answer != own}
+    others = _others(client, own)
+    if others:
+        client.register_plugin(shipping.plugin(own))
+        others = _others(client, own)
     if others:
         address, answer = next(iter(others.items()))
         raise UsageError(
             f"the worker at {address} has not tfmemlens {own}, but {answer!r}",
             f"pip install 'tfmemlens[fleet]=={own}' where the workers run",
         )
+
+
+def _others(client: Any, own: str) -> dict[str, Any]:
+    """What workers answer that cannot run our tasks, by their address."""
+    answers: dict[str, Any] = client.run(tasks.ready, on_error="return")
+    return {address: answer for address, answer in answers.items() if answer != own}
 
 
 def threads(client: Any) -> int:

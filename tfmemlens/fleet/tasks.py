@@ -122,3 +122,10 @@ def groups(files: Iterable[Listed], most_files: int, most_bytes: int) -> Iterato
 def version() -> str:
     """The version of this package, as a worker has it."""
     return str(load("tfmemlens").__version__)
+
+
+def ready() -> str:
+    """The version of this package where this runs. Raises MissingExtra where tasks could not run there."""
+    for needed in ("fsspec", "psutil", "pyarrow.ipc"):
+        load(needed)
+    return version()
