@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens.cli import _options
+from tfmemlens.cli.fleet_commands import _groups
 
 EXAMPLES = """examples:
   tfmemlens fleet diff failures --after 2026-11-20
@@ -26,23 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--before", metavar="DATE|7d", help="are compared with failures before then (default: as --after)"
     )
-    parser.add_argument(
-        "--full", action="store_true", help="print of each example what happened and what to try, too"
-    )
-    parser.add_argument(
-        "--top",
-        dest="limit",
-        type=_options.count,
-        metavar="N",
-        help="so many groups (default 8; all with --json)",
-    )
-    _options.add_form(parser, "new_causes", group=None)
+    _groups.add_arguments(parser, "new_causes")
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.fleet import answers
 
-    limit = args.limit or (None if args.form == "json" else _options.view(args).top)
-    found = answers.compare(args.folder, args.after, args.before, limit)
+    found = answers.compare(args.folder, args.after, args.before, _groups.most(args))
     _options.show(found, args, "new_causes")
     return 3 if not found.decided else int(bool(found.new))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from tfmemlens.cli import _options
+from tfmemlens.cli.fleet_commands import _groups
 
 EXAMPLES = """examples:
   tfmemlens fleet top failures
@@ -32,23 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="DATE|7d", help="only failures from then on (default all): 2026-11-20, 7d, 12h"
     )
-    parser.add_argument(
-        "--full", action="store_true", help="print of each example what happened and what to try, too"
-    )
-    parser.add_argument(
-        "--top",
-        dest="limit",
-        type=_options.count,
-        metavar="N",
-        help="so many groups (default 8; all with --json)",
-    )
-    _options.add_form(parser, "causes", group=None)
+    _groups.add_arguments(parser, "causes")
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.fleet import answers
 
-    limit = args.limit or (None if args.form == "json" else _options.view(args).top)
-    ranking = answers.rank(args.folder, args.column, args.since, limit)
+    ranking = answers.rank(args.folder, args.column, args.since, _groups.most(args))
     _options.show(ranking, args, "causes")
     return 0 if ranking.groups else 1
