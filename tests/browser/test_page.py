@@ -391,7 +391,7 @@ def test_several_failures_can_be_chosen(show: Open) -> None:
 
 def until(tab: Tab, hash_part: str) -> None:
     """The address says it: a place is written once it stands still."""
-    tab.page.wait_for_function("part => location.hash.includes(part)", arg=hash_part)
+    tab.page.wait_for_url(lambda url: hash_part in url)
 
 
 def test_a_link_shows_what_its_sender_saw_and_back_goes_back(show: Open, tmp_path: Path) -> None:
@@ -410,7 +410,7 @@ def test_a_link_shows_what_its_sender_saw_and_back_goes_back(show: Open, tmp_pat
     until(tab, "tab=1&kind=parameter")
     assert room.locator('[data-stack="kind"][aria-pressed="true"]').count() == 1
     tab.page.go_back()
-    tab.page.wait_for_function("!location.hash.includes('kind')")
+    tab.page.wait_for_url(lambda url: "kind" not in url)
     assert room.locator(".chips:visible").count() == 0
     tab.page.go_back()
     tab.page.wait_for_selector("#moment-0-0:visible")

@@ -24,7 +24,7 @@ from tfmemlens.fleet import tasks
 from tfmemlens.fleet.scanning import scan
 from tfmemlens.fleet.store import Store, read
 
-pytestmark = fleet
+pytestmark = [*fleet, pytest.mark.usefixtures("signals_as_a_terminal_has_them")]
 
 PATIENCE = 120.0
 """Seconds in which something must have happened, however busy the machine is."""

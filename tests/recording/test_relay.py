@@ -25,17 +25,7 @@ BESIDE = [
     "os._exit(ending.exit_status)",
 ]
 PATIENCE = 30.0
-
-
-@pytest.fixture(autouse=True)
-def signals_as_a_terminal_has_them() -> Iterator[None]:
-    """What starts the tests may ignore some, as nohup does, and all that it starts would ignore them, too."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+pytestmark = pytest.mark.usefixtures("signals_as_a_terminal_has_them")
 
 
 def beside(kept: Path, *command: str, **options: object) -> subprocess.Popen[bytes]:

@@ -174,6 +174,6 @@ def test_a_tick_of_bytes(count: int, text: str) -> None:
 
 def test_a_title_is_wrapped_before_it_is_cut() -> None:
     page = _sheet.sheet((2, 2), "word " * 20)
-    lines = page.get_suptitle().split("\n")
+    lines = page._suptitle.get_text().split("\n")
     assert max(map(len, lines)) == 24 and len(lines) == 4
-    assert _sheet.sheet((1, 1), "word " * 20).get_suptitle().split("\n")[0] == "word word word word"
+    assert _sheet.sheet((1, 1), "word " * 20)._suptitle.get_text().split("\n")[0] == "word word word word"
