@@ -346,8 +346,8 @@ class TestFramesOfOthers:
         assert old.ran_at == ("In[9]:3", "model.fit(x)")
         nameless = told("/tmp/ipykernel_42/3541986.py in <module>", "----> 3 model.fit(x)", PLAIN)
         assert nameless.ran_at == ("the cell:3", "model.fit(x)")
-        file = told("~/work/net.py in call(self, x)", "     11 x = 1", "---> 12     return x * y", PLAIN)
-        assert file.ran_at == ("~/work/net.py:12", "return x * y")
+        file = told("~/proj/net.py in call(self, x)", "     11 x = 1", "---> 12     return x * y", PLAIN)
+        assert file.ran_at == ("~/proj/net.py:12", "return x * y")
 
     def test_java_and_node(self) -> None:
         library = "\tat org.tensorflow.Session.run(Session.java:595)"

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.finding import Basis, Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
@@ -28,7 +29,6 @@ _SMALL_BYTES = 512 * MIB
 """Of a smaller weight nobody would say that it is too large by itself."""
 _ITEMS = ((4, "float32"), (2, "16 bits"), (8, "float64"))
 
-_LIBRARY = regex(r"(?:site|dist)-packages|/lib/python\d|\A<frozen")
 _OPTIMIZER_FILES = regex(r"optax[/\\]|flax[/\\]nnx[/\\]training[/\\]optimizer")
 _MAKES_SLOTS = regex(r"init(?:_fn)?|__init__|zeros_like|full_like|create")
 _UPDATES = regex(r"update(?:_fn)?|apply_updates|apply_gradients|tree_update_moment\w*")
@@ -76,7 +76,7 @@ def made_by_frames(frames: Sequence[Frame], text: str | None, need: int | None) 
     """What the traceback shows to be made; None where its frames tell nothing. `text` is the user's deepest
     line, which may be known without its traceback.
     """
-    own = [frame for frame in frames if not _LIBRARY.search(frame.place)]
+    own = [frame for frame in frames if user_frame(frame.place)]
     if text and not any(frame.text == text for frame in own):
         own.append(Frame("", text))
     for reading in _READINGS:

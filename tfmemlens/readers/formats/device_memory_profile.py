@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import AllocatorState, FailedRequest, HolderBlock, Incident, RequestKind
@@ -19,7 +20,6 @@ from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers.bytes import wire
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.oom.rules import user_frame
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
-from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, user_frame
+from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule
 from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass, field
 

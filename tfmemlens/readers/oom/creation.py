@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.rules import user_frame
 
 Frames = Sequence[Frame]
 """The outermost first."""

@@ -48,18 +48,6 @@ def narrow(era: Era, seen: Era | None) -> Era:
     return (low, high) if low <= high else era
 
 
-_LIBRARY = regex(
-    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python|runpy\.py|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|"
-    r"keras[/\\](?:engine|src|utils|layers)|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
-    re.IGNORECASE,
-)
-
-
-def user_frame(file: str) -> bool:
-    """Whether a stack frame lies in the user's own code rather than in a library."""
-    return not _LIBRARY.search(file)
-
-
 SIZE = r"-?\d+(?:\.\d+)?(?:B|[KMGTPE]iB)"
 """TensorFlow and XLA on GPU: 512B, 3.0KiB, 450.14MiB."""
 TPU_SIZE = r"-?\d+(?:\.\d+)?[KMGTPE]?B?"

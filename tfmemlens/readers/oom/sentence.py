@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
@@ -14,7 +15,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import creation
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
-from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow, user_frame
+from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow
 from tfmemlens.values import dataclass
 
 SENTENCE = LineRule(

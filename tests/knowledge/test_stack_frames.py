@@ -1,0 +1,38 @@
+"""Whose code a frame lies in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens.knowledge.stack_frames import user_frame
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "train.py:12",
+        "/app/models/net.py",
+        "C:\\code\\lib\\train.py",
+        "/tmp/ipykernel_42/354.py",
+    ],
+)
+def test_the_users_own(place: str) -> None:
+    assert user_frame(place)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/usr/lib/python3.11/threading.py",
+        "/x/site-packages/flax/core/scope.py:9",
+        "/x/dist-packages/mine.py",
+        "<frozen runpy>",
+        "<string>",
+        "C:\\Python\\lib\\site.py",
+        "tensorflow/python/eager/execute.py:60",
+        "keras/src/utils/traceback_utils.py:122",
+        "ipykernel/kernelapp.py",
+    ],
+)
+def test_a_librarys(place: str) -> None:
+    assert not user_frame(place)
