@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.knowledge.kept_results import list_that_keeps
+from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_model, list_that_keeps
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,39 @@ def test_results_are_kept(code: str, name: str) -> None:
 )
 def test_nothing_on_the_device_is_kept(code: str) -> None:
     assert list_that_keeps(code) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("history.append(step(batch))", "history"),
+        ("history.append((step(batch), 3))", "history"),
+        ("outs = [model(x, training=True) for _ in range(100)]", ""),
+        ("outs = [model(x) for x in test_batches]", ""),
+        ("history.append(f(np.asarray(x)))", "history"),  # what f returns is on the device all the same
+    ],
+)
+def test_each_result_of_a_call_is_kept(code: str, name: str) -> None:
+    assert keeps_each_result(code) == name
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "history.append(loss)",  # a value that may have been there anyway
+        "history.append(np.asarray(step(batch)))",
+        "history.append(model.predict(batch))",
+        "outs = [float(model(x)) for x in test_batches]",
+        "layers = [Dense(4) for _ in names]",
+        "total += step(batch)",
+    ],
+)
+def test_no_result_of_a_call_is_kept(code: str) -> None:
+    assert keeps_each_result(code) is None
+
+
+def test_models_that_are_kept() -> None:
+    assert keeps_model("zoo.append(model)")
+    assert keeps_model("by_name[key] = base_model")
+    assert not keeps_model("zoo.append(score)")
+    assert not keeps_model("y = model_dir")

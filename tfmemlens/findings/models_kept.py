@@ -13,16 +13,15 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 
 _LEAST = 3
-_A_MODEL = regex(r"(?i)(?:append|add)\(\s{0,9}\w*(?:model|net|clf)\b|=\s{0,9}\w*model\b")
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -73,4 +72,4 @@ def _what(told: Surroundings, many: bool) -> str:
 def _list(told: Surroundings) -> str:
     """The list that keeps models, where code shows one."""
     stores = told.stores
-    return f" (`{stores[0]}`, line {stores[1].number})" if stores and _A_MODEL.search(stores[1].text) else ""
+    return f" (`{stores[0]}`, line {stores[1].number})" if stores and keeps_model(stores[1].text) else ""

@@ -1,20 +1,27 @@
-"""Lines of Python that keep results in a list, as programs and tracebacks quote them."""
+"""Lines of Python that keep results or models in a list, as programs and tracebacks quote them."""
 
 from __future__ import annotations
 
 from tfmemlens.patterns import regex
 
-__all__ = ["keeps_whole_states", "list_that_keeps"]
+__all__ = ["keeps_each_result", "keeps_model", "keeps_whole_states", "list_that_keeps"]
 
 _KEEPS = regex(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,200})(?:\[[^\[\]]{0,200}\])?"
     r"(?:\.(?:append|extend|appendleft)\(|\s{0,9}\+=\s{0,9}[\[(]"
     r"|\s{0,9}=\s{0,9}(?P=name)\s{0,9}\+\s{0,9}[\[(])(?P<what>[^#\n]{0,400})"
 )
-_AS_NUMBERS = regex(
-    r"\A\s*(?:float|int|str|len|np\.\w{1,40}|round)\(|\.(?:numpy|item|tolist|result)\(|float\(|device_get\("
+_COMPREHENDS = regex(
+    r"\[\s{0,9}(?P<what>[A-Za-z_][\w.]{0,200}\([^\[\]]{0,200}\)) for [\w, ]{1,40} in"
+    r" (?:range\(|\w{0,40}(?:batch|dataset|loader|chunks))"
 )
-"""What leaves the device before it is kept."""
+"""`[model(x, training=True) for _ in range(100)]`: as many results as turns."""
+_CALLS = regex(r"\A[(\s\[]{0,9}[A-Za-z_][\w.]{0,200}\(")
+_OFF_THE_DEVICE = regex(
+    r"\A[(\s\[]{0,9}(?:float|int|str|len|round|(?:np|numpy)\.\w{1,40})\("
+    r"|\.(?:numpy|item|tolist|result|predict\w{0,40}|evaluate|fit\w{0,40}|run|eval)\(|float\(|device_get\("
+)
+"""What leaves the device before it is kept, or never was on it."""
 
 
 def list_that_keeps(code: str) -> str | None:
@@ -22,7 +29,17 @@ def list_that_keeps(code: str) -> str | None:
     that adds to no list, or that keeps numbers of Python only, as in `losses.append(float(loss))`.
     """
     keeps = _KEEPS.search(code)
-    return keeps["name"] if keeps and not _AS_NUMBERS.search(keeps["what"]) else None
+    return keeps["name"] if keeps and not _OFF_THE_DEVICE.search(keeps["what"]) else None
+
+
+def keeps_each_result(code: str) -> str | None:
+    """The list to which a line adds what a call returns, `""` for a list that it makes of many calls; None
+    where it adds no call's result, or where that does not stay on the device.
+    """
+    keeps = _COMPREHENDS.search(code) or _KEEPS.search(code)
+    if not keeps or not _CALLS.match(keeps["what"]) or _OFF_THE_DEVICE.search(keeps["what"]):
+        return None
+    return keeps.groupdict().get("name") or ""
 
 
 _STATE = regex(
@@ -40,3 +57,11 @@ def keeps_whole_states(code: str) -> bool:
     """
     keeps = _KEEPS.search(code)
     return bool(keeps and _STATE.search(_CALL.sub("", keeps["what"])))
+
+
+_A_MODEL = regex(r"(?i)(?:append|add)\(\s{0,9}\w{0,40}(?:model|net|clf)\b|=\s{0,9}\w{0,40}model\b")
+
+
+def keeps_model(code: str) -> bool:
+    """Whether a line puts a model where it is kept: `models.append(model)`, `registry[name] = model`."""
+    return bool(_A_MODEL.search(code))

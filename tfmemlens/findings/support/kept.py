@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.knowledge.kept_results import keeps_whole_states, list_that_keeps
+from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_whole_states, list_that_keeps
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import Frame
@@ -24,28 +25,12 @@ _ASSIGNED = regex(
 """A variable that is joined to itself: `tf.assign(seen, tf.concat([seen, x], 0))`, `seen.assign(...)`."""
 _CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")
 """What is joined is cut to a size: `tf.concat([queue, x], 0)[-4096:]`."""
-_COLLECTS = regex(
-    r"\[\s*(?P<call>[A-Za-z_][\w.]*\([^\[\]]{0,200}\)) for [\w, ]{1,40} in"
-    r" (?:range\(|\w{0,40}(?:batch|dataset|loader|chunks))"
-)
-"""`[model(x, training=True) for _ in range(100)]`: as many results as turns."""
-_OFF_THE_DEVICE = regex(
-    r"\.(?:numpy|item|tolist|result|predict\w*|evaluate|fit\w*|run|eval)\(|\b(?:np|numpy)\.|device_get\("
-    r"|\b(?:float|int|str|len)\("
-)
-_ADDS = regex(
-    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,200})(?:\[[^\[\]]{0,200}\])?"
-    r"(?:\.append\(|\.extend\(\s{0,9}\[|\s{0,9}\+=\s{0,9}\[)"
-    r"(?P<what>[(\s]{0,9}[A-Za-z_][\w.]{0,200}\([^#\n]{0,400})"
-)
-"""A call whose result is added to a list."""
 _OF_A_LAYER = frozenset(
     {"call", "__call__", "build", "forward", "apply", "build_model", "create_model", "make_model", "__init__"}
 )
 """Functions in which a list takes the parts of a network, each once."""
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
 """Code that most likely runs under a tape, which keeps activations."""
-_OF_A_LIBRARY = regex(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|<frozen ")
 _EPOCH = regex(r"(?i)epoch")
 _MANY_A_STEP = 50
 _OF_A_LOOP = 1000
@@ -65,12 +50,11 @@ def kept_on_the_way(request: Request) -> tuple[Frame, str] | None:
     if not is_eager(request) or failed.creating or failed.updating or failed.pipeline:
         return None
     for frame in reversed(failed.frames):
-        if frame.name in _OF_A_LAYER or _OF_A_LIBRARY.search(frame.place):
+        if frame.name in _OF_A_LAYER or not user_frame(frame.place):
             continue
-        if (match := _COLLECTS.search(frame.text)) and not _OFF_THE_DEVICE.search(match["call"]):
-            return frame, ""
-        if (match := _ADDS.search(frame.text)) and not _OFF_THE_DEVICE.search(match["what"]):
-            return frame, match["name"]
+        name = keeps_each_result(frame.text)
+        if name is not None:
+            return frame, name
     return None
 
 
