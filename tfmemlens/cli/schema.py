@@ -1,14 +1,15 @@
-"""Print the JSON schema that `--json` keeps: of the report, of `diff`, or of `conv`."""
+"""Print the JSON schema that `--json` keeps: of the report, of `diff`, of `conv`, or of a command of `fleet`."""
 
 from __future__ import annotations
 
 import argparse
 from importlib import resources
 
-NAMES = ("report", "diff", "convolution")
+NAMES = ("report", "diff", "convolution", "fleet-scan", "fleet-top", "fleet-diff")
 EXAMPLES = """examples:
   tfmemlens schema                     # explain, profile, estimate, fit, layout
-  tfmemlens schema diff > diff.schema.json"""
+  tfmemlens schema diff > diff.schema.json
+  tfmemlens schema fleet-top           # fleet top; likewise fleet-scan, fleet-diff"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=NAMES,
         default="report",
-        help="which document: report (the default), diff or convolution",
+        help=f"which document: {', '.join(NAMES)} (default report)",
     )
 
 
