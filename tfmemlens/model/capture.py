@@ -122,6 +122,16 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedSize:
+    """A number or a shape that the text states: `buffer_size: 1_000_000`, `# labels (850000,)`."""
+
+    name: str
+    """What it is of, empty where nothing says so."""
+    sizes: tuple[int, ...]
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What else the log says that bears on memory."""
 
@@ -156,6 +166,10 @@ class Surroundings:
     """Shapes of batches, or their lengths, that the program printed itself: ((16, 768), line)."""
     stores: tuple[str, Line] | None = None
     """A list that quoted code adds results to as they are, and that line: (`all_preds`, line)."""
+    code: tuple[Line, ...] = ()
+    """Lines of the user's own code that the text quotes, those of frames too."""
+    sizes: tuple[StatedSize, ...] = ()
+    """Numbers and shapes that the text states, in order."""
     models: tuple[int, Line] | None = None
     """How many models the program says that it holds."""
     alone: Line | None = None

@@ -135,6 +135,7 @@ class _Stream:
         line = cleaned.line
         if not line.text.strip():
             self.sentences.blank()
+            self.run.quoted.blank()
             return
         self.sentences.origin = cleaned.origin
         if cleaned.origin and cleaned.origin not in self.origins:
@@ -281,6 +282,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             summary=tuple(main.run.summary) if main else (),
             lengths=tuple(main.run.lengths) if main else (),
             stores=main.run.stores if main else None,
+            code=tuple(main.run.quoted.code) if main else (),
+            sizes=tuple(main.run.quoted.sizes) if main else (),
             models=main.run.models if main else None,
             alone=main.run.alone if main else None,
             one_tape=main.run.tapes.found if main else None,

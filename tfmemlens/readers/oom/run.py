@@ -9,6 +9,7 @@ from tfmemlens.knowledge.kept_results import list_that_keeps
 from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.quoted_code import QuotedCode
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.units import parse_size
 
@@ -250,6 +251,7 @@ class RunCollector:
         self.models: tuple[int, Line] | None = None
         self.alone: Line | None = None
         self.tapes = TapeCollector()
+        self.quoted = QuotedCode()
         self.cells: list[tuple[int, str, Line]] = []
         self.trial: tuple[int, Line] | None = None
         self._epoch: tuple[int, int | None] | None = None
@@ -298,6 +300,7 @@ class RunCollector:
         if self.alone is None and ALONE.search(text) and not _NOT.search(text):
             self.alone = line
         self.tapes.observe(line)
+        self.quoted.observe(line)
         if (match := CELL.search(text)) and len(self.cells) < _KEEP:
             self.cells.append((int(match["number"]), match["code"], line))
         if match := TRIAL.search(text):

@@ -1,0 +1,115 @@
+"""Lines of the user's own code that a text quotes, and sizes that it states: settings, shapes in comments.
+
+A message that has bytes alone is explained by what stands around it: `states = jax.vmap(init)(keys)`,
+`buffer_size: 1_000_000`, `# labels (850000,)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.capture import StatedSize
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_LONGEST = 400
+_MOST_LINES = 300
+_MOST_SIZES = 80
+
+_HEADER = regex(r"\A\s*(?:File \S|<ipython-input-|/\S+\.py(?::\d+,)? in )|\A\S+\.py:\d+: in ")
+"""What a frame's code stands below."""
+_NO_CODE = regex(
+    r"\A\s*(?:\S+(?:Error|Exception|Warning)\b\S*:|Traceback|Operator:|Shape:|Size:|XLA label:|\^|~|op_name)"
+    r"|\b(?:op_name|source_file)=|RESOURCE_EXHAUSTED|Resource exhausted",
+    re.IGNORECASE,
+)
+_CODE = regex(r"[\w\])\"'`]\s*(?:[-+*/@|]?=(?!=)|:=)\s*[\w(\[{\"'-]|[A-Za-z_]\w*(?:\[[^\]]*\])?\(|\A\s*@\w")
+
+_NAMED = regex(
+    r"(?P<name>\b[A-Za-z_]\w{0,40})(?:\.shape\[\d\])?[\"']?\s{0,4}(?P<mark>[:=]?)=?\s{0,4}(?<=[\s=:])"
+    r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w.%]|,\d|:\d)"
+)
+_COUNTED = regex(
+    r"(?<![\w.,:/@$-])(?P<figure>\d[\d,_]{0,14})(?P<unit>[kKM])?\s{1,2}(?P<name>[a-z]{3,20})\b(?! ?[:=(])"
+)
+_TUPLE = regex(
+    r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}[=:]?\s{0,3}))?"
+    r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s{0,2}[)\]](?!\{)"
+)
+_TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\w.x×])")
+_IN_COMMENT = regex(
+    r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]{0,200}#[^\d#]{0,12}(?P<figure>\d[\d_,]{0,14})(?P<unit>[kKM])?(?![\w.%])"
+)
+_ARGUMENT = regex(r"(?<=[(,:])\s?(?P<figure>\d[\d_]{0,14})(?=\s?[,)\]])")
+"""A number as it stands in a call or a slice of code: `split(key, 64)`, `x[:256]`."""
+_ASSIGNED = regex(r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]*#")
+_UNITS = {"": 1, "k": 1000, "K": 1000, "M": 1_000_000}
+_NO_NAMES = frozenset(
+    "line step epoch iteration it cell port pid rtx gtx gpu cuda v jax version seed lr bytes byte mib"
+    " gib mb gb hours min"
+    " sec seconds minutes free mem s".split()
+)
+
+
+class QuotedCode:
+    """Collects them; takes no line for itself."""
+
+    def __init__(self) -> None:
+        self.code: list[Line] = []
+        self.sizes: list[StatedSize] = []
+        self._in_library = False
+
+    def blank(self) -> None:
+        """A blank line ends the code that a notebook quotes for a frame."""
+        self._in_library = False
+
+    def observe(self, line: Line) -> None:
+        """Note what the line shows, whoever takes it."""
+        text = line.text[:_LONGEST]
+        if _HEADER.search(text):
+            self._in_library = not user_frame(text)
+            return
+        if self._in_library and text[:1] in " \t-0123456789>":
+            return
+        self._in_library = False
+        if _NO_CODE.search(text):
+            return
+        if len(self.code) < _MOST_LINES and _CODE.search(text):
+            self.code.append(line)
+        if len(self.sizes) < _MOST_SIZES and any(map(str.isdigit, text)):
+            self.sizes += _sizes(text, line)
+
+
+def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
+    """Shapes first, so that their figures are not read a second time as numbers."""
+    assigned = _ASSIGNED.search(text)
+    for match in _TUPLE.finditer(text):
+        sizes = tuple(int(size.replace("_", "")) for size in re.findall(r"\d[\d_]*", match["sizes"]))
+        if len(sizes) > 1 or "," in match["sizes"]:
+            in_comment = assigned is not None and match.start() >= assigned.end()
+            name = assigned["name"] if assigned and in_comment and not match["name"] else match["name"]
+            yield StatedSize(name or "", sizes, line)
+    rest = _TUPLE.sub(" ", text)
+    for match in _TIMES.finditer(rest):
+        sizes = tuple(int(size) for size in re.findall(r"\d+", match["sizes"].replace("_", "")))
+        yield StatedSize("", sizes, line)
+    rest = _TIMES.sub(" ", rest)
+    for match in (*_NAMED.finditer(rest), *_IN_COMMENT.finditer(rest), *_COUNTED.finditer(rest)):
+        figure = _number(match["figure"], match["unit"] or "")
+        if figure > 1 and match["name"].lower() not in _NO_NAMES:
+            yield StatedSize(match["name"] if _is_name(match) else "", (figure,), line)
+    for match in _ARGUMENT.finditer(rest.partition("#")[0]):
+        if (figure := _number(match["figure"], "")) > 1:
+            yield StatedSize("", (figure,), line)
+
+
+def _is_name(match: re.Match[str]) -> bool:
+    """Whether the word before a number names it: `batch: 8`, `max_len 512`, not `has 8`."""
+    return bool(match.groupdict().get("mark", "=")) or "_" in match["name"] or len(match["name"]) == 1
+
+
+def _number(figure: str, unit: str) -> int:
+    digits, _, power = figure.replace("_", "").replace(",", "").partition("e")
+    return int(digits) * int(10 ** int(power or 0)) * _UNITS[unit]
