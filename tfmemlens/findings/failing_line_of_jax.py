@@ -40,8 +40,8 @@ def _is_sharded_afterwards(case: Case) -> bool:
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
-    for index, _, request in requests(case):
-        made = jax_lines.made_at(request)
+    for index, moment, request in requests(case):
+        made = jax_lines.made_at(case, moment)
         if made is None:
             continue
         what, remedies = made.what, made.remedies
@@ -49,13 +49,14 @@ def check(case: Case) -> Iterator[Finding]:
             what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)
-        at = f" at {request.failed.source}" if request.failed.source else ""
+        at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
+        quoted = (Evidence("the code", made.line),) if made.line else ()
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}{at}",
             because=what,
             explains=request.needed_bytes,
-            evidence=(Evidence("the message", request.failed.line),),
+            evidence=(*quoted, Evidence("the message", request.failed.line)),
             remedies=remedies,
             moment=index,
             basis=made.basis,

@@ -359,7 +359,7 @@ def _remedies(
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
     of_arguments = program_account.mostly_arguments(compiler)
-    line = jax_lines.made_at(moment.request)
+    line = jax_lines.made_at(case, moment)
     if buffers and not of_arguments:
         yield from buffers.remedies
         if "attention" in buffers.what:

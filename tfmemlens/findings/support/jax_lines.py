@@ -9,16 +9,16 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from tfmemlens.findings.support.jax_stack import MadeByLine, draws_of_mcmc, made_by_frames
-from tfmemlens.model.case import Request
-from tfmemlens.model.finding import Basis, Remedy
+from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, LEAST_BYTES, shown_by
+from tfmemlens.findings.support.jax_stack import MadeByLine, loaded_by, made_by_frames
+from tfmemlens.findings.support.stated_sizes import Product, as_product
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Certainty, Remedy
 from tfmemlens.model.incident import Frame
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
-
-_LEAST_BYTES = 64 * MIB
-"""A smaller request fails for what is held beside it, and no call explains that."""
+from tfmemlens.values import replace
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")
 """A call of a compiled step, whose temporaries the request stands for."""
@@ -30,7 +30,8 @@ def calls_program(text: str | None) -> bool:
 
 
 _LITERAL = regex(
-    r"\b(?:jnp|np|jax\.numpy|random|lax)\.(?P<call>\w+)\((?P<before>[^()]*?)\(\s*(?P<sizes>\d[\d_]*(?:\s*,\s*\d[\d_]*)*)\s*,?\s*\)"
+    r"\b(?:jnp|np|jax\.numpy|random"
+    r"|lax)\.(?P<call>\w+)\((?P<before>[^()]*?)\(\s*(?P<sizes>\d[\d_]*(?:\s*,\s*\d[\d_]*)*)\s*,?\s*\)"
 )
 _SQUARE = regex(r"\bjnp\.(?P<call>eye|identity|tri)\(\s*(?P<side>\d[\d_]*)\b")
 _NEW_AXIS = regex(r"\[[^\]]*(?:\bNone\b|newaxis)[^\]]*\]")
@@ -39,28 +40,91 @@ _CLASSES = regex(r"one_hot\((?P<labels>[^,()]+),\s*(?:num_classes\s*=\s*)?(?P<cl
 _ITEMS = ((4, "float32"), (2, "bfloat16 or float16"), (8, "float64"), (1, "int8 or bool"))
 
 
-def made_at(request: Request) -> MadeByLine | None:
-    """What the failing request of a JAX program was for: by its traceback, else by the user's line alone."""
-    failed, need = request.failed, request.needed_bytes
-    return made_by(failed.source_text, need, failed.frames)
-
-
-def made_by(text: str | None, need: int | None, frames: Sequence[Frame] = ()) -> MadeByLine | None:
-    """What the line makes, where it explains a request of so many bytes; None where it does not, or where the
-    line calls a compiled step. What `frames` show to be made needs no size.
+def made_at(case: Case, moment: Moment) -> MadeByLine | None:
+    """What the failing request of a JAX program was for: by its traceback, the user's line, sizes that the
+    text states, or code that it quotes. The latter two explain nothing where the compiler lists its buffers.
     """
+    request = moment.request
+    if request is None:
+        return None
+    failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
+    code = () if len(moment.attribution.table) else told.code
+    made = made_by(failed.source_text, need, failed.frames, code)
+    double = any("enable_x64" in line.text for line in told.code)
+    product = None if len(moment.attribution.table) else as_product(need, told.sizes, double=double)
+    return with_product(made, product, need)
+
+
+def made_by(
+    text: str | None, need: int | None, frames: Sequence[Frame] = (), code: Sequence[Line] = ()
+) -> MadeByLine | None:
+    """What the line makes, where it explains a request of so many bytes; None where it does not. What
+    `frames` show to be made needs no size. A line that calls a compiled step explains nothing itself, and
+    `code` that the text quotes may.
+    """
+    text = text or ""
+    program = calls_program(text)
     if made := made_by_frames(frames, text, need):
         return made
-    if not text or need is None or need < _LEAST_BYTES or calls_program(text):
-        return None
-    return next((made for reading in _READINGS if (made := reading(text, need))), None)
+    if not program and need is not None and need >= LEAST_BYTES:
+        for reading in _READINGS:
+            if made := reading(text, need):
+                return made
+    if need is None:
+        return loaded_by(frames, text)
+    lines = [line for line in code if line.text.strip() != text.strip()]
+    for row, match, line in shown_by(frames, "" if program else text, lines, need):
+        what, remedies = row.told(match)
+        return MadeByLine(f"most likely {what} (line {line.number})" if line else what, remedies, line=line)
+    if not program and need >= LEAST_BYTES and (made := _copied(text, need)):
+        return made
+    return loaded_by(frames, text)
 
 
-_IN_BLOCKS = Remedy(
-    "go through the rows in blocks, and reduce each block at once",
-    "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
-    slug="in-blocks",
-)
+def with_product(made: MadeByLine | None, product: Product | None, need: int | None) -> MadeByLine | None:
+    """The same with the sizes that the request is a product of."""
+    if product is None or (made and made.basis is Basis.SHAPE):
+        return made
+    narrower = []
+    if product.dtype == "float64":
+        half = need // 2 if need else None
+        narrower = [
+            Remedy(
+                "compute in float32: half of this",
+                "jax.config.update('jax_enable_x64', False)",
+                half,
+                Certainty.EXACT,
+                slug="single-precision-jax",
+            )
+        ]
+    if product.is_images and product.dtype == "float32":
+        quarter = need // 4 * 3 if need else None
+        narrower = [
+            Remedy(
+                "keep images as uint8 until a batch of them is used: a quarter of float32",
+                "x = x_uint8[i : i + 256].astype(jnp.float32) / 255   # inside jit",
+                quarter,
+                Certainty.EXACT,
+                slug="narrow-copy",
+            )
+        ]
+    if made:
+        others = tuple(
+            remedy for remedy in made.remedies if remedy.slug not in [each.slug for each in narrower]
+        )
+        return replace(
+            made, what=f"{made.what} ({product.text})", remedies=(*narrower, *others), basis=Basis.SHAPE
+        )
+    parts = (
+        f"make `{product.largest}` smaller, or go through it in parts"
+        if product.largest
+        else "make it in parts"
+    )
+    return MadeByLine(
+        f"the request is {product.text}, to the byte",
+        (*narrower, Remedy(f"{parts}, and reduce each part at once", slug="in-blocks")),
+        Basis.SHAPE,
+    )
 
 
 def _stated(text: str, need: int) -> MadeByLine | None:
@@ -103,7 +167,7 @@ def _pairs(text: str, need: int) -> MadeByLine | None:
     distances = (squares,) if "-" in "".join(between) else ()
     return MadeByLine(
         "the line pairs every row of one array with every row of the other, and holds all pairs at once",
-        (*distances, _IN_BLOCKS),
+        (*distances, IN_BLOCKS),
     )
 
 
@@ -130,7 +194,7 @@ def _einsum(text: str, need: int) -> MadeByLine | None:
     spec = f"{match['terms'].strip()}->{match['made'].strip()}"
     return MadeByLine(
         f"this einsum makes every {first} with every {second}: {spec}",
-        (*((attention,) if scores else ()), _IN_BLOCKS),
+        (*((attention,) if scores else ()), IN_BLOCKS),
     )
 
 
@@ -150,7 +214,7 @@ def _one_hot(text: str, need: int) -> MadeByLine | None:
                 "loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels)   # table[labels]",
                 slug="sparse-labels",
             ),
-            _IN_BLOCKS,
+            IN_BLOCKS,
         ),
         Basis.SHAPE if not rest else Basis.NAME,
     )
@@ -164,7 +228,7 @@ def _vmapped_pairs(text: str, need: int) -> MadeByLine | None:
     pairs = f" ({side:,} x {side:,} in float32)" if side * side * 4 == need else ""
     return MadeByLine(
         f"a vmap within a vmap runs the function for every pair of rows{pairs}, all at once",
-        (_IN_BLOCKS,),
+        (IN_BLOCKS,),
         Basis.SHAPE if pairs else Basis.NAME,
     )
 
@@ -179,7 +243,7 @@ def _square_product(text: str, need: int) -> MadeByLine | None:
         return None
     return MadeByLine(
         f"the line makes a number for each pair of rows: {side:,} x {side:,} in float32",
-        (_IN_BLOCKS,),
+        (IN_BLOCKS,),
         Basis.SHAPE,
     )
 
@@ -237,164 +301,12 @@ def _copied(text: str, need: int) -> MadeByLine | None:
     )
 
 
-def _matching(pattern: str, what: str, *remedies: Remedy) -> Callable[[str, int], MadeByLine | None]:
-    """A reading that needs no more than a call's name."""
-    words = regex(pattern)
-    return lambda text, _: MadeByLine(what, remedies) if words.search(text) else None
-
-
 _READINGS: tuple[Callable[[str, int], MadeByLine | None], ...] = (
     _stated,
     _one_hot,
     _einsum,
     _pairs,
-    _matching(
-        r"\bvmap\(\s*(?:jax\.)?(?:grad|value_and_grad|jac\w+)\(",
-        "vmap of a gradient makes one gradient, as large as the weights, for each example",
-        Remedy(
-            "go through the examples in blocks, and reduce each block's gradients (norm, clip, sum) at once",
-            "g = jax.lax.map(per_example, xs, batch_size=16)",
-            slug="in-blocks",
-        ),
-    ),
-    _matching(r"\bmcmc\.run\(", draws_of_mcmc().what, *draws_of_mcmc().remedies),
-    _matching(
-        r"\bPredictive\(|\blog_likelihood\(|\bpredictive\(",
-        "every site is computed for all posterior draws at once",
-        Remedy(
-            "go through the draws in parts, return only the sites that you need, and bring each part to the"
-            " host",
-            "Predictive(model, part, return_sites=['obs'])   # log_likelihood likewise",
-            slug="fewer-draws",
-        ),
-    ),
     _vmapped_pairs,
     _square_product,
-    _matching(
-        r"\b(?:lax\.)?scan\(",
-        "scan stacks what each step returns, and under a gradient what each step needs for the way back",
-        Remedy(
-            "let the backward pass compute a step again instead of keeping it",
-            "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
-            slug="recompute",
-        ),
-        Remedy(
-            "let the body return only what is needed: reduce in the carry, and return None for the rest",
-            slug="stack-less",
-        ),
-        Remedy(
-            "fewer steps in one scan: scan over blocks of steps, with jax.checkpoint around each block",
-            slug="in-blocks",
-        ),
-    ),
-    _matching(
-        r"\bvmap\(",
-        "vmap runs the function for all rows at once, so that what it makes for one row exists for every row",
-        Remedy(
-            "run it for some rows at a time",
-            "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
-            slug="in-blocks",
-        ),
-    ),
-    _matching(
-        r"lm_head\(|softmax_cross_entropy\w*\(|log_softmax\(|\blogits\s*=(?!=).*(?:@|einsum\(|\bdot\()",
-        "the line makes logits, or a copy of them for the loss: one number for every class and position",
-        Remedy(
-            "compute logits and loss for part of the positions at a time, and let the backward pass compute"
-            " them again",
-            "losses = jax.lax.map(jax.checkpoint(loss_of_part), parts)",
-            slug="part-of-positions",
-        ),
-        Remedy("keep labels as integers, and the logits in bfloat16", slug="sparse-labels"),
-    ),
-    _matching(
-        r"dot_product_attention\(|softmax\(\s*(?:scores|attn|att|sim|qk)\b|\bq\w*\s*@\s*k",
-        "attention scores are made whole: length x length for each head and sample",
-        Remedy(
-            "let them never be held whole",
-            "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a GPU, in 16 bits",
-            slug="blockwise-attention",
-        ),
-        Remedy("shorten the sequences: half the length is a quarter of them", slug="smaller-input"),
-    ),
-    _matching(
-        r"\.at\[[^=]*\]\.(?:set|add|multiply|mul|max|min)\(",
-        "outside of jit, .at[...] copies the whole array for each change",
-        Remedy(
-            "change it inside a jitted function that is given the array to keep",
-            "write = jax.jit(lambda x, v: x.at[i].set(v), donate_argnums=0)",
-            slug="donate-buffers",
-        ),
-    ),
-    _matching(
-        r"\bsegment_(?:sum|max|mean|softmax)\(|\[\s*(?:\w+\.)?(?:senders|receivers|src|dst|edges?)\s*\]"
-        r"|\btake(?:_along_axis)?\(|\bedge_index\[",
-        "a row is gathered for every index, here most likely for every edge or neighbour",
-        Remedy(
-            "go through the indices in blocks, and add each block's result to the output",
-            "out = jax.lax.fori_loop(0, blocks, add_block, out)",
-            slug="in-blocks",
-        ),
-        Remedy("make the rows narrower before they are gathered", slug="narrower-layer"),
-    ),
-    _matching(
-        r"\.to_?dense\(",
-        "the sparse matrix is made dense: every zero takes as much as a number",
-        Remedy(
-            "keep it sparse, and multiply with it as it is",
-            "y = A @ x   # A a jax.experimental.sparse.BCOO",
-            slug="stay-sparse",
-        ),
-    ),
-    _matching(
-        r"prefetch_to_device\(|device_prefetch\w*\(",
-        "batches are copied to the device ahead of the step, and wait there",
-        Remedy(
-            "let fewer wait (2 are enough), and smaller ones",
-            "prefetch_to_device(batches, 2)",
-            slug="fewer-prefetched",
-        ),
-    ),
-    _matching(
-        r"\b(?:lax\.)?conv(?:_general_dilated\w*|_transpose)?\(|\bConv(?:Transpose)?\([^()]*(?:\([^()]*\)[^()]*)*\)\(",
-        "a convolution that runs by itself makes its whole output, for all samples at once",
-        Remedy(
-            "give it fewer or smaller images at a time; inside jit, what is no longer needed is freed",
-            "apply = jax.jit(model.apply); parts = [apply(params, part) for part in parts_of(x)]",
-            slug="in-pieces",
-        ),
-    ),
-    _matching(
-        r"linalg\.svd\(",
-        "svd makes square matrices of singular vectors unless told otherwise",
-        Remedy(
-            "compute the reduced form",
-            "u, s, vt = jnp.linalg.svd(a, full_matrices=False)",
-            slug="in-pieces",
-        ),
-    ),
-    _matching(
-        r"linalg\.(?:inv|pinv|solve|cholesky|eigh?|qr|lstsq|det|slogdet)\(|\bcho_(?:factor|solve)\(",
-        "the decomposition needs matrices as large as its operand, and room to work, beside it",
-        Remedy(
-            "if only a product or a solution is needed: iterate, with products of the matrix alone",
-            "x, _ = jax.scipy.sparse.linalg.cg(matvec, b)",
-            slug="iterative-solver",
-        ),
-    ),
-    _matching(
-        r"\bjnp\.(?:kron|outer|tile|repeat|broadcast_to|meshgrid)\(",
-        "the call repeats its operand, and holds all copies at once",
-        Remedy("let broadcasting do it: index or broadcast where the values are used", slug="in-pieces"),
-        _IN_BLOCKS,
-    ),
-    _copied,
-    _matching(
-        r"\bjnp\.(?:concatenate|stack|vstack|hstack|append)\(",
-        "the call joins arrays into one, beside the parts",
-        Remedy(
-            "reduce each part before they are joined, or join them in NumPy on the host", slug="in-pieces"
-        ),
-    ),
 )
-"""Readings of a line, the most particular first."""
+"""Readings of a line that its figures or its form decide, the most particular first."""

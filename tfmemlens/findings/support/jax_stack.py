@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.finding import Basis, Remedy
 from tfmemlens.model.incident import Frame
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 from tfmemlens.values import dataclass
@@ -23,6 +24,8 @@ class MadeByLine:
     what: str
     remedies: tuple[Remedy, ...]
     basis: Basis = Basis.NAME
+    line: Line | None = None
+    """The line of quoted code that shows it, where no frame does."""
 
 
 _SMALL_BYTES = 512 * MIB
@@ -76,13 +79,19 @@ def made_by_frames(frames: Sequence[Frame], text: str | None, need: int | None) 
     """What the traceback shows to be made; None where its frames tell nothing. `text` is the user's deepest
     line, which may be known without its traceback.
     """
-    own = [frame for frame in frames if user_frame(frame.place)]
-    if text and not any(frame.text == text for frame in own):
-        own.append(Frame("", text))
+    own = _own(frames, text)
     for reading in _READINGS:
         if made := reading(frames, own, need):
             return made
     return None
+
+
+def _own(frames: Sequence[Frame], text: str | None) -> list[Frame]:
+    """The user's own frames, the deepest line last."""
+    own = [frame for frame in frames if user_frame(frame.place)]
+    if text and not any(frame.text == text for frame in own):
+        own.append(Frame("", text))
+    return own
 
 
 def _runs_through(frames: Sequence[Frame], files: re.Pattern[str], names: re.Pattern[str]) -> bool:
@@ -222,9 +231,9 @@ def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None)
     )
 
 
-def _loaded(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
-    """Weights that are read from files, or copied to every device."""
-    del need
+def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
+    """Weights that are read from files, or copied to every device, as the frames or the user's line show."""
+    own = _own(frames, text)
     last = own[-1].text if own else ""
     if _REPLICATING.search(last):
         return MadeByLine(
@@ -260,27 +269,12 @@ def _loaded(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> 
 
 
 def _draws(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
-    """A sampler's collection of draws."""
+    """A sampler's collection of draws; of NumPyro's the table of idioms knows."""
     del need
     if any(_SAMPLERS.fullmatch(frame.name) for frame in frames):
         numpyro = any("numpyro" in frame.place for frame in frames) or _code(own, regex(r"mcmc\.run\("))
-        return draws_of_mcmc() if numpyro else _DRAWS_OF_A_SCAN
+        return None if numpyro else _DRAWS_OF_A_SCAN
     return None
-
-
-def draws_of_mcmc() -> MadeByLine:
-    """What NumPyro's MCMC keeps."""
-    return MadeByLine(
-        "MCMC keeps every draw of every site, deterministic ones too, until all chains are done",
-        (
-            Remedy(
-                "keep fewer draws: thin them, run and save in several parts, and compute large deterministic"
-                " sites afterwards with Predictive",
-                "MCMC(kernel, num_warmup=..., num_samples=500, thinning=4)",
-                slug="fewer-draws",
-            ),
-        ),
-    )
 
 
 _DRAWS_OF_A_SCAN = MadeByLine(
@@ -344,6 +338,5 @@ _READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeBy
     _first_call,
     _draws,
     _derivatives,
-    _loaded,
 )
 """Readings of a traceback, the most particular first."""

@@ -41,7 +41,7 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     if saves is not None:
         smaller = min(part.bytes for part in (compiler.arguments, compiler.results) if part) if saves else 0
         return saves > _MOST * smaller
-    making = moment.request and jax_lines.made_at(moment.request)
+    making = jax_lines.made_at(case, moment)
     return situation(case, moment).training is True and not making
 
 

@@ -216,7 +216,7 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None
     failed = request.failed
     of_jax = situation(case, moment).framework == JAX
-    if of_jax and jax_lines.made_at(request):
+    if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"

@@ -1,0 +1,125 @@
+"""A request of so many bytes as a product of sizes that the text states: `1,000,000 (buffer_size) x 84 x 84
+x 4 in float32`. JAX's message has the bytes alone; the program around it has the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from tfmemlens.model.capture import StatedSize
+from tfmemlens.units import MIB
+from tfmemlens.values import dataclass
+
+_LEAST_BYTES = 64 * MIB
+_LEAST_SIDE = 1000
+"""From here on a number may stand for both sides of a matrix."""
+_TELLING = 100
+"""A product holds at least one number as large as this that is no power of two: others meet by chance."""
+_MOST_FACTORS = 3
+_MOST_NUMBERS = 24
+_ITEMS = ((4, "float32"), (2, "16 bits"), (8, "float64"), (1, "8 bits"))
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Sizes whose product with the bytes of one element is a request, to the byte."""
+
+    parts: tuple[tuple[str, tuple[int, ...]], ...]
+    """(name or empty, sizes), as the text states them."""
+    dtype: str
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """All of its sizes."""
+        return tuple(size for _, sizes in self.parts for size in sizes)
+
+    @property
+    def text(self) -> str:
+        """`1,000,000 (`buffer_size`) x 84 x 84 x 4 (`obs`) in float32`."""
+        parts = self.parts
+        if len(parts) == 2 and parts[0] == parts[1]:
+            parts = (("", parts[0][1]), parts[1])
+        return f"{' x '.join(map(_in_words, parts))} in {self.dtype}"
+
+    @property
+    def largest(self) -> str | None:
+        """The name of the largest number that stands alone, where it has one."""
+        alone = [(sizes[0], name) for name, sizes in self.parts if len(sizes) == 1 and name]
+        return max(alone)[1] if alone else None
+
+    @property
+    def is_images(self) -> bool:
+        """Whether its last sizes are those of images: height, width, and 1, 3 or 4 channels."""
+        tail = self.sizes[-3:]
+        return len(self.sizes) >= 4 and tail[2] in (1, 3, 4) and min(tail[:2]) >= 16
+
+
+def _in_words(part: tuple[str, tuple[int, ...]]) -> str:
+    name, sizes = part
+    words = " x ".join(f"{size:,}" for size in sizes)
+    return f"{words} (`{name}`)" if name else words
+
+
+def as_product(need: int | None, stated: Iterable[StatedSize], *, double: bool = False) -> Product | None:
+    """The product of stated sizes that is the request to the byte; None where none is, or where several are
+    that differ. `double` says that the program computes in float64.
+    """
+    if need is None or need < _LEAST_BYTES:
+        return None
+    shapes, numbers = _parts(stated)
+    items = ((8, "float64"), *_ITEMS) if double else _ITEMS
+    for parts, least in _combinations(shapes, numbers):
+        found: dict[tuple[tuple[int, ...], str], Product] = {}
+        for each in parts:
+            for item, dtype in items:
+                if item >= least and _is(each, item, need):
+                    found.setdefault(
+                        (tuple(sorted(size for _, sizes in each for size in sizes)), dtype),
+                        Product(each, dtype),
+                    )
+        if found:
+            return next(iter(found.values())) if len(found) == 1 else None
+    return None
+
+
+def _is(parts: tuple[tuple[str, tuple[int, ...]], ...], item: int, need: int) -> bool:
+    sizes = [size for _, sizes in parts for size in sizes]
+    telling = any(size >= _TELLING and size & (size - 1) for size in sizes)
+    return telling and math.prod(sizes) * item == need
+
+
+Part = tuple[str, tuple[int, ...]]
+
+
+def _parts(stated: Iterable[StatedSize]) -> tuple[list[Part], list[Part]]:
+    """Shapes of two dimensions and more, and numbers, the named ones first; each once."""
+    shapes: dict[tuple[int, ...], str] = {}
+    numbers: dict[tuple[int, ...], str] = {}
+    for each in stated:
+        known = shapes if len(each.sizes) > 1 else numbers
+        if 0 not in each.sizes and not known.get(each.sizes):
+            known[each.sizes] = each.name
+    named = sorted(
+        ((name, sizes) for sizes, name in numbers.items()), key=lambda part: (not part[0], -part[1][0])
+    )
+    return [(name, sizes) for sizes, name in shapes.items()][:_MOST_NUMBERS], named[:_MOST_NUMBERS]
+
+
+def _combinations(
+    shapes: Sequence[Part], numbers: Sequence[Part]
+) -> Iterator[tuple[list[tuple[Part, ...]], int]]:
+    """Products to try, the simplest first, and the fewest bytes of an element: those of one
+    list are equally simple, and the less simple ones meet by chance more often.
+    """
+    sides = [(name, (size,)) for name, sizes in shapes for size in sizes if size >= _LEAST_SIDE]
+    alone = list({sizes: (name, sizes) for name, sizes in (*sides, *numbers)}.values())
+    yield [(shape,) for shape in shapes], 1
+    yield [(number, number) for number in alone if number[1][0] >= _LEAST_SIDE], 2
+    yield list(combinations(alone, 2)), 2
+    yield [(number, shape) for number in numbers for shape in shapes], 2
+    tails = [(name, sizes[1:]) for name, sizes in shapes if len(sizes) > 2]
+    yield [(number, tail) for number in numbers for tail in tails], 4
+    yield [(*pair, shape) for pair in combinations(numbers, 2) for shape in shapes], 4
+    yield list(combinations(alone[:_MOST_NUMBERS], _MOST_FACTORS)), 4
