@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 
 from tfmemlens import discovery
-from tfmemlens.findings.support import actions, ranking, verdict
+from tfmemlens.findings.support import actions, ranking, sufficiency, verdict
 from tfmemlens.findings.support.applicability import applicable
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
@@ -32,11 +32,12 @@ def examine(case: Case) -> Report:
             ranking.graded(case, replace(finding, rule=slug, basis=finding.basis or rule.BASIS))
             for finding in rule.check(case)
         ]
-    ranked = tuple(
+    applying = (
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
         for finding in sorted(_telling(answers), key=ranking.rank)
     )
-    return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(ranked))
+    ranked = tuple(sufficiency.judged(case, finding) for finding in applying)
+    return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(case, ranked))
 
 
 def _telling(answers: list[Finding]) -> list[Finding]:

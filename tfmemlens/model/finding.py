@@ -47,6 +47,18 @@ class Certainty(str, Enum):
     __str__ = str.__str__
 
 
+class Enough(str, Enum):
+    """Whether a remedy saves what was missing at the failure."""
+
+    YES = "enough"
+    PERHAPS = "may be enough"
+    """As far as the failure tells: the run may have asked for more afterwards, or the saving is not sure."""
+    WITH_NEXT = "enough with the next"
+    NO = "not enough alone"
+
+    __str__ = str.__str__
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A fact and the line or node of the input that shows it."""
@@ -73,6 +85,10 @@ class Remedy:
     """How many digits of an estimated saving are worth printing."""
     slug: str = ""
     """Its name in the table that says where a remedy applies; a change's slug, where it is one."""
+    enough: Enough | None = None
+    """None where the input does not tell what was missing; filled in by whoever runs the rules."""
+    missing_bytes: int | None = None
+    """What was missing at the failure, at the least; beside `enough`."""
 
     def __post_init__(self) -> None:
         """The interval of a saving that states none: a point when exact, from nothing up when a bound."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.finding import Certainty, Enough, Remedy
 from tfmemlens.model.report import Report
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.units import human, rough
 
 _BEFORE = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
 _DIGITS = {Basis.REPLAY: 3}
+_ENOUGH = {
+    Enough.YES: ": enough for the {} missing",
+    Enough.PERHAPS: "",
+    Enough.WITH_NEXT: " of the {} missing: enough only with the next",
+    Enough.NO: " of the {} missing: not enough alone",
+}
 
 
 def first_remedies(report: Report, count: int = 3) -> list[Remedy]:
@@ -21,12 +27,22 @@ def advice(report: Report, count: int = 3) -> list[tuple[str, str, str]]:
     """What to do first as (text, what it saves in words, code): of a fit its largest savings."""
     if report.fit is not None:
         return [(each.text, of_saving(each), "") for each in report.fit.savings[:count]]
-    return [(each.text, of_remedy(each), each.code or "") for each in first_remedies(report, count)]
+    return [
+        (each.text, of_remedy(each, brief=number > 0), each.code or "")
+        for number, each in enumerate(first_remedies(report, count))
+    ]
 
 
-def of_remedy(remedy: Remedy) -> str:
-    """`saves about 280 MiB`, `would need about 4.6 MiB more`; empty where nothing is known."""
-    return in_words(remedy.saves_bytes, remedy.certainty, remedy.digits)
+def of_remedy(remedy: Remedy, brief: bool = False) -> str:
+    """`saves about 280 MiB of the 1.20 GiB missing: not enough alone`, `would need about 4.6 MiB more`; empty
+    where nothing is known. `brief` leaves out that it is enough.
+    """
+    words = in_words(remedy.saves_bytes, remedy.certainty, remedy.digits)
+    if not words or remedy.enough is None or remedy.missing_bytes is None:
+        return words
+    if brief and remedy.enough is Enough.YES:
+        return words
+    return words + _ENOUGH[remedy.enough].format(human(remedy.missing_bytes))
 
 
 def of_saving(saving: Saving) -> str:

@@ -4,21 +4,25 @@ At the failure `in use + request` exceeded the limit. If all of it shrank with t
 not to, and nothing more were asked for afterwards, the share `(limit - fixed) / (in use + request - fixed)`
 of the batch would fit: no larger one can. What is fixed beyond the known, and what was still to come, make it
 less; how much less no log of a failure tells, so the batch to begin with is a guess and worded as one.
+
+A compiled program's account is of all that it will ever need: its temporaries shrink with the batch, its
+arguments and results are taken not to, and nothing comes afterwards.
 """
 
 from __future__ import annotations
 
 import math
 
-from tfmemlens.findings.support.rows import device_limit, has_backward, held
+from tfmemlens.findings.support.rows import device_limit, has_backward, held, of_a_program
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.units import human
 from tfmemlens.values import dataclass
 
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
-_BEFORE_BACKWARD, _AFTERWARDS = 4, 2
+_BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
 """By what the share that can fit is divided to begin with. Where the backward pass is still to come, some of
 the forward pass and as many gradients are; in the backward pass, or without any, little is."""
 _TOLD = 0.8
@@ -43,6 +47,8 @@ class BatchBound:
     """Whether the run trains and nothing of its backward pass was alive."""
     divisor: int
     """By what the share that can fit is divided to begin with."""
+    of_program: bool = False
+    """Whether `taken` are a compiled program's temporaries, or all of it, by the compiler's own figures."""
 
     @property
     def none_fits(self) -> bool:
@@ -70,6 +76,9 @@ def _power_of_two(wanted: float) -> float:
 
 def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     """What the figures of a failure tell; None without a limit, and where request and use would fit it."""
+    compiler = moment.incident.compiler if moment.incident else None
+    if moment.request and compiler is not None:
+        return _of_program(compiler) or _of_arena(case, moment)
     request, limit = moment.request, device_limit(case, moment)
     need = request.needed_bytes if request else None
     if request is None or need is None or limit is None or request.failed.kind is not RequestKind.TENSOR:
@@ -84,6 +93,33 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
 
 
+def _of_program(compiler: CompilerMemory) -> BatchBound | None:
+    """Where the compiler says what the program needs and what there is."""
+    needed, limit = compiler.needed, compiler.capacity
+    if needed is None and compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
+        needed, limit = compiler.reduced_to, compiler.goal
+    if needed is None or limit is None or not limit.bytes or needed.bytes <= limit.bytes:
+        return None
+    temporaries = compiler.temporaries
+    known = bool(temporaries and 0 < temporaries.bytes <= needed.bytes)
+    taken = temporaries.bytes if temporaries and known else needed.bytes
+    fixed = needed.bytes - taken
+    divisor = _OF_A_PROGRAM if known else _AFTERWARDS
+    return BatchBound((limit.bytes - fixed) / taken, taken, limit.bytes - fixed, fixed, False, divisor, True)
+
+
+def _of_arena(case: Case, moment: Moment) -> BatchBound | None:
+    """Where a program's temporaries did not fit beside what was in use."""
+    asked, limit = moment.request and moment.request.needed_bytes, device_limit(case, moment)
+    if asked is None or limit is None or not of_a_program(moment):
+        return None
+    in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
+    room = limit.bytes - in_use
+    if asked <= room:
+        return None
+    return BatchBound(room / asked, asked, room, in_use, False, _OF_A_PROGRAM, True)
+
+
 def _fixed(case: Case, moment: Moment) -> int:
     """Bytes of weights and slots by name, or what the weights of a summary take at the least."""
     table, owners = moment.attribution.table, moment.attribution.owners
@@ -94,6 +130,8 @@ def _fixed(case: Case, moment: Moment) -> int:
 
 def in_words(bound: BatchBound, batch: int | None) -> str:
     """Which batch to begin with, and why."""
+    if bound.of_program:
+        return _of_program_in_words(bound, batch)
     later = " (the backward pass is still to come)" if bound.backward_to_come else ""
     more = f" as a guess{later}, and double it while it runs"
     if batch is None:
@@ -102,3 +140,11 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
         return f"lower the batch: {batch} -> {batch // 2}"
     told = f"; more than {bound.most(batch)} cannot fit" if bound.share < _TOLD else ""
     return f"lower the batch: {batch} -> {bound.start(batch)}{more}{told}"
+
+
+def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:
+    to = f"{batch} -> {bound.start(batch)}" if batch else f"{_PARTS.get(bound.part, f'1/{bound.part}')} of it"
+    what = "all it needs is" if bound.divisor > _OF_A_PROGRAM else "its temporaries are"
+    return (
+        f"lower the batch: {to} ({what} {human(bound.taken)} now, and there is room for {human(bound.room)})"
+    )

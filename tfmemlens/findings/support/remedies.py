@@ -24,6 +24,7 @@ from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 _DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
 """How many digits of a saving are worth printing."""
@@ -48,9 +49,22 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
 def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> Saving:
     """What the batch saves that is advised to begin with, where a failure bounds it; else what half does."""
     bound, batch = batch_bound(case, moment), batch_of(case, moment)
-    if bound is None or not batch or batch != saving.batch:
+    if bound is None or bound.none_fits:
+        return saving
+    if not batch and saving.best_bytes:
+        return _scaled(saving, 2 * (1 - 1 / bound.part))
+    if not batch or batch != saving.batch:
         return saving
     return case.what_if(index, "smaller-batch", bound.start(batch))
+
+
+def _scaled(saving: Saving, factor: float) -> Saving:
+    """What half of a batch saves, as another part of it does."""
+    best, low, high = (
+        None if size is None else round(factor * size)
+        for size in (saving.best_bytes, saving.low_bytes, saving.high_bytes)
+    )
+    return replace(saving, best_bytes=best, low_bytes=low, high_bytes=high)
 
 
 def _is_beside_the_point(moment: Moment) -> bool:
@@ -156,6 +170,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is Basis.REPLAY else batch_of(case, moment)
     bound = batch_bound(case, moment)
+    if bound and bound.none_fits and bound.of_program:
+        return None  # no batch is small enough: the rule says what its arguments and results need
     if bound and bound.none_fits:
         text = f"make the model smaller: its weights alone take {human(bound.fixed)}, so that no batch fits"
         return text, None

@@ -256,6 +256,8 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "low_bytes": remedy.low_bytes,
         "high_bytes": remedy.high_bytes,
         "certainty": remedy.certainty.value if remedy.certainty else None,
+        "enough": remedy.enough.value if remedy.enough else None,
+        "missing_bytes": remedy.missing_bytes,
     }
 
 
