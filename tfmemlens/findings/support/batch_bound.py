@@ -110,7 +110,8 @@ def _of_program(compiler: CompilerMemory) -> BatchBound | None:
 
 def _of_arena(case: Case, moment: Moment) -> BatchBound | None:
     """Where a program's temporaries did not fit beside what was in use."""
-    asked, limit = moment.request and moment.request.needed_bytes, device_limit(case, moment)
+    asked = moment.request.needed_bytes if moment.request else None
+    limit = device_limit(case, moment)
     if asked is None or limit is None or not of_a_program(moment):
         return None
     in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
