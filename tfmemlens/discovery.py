@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 
@@ -15,6 +17,16 @@ def plugins(package: ModuleType, *functions: str, only: str | None = None) -> di
 
     With the slug of one of them, that one alone is imported.
     """
+    changed = tuple(Path(folder).stat().st_mtime_ns for folder in package.__path__)
+    return dict(_plugins(package, changed, functions, only))
+
+
+@lru_cache(maxsize=64)
+def _plugins(
+    package: ModuleType, changed: tuple[int, ...], functions: tuple[str, ...], only: str | None
+) -> dict[str, ModuleType]:
+    """The same of folders that were changed at these times: a scan of many logs asks for each of them."""
+    del changed
     modules = _modules(package)
     wanted = [name for name in modules if slug(name) == only]
     chosen = {}

@@ -1,4 +1,6 @@
-"""A rule that asks for one of several words first passes over no line that its pattern fits."""
+"""A rule that asks for one of several words first passes over no line that its pattern fits, nor does a table
+of rules, which remembers what lines of one shape have.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from functools import cache
 import pytest
 
 from tests.fuzzing import bodies
+from tfmemlens.readers.formats import oom_log
 from tfmemlens.readers.oom import disguises, libraries, other_failures, purpose, run
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
 
 @cache
@@ -62,3 +65,64 @@ def test_no_line_of_a_sample_is_passed_over() -> None:
         if re.search(rule.pattern, line) and not rule.search(line)
     ]
     assert not missed
+
+
+def with_other_figures(line: str) -> str:
+    """A line of the same shape."""
+    return re.sub("[1-9]", lambda figure: str(int(figure[0]) % 9 + 1), line)
+
+
+def test_a_table_names_what_a_line_may_fit_in_its_order() -> None:
+    first, second = LineRule(r"a\d", needs="a"), LineRule(r"exit 137", needs=("exit 137", "-9"))
+    third = LineRule(r"a137", needs="a1")
+    table = RuleTable([(1, first), (2, second), (3, third)])
+    for _ in range(2):  # the second time from memory
+        assert table.likely("exit 999") == ()
+        assert table.likely("exit 137") == ((2, second),)
+        assert table.likely("A a7") == ((1, first),)
+        assert table.likely("A a1 EXIT 137") == ((1, first), (2, second), (3, third))
+        assert table.likely("A a2 EXIT 138") == ((1, first),)
+    assert table.first("a137 exit 137") == 1
+    assert table.first("A a exit 137") == 2
+    assert table.first("A") is None
+
+
+def test_words_with_figures_are_looked_for_as_they_stand() -> None:
+    words = Words("jax", "fp16")
+    for _ in range(2):
+        assert words.occur_in("step 7 of jax")
+        assert words.occur_in("fp16")
+        assert not words.occur_in("fp32 step 7")
+
+
+def test_a_table_forgets_before_it_grows_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfmemlens.readers.oom.rules._MOST_SHAPES", 3)
+    table = RuleTable.of(LineRule("b", needs="b"))
+    for line in "ab", "cd", "eb", "fg", "hb", "x" * 401 + "b":
+        assert bool(table.likely(line)) == ("b" in line)
+        assert len(table._known) <= 3
+    assert all(len(shape) <= 400 for shape in table._known)
+
+
+def test_no_table_passes_over_a_line_that_a_rule_fits() -> None:
+    tables = [each for each in gc.get_objects() if isinstance(each, RuleTable)]
+    assert sum(len(table._rules) for table in tables) > 150
+    for table in tables:
+        for line in {example for rule in rules() for example in rule.examples}:
+            table.likely(with_other_figures(line))
+            fitting = [each for each in table._rules if each[1].search(line)]
+            assert [each for each in table.likely(line) if each[1].search(line)] == fitting, line
+
+
+def test_what_tables_pass_over_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads a line without asking the table of its family finds no more in it."""
+    examples = sorted({example for rule in rules() for example in rule.examples})
+    texts = [*((line,) for line in examples), examples, examples[::-1]]
+
+    def read() -> list[str]:
+        return [repr(oom_log.read_lines(list(enumerate(text, 1)))) for text in texts]
+
+    asked = read()
+    monkeypatch.setattr(RuleTable, "likely", lambda table, text: table._rules)
+    monkeypatch.setattr(Words, "occur_in", lambda words, text: True)
+    assert read() == asked

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import shape_of
 
 Physical = tuple[int, str]
 _SAMPLE = 20_000
@@ -47,6 +48,7 @@ _TAGS = regex(
 _BREAKS = regex(r"<br\s*/?>", re.IGNORECASE)
 _ENDLESS = regex(r"\d{21,}")
 """No count of bytes: the largest that 64 bits hold has 20 digits."""
+_NO_COUNT = "0" * 21
 _BOLD = regex(r"(?<!\S)\*\*(?=\S)(.*?\S)\*\*(?!\w)|^\s*\*\*(?=\S)|(?<=\S)\*\*\s*$")
 """Markdown's bold letters, and where only one end of them stands on the line; not a power such as `x**2`."""
 _WINDOWS_FILE = r"[A-Za-z]:\\(?![\\])[^\s\"':]{0,250}?\.\w{1,4}\b"
@@ -180,7 +182,7 @@ def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
     month = ""
     for number, text in _rejoin(_unnumber(_unquote(_characters(physical)))):
-        if _ENDLESS.search(text):
+        if _may_be_endless(text):
             text = _ENDLESS.sub("…", text)
         rank, origin, bare = strip_prefixes(text)
         first, *others = _pieces(bare)
@@ -192,14 +194,19 @@ def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
             yield Cleaned(Line(number, bare, source), rank, origin)
 
 
+def _may_be_endless(text: str) -> bool:
+    """Whether a text may have more figures in a row than a count of bytes."""
+    return _NO_COUNT in shape_of(text) or not text.isascii()
+
+
 def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
     """Escape codes, entities, tags, markdown escapes and literal backslash-n are gone afterwards."""
     for number, text in physical:
         if text.startswith('{"log":'):
             text = _of_docker(text)
+        is_plain = text.isascii() and text.isprintable() and "[" not in text  # most are
         if (
-            text.isascii()
-            and not _NEEDS_ANSI.search(text)
+            (is_plain or (text.isascii() and not _NEEDS_ANSI.search(text)))
             and "&" not in text
             and "\\" not in text
             and "<" not in text

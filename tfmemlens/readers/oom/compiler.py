@@ -13,7 +13,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
-from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule
+from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, RuleTable
 from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass, field
 
@@ -110,7 +110,7 @@ SHAPE = LineRule(
     "     Shape: f32[512,245,256]{2,1,0:T(8,128)}",
     needs="Shape: ",
 )
-RULE = LineRule(r"\A\W*={10,}\s*\Z", "\t\t==========================")
+RULE = LineRule(r"\A\W*={10,}\s*\Z", "\t\t==========================", needs="=====")
 TPU = LineRule(
     r"Ran out of memory in memory space (?P<space>\w+)\.\s*(?:It should not be possible.*?)?Used"
     rf" (?P<used>{TPU_SIZE}) of (?P<capacity>{TPU_SIZE}) \w+\.(?:\s*Exceeded \w+ capacity by"
@@ -171,6 +171,7 @@ TPU_ROW = LineRule(
     "    arguments       unknown size ",
     "    output                     5.06G (71.6% utilization) [may share some memory with arguments]",
     "arguments 12.0G",
+    needs=("reserved", "program", "arguments", "output", "hlo temp", "global", "scoped", "overlays", "stack"),
 )
 TPU_OUTPUT = LineRule(
     rf"Output size (?P<size>{TPU_SIZE}); shares (?P<shared>{TPU_SIZE}) with arguments",
@@ -203,8 +204,23 @@ BORING = LineRule(
     r"|Persistent allocations include|Heap allocator status|Max free chunk|heap allocations|profiler will"
     r" not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
     "  Largest program allocations in hbm:",
+    needs=(
+        "allocation",
+        "program ",
+        "output size",
+        "compilation failure",
+        "heap",
+        "free chunk",
+        "profiler will",
+        "compile permanent",
+        "xprof",
+    ),
 )
 
+_OUTSIDE_A_LIST = RuleTable.of(
+    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK, TWO_CORES, REMAT,
+    DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, BUFFER, TPU_ENTRY, TPU_LEDGER,
+)  # fmt: skip
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
 
@@ -330,7 +346,7 @@ class CompilerCollector:
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
         text = line.text
-        if "Profiling failure on" in text:
+        if "Profiling failure on" in text or not (self._listing or _OUTSIDE_A_LIST.likely(text)):
             return False
         for rule, take in (
             (XLA, self._xla),

@@ -17,6 +17,7 @@ FIGURE = LineRule(
     "{'num_allocs': 18211, 'bytes_in_use': 21474836480, 'peak_bytes_in_use': 23085449216,"
     " 'bytes_limit': 23622320128}",
     " 'largest_free_block_bytes': 33014338560,",
+    needs=("bytes", "num_allocs", "largest_alloc"),
 )
 _NAMED = ("bytes_in_use", "bytes_limit")
 """Figures without which a dictionary is nobody's statistics."""

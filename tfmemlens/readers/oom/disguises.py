@@ -11,7 +11,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
-from tfmemlens.readers.oom.rules import DEVICE, LineRule
+from tfmemlens.readers.oom.rules import DEVICE, LineRule, RuleTable
 from tfmemlens.readers.oom.sentence import EXCEPTION
 from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass
@@ -246,6 +246,10 @@ LAMBDA = LineRule(
     needs="Max Memory Used",
 )
 """The account that AWS Lambda gives of each call: of a failure only where all was used."""
+_DISGUISES = RuleTable.of(
+    DRIVER, PINNED, HOST, ARRAY, FETCHED, BATCH, BUFFER, CONSTANT, PROTO, COPY, DST, LAUNCH, PROFILING,
+    LIBRARY, OUTPUT, BAD_ALLOC, LAMBDA, KILLED, CUDA_ERROR,
+)  # fmt: skip
 _NO_MEMORY = regex(
     r"larger than max|Collective ops is aborted|Aborting RingReduce"
     r"|No space left|Too many open files|[Qq]uota|rate"
@@ -298,7 +302,7 @@ class IndirectFailureCollector:
         self._sizes = None
         if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
-        match = self._recognise(line)
+        match = self._recognise(line) if _DISGUISES.likely(line.text) else None
         if match is None:
             return False
         match.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))

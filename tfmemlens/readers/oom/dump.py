@@ -7,7 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.dump_figures import Dump, figure
-from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, narrow
+from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, RuleTable, narrow
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 
 START = LineRule(
@@ -111,7 +111,11 @@ HEADLESS = LineRule(
     "Limit:                 22654317364",
     needs=":  ",
 )
-MAP = LineRule(r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z", "*" * 88 + "_" * 12)
+MAP = LineRule(
+    r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z",
+    "*" * 88 + "_" * 12,
+    needs=("**", "*_", "*x", "_*", "__", "_x", "x*", "x_", "xx"),
+)
 ENDED = LineRule(
     rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
     "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
@@ -148,6 +152,7 @@ BORING = LineRule(
     "Current allocation summary follows.",
     "If the cause is memory fragmentation maybe the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async'"
     " will improve the situation. ",
+    needs=("allocation summary", "memory fragmentation", "chunk state"),
 )
 COLLAPSED = LineRule(
     r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*(?:<?(?:\d+"
@@ -155,9 +160,14 @@ COLLAPSED = LineRule(
     r" messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z",
     "... <repeated similar messages> ...",
     "...",
+    needs=("...", "…", "repeated similar", "snip", "truncated"),
 )
 
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
+_OF_A_DUMP = RuleTable.of(
+    *_DUMP_RULES, START, CHUNK, STATS, HEADLESS, MAP, ENDED, EMPTY_MAP, ASYNC, ASYNC_FREE, HISTOGRAM, BORING
+)
+"""Lines that are a dump's where none has begun."""
 
 
 class DumpCollector:
@@ -172,6 +182,8 @@ class DumpCollector:
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a dump."""
         text = line.text
+        if self.dump is None and not _OF_A_DUMP.likely(text):
+            return False
         if self._chunk(text, line):
             return True
         if match := START.search(text):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import Words
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
 OTHER = "xla"
@@ -16,7 +17,7 @@ OTHER = "xla"
 NOBODYS = "nobody's"
 """What `mention` says of words that any program of XLA's may have."""
 
-_MENTIONS = (
+_MENTIONS = Words(
     "jax",
     "Jax",
     "JAX",
@@ -78,7 +79,7 @@ def mention(text: str) -> str | None:
     """The framework that a line of text names, `NOBODYS` where it shows XLA alone; None where it names none,
     or TensorFlow in other words than those that tell a program of XLA's.
     """
-    if not any(word in text for word in _MENTIONS):
+    if not _MENTIONS.occur_in(text):
         return None
     for framework, words in ((TORCH_XLA, _TORCH_XLA), (OTHER, _OTHER), (TENSORFLOW, _TENSORFLOW)):
         if words.search(text):

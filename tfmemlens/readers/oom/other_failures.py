@@ -115,12 +115,14 @@ WITHOUT_FIGURES = {
         "Failed to resize buffer. Requested: 40960, available 30720, missing: 10240",
         "Failed to allocate tail memory. Requested: 512, available 96, missing: 416",
         "Arena size is too small for all buffers. Needed 99840 but only 81920 was available.",
+        needs=("failed to resize buffer", "failed to allocate ", "arena size"),
     ),
     "Metal had no memory left for a command buffer of Apple's GPU, which shares the CPU's RAM": LineRule(
         r"kIOGPUCommandBufferCallbackErrorOutOfMemory"
         r"|MTLCommandBufferErrorDomain.{0,400}(?:Insufficient Memory|Code=8\b)",
         "\tInsufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
         "Error Domain=MTLCommandBufferErrorDomain Code=8 Insufficient Memory",
+        needs="CommandBuffer",
     ),
     "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
         r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.{0,400}context lost"
@@ -128,6 +130,7 @@ WITHOUT_FIGURES = {
         "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
         "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
         "Error: Unable to create WebGLTexture.",
+        needs=("high memory usage", "context_lost", "texture"),
     ),
     "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
         r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
@@ -248,6 +251,7 @@ ELSEWHERE = {
         r"driver version is insufficient for CUDA runtime|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
         "CUDA runtime implicit initialization on GPU:0 failed. Status: CUDA driver version is insufficient"
         " for CUDA runtime version",
+        needs=("driver version", "ptx_version"),
     ),
     "a kernel on the GPU crashed or reached outside its memory": LineRule(
         r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE|ILLEGAL_INSTRUCTION)",
@@ -267,6 +271,7 @@ STARTUP = {
         "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
         " installed properly if you would like to use GPU.",
         "Could not find cuda drivers on your machine, GPU will not be used.",
+        needs=("cannot dlopen", "could not load", "could not find"),
     ),
     "JAX found no accelerator that it can use, so it runs on the CPU": LineRule(
         r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|rocm|gpu)'"
@@ -275,6 +280,7 @@ STARTUP = {
         " back to cpu.",
         "No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)",
         "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA",
+        needs=("falling back", "unable to initialize", "failed to initialize"),
     ),
     "TensorRT is not installed, which matters only to those who use it": LineRule(
         r"TF-TRT Warning", "TF-TRT Warning: Could not find TensorRT", needs="TF-TRT"
@@ -297,6 +303,7 @@ STARTUP = {
         "This TensorFlow binary is optimized to use available CPU instructions in performance-critical"
         " operations.",
         "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
+        needs=("onednn", "optimized ", "cpu supports"),
     ),
 }
 """Messages of the first seconds that end no run."""

@@ -66,11 +66,13 @@ SAMPLING = LineRule(
 STEPPING = LineRule(
     r"\bopt\w{0,40}\.step\(\)",
     "57        loss.backward(); opt.step()",
+    needs=".step()",
 )
 ENDING = LineRule(
     r"\bmark_step\(|\boptimizer_step\(|\bMpDeviceLoader\b|\bParallelLoader\b|\btorch_xla\.(?:sync|step|compile)\(",
     "    xm.mark_step()",
     "    for x, y in pl.MpDeviceLoader(loader, device):",
+    needs=("mark_step", "optimizer_step", "loader", "torch_xla"),
 )
 """What ends a step of PyTorch/XLA, so that its graph is run."""
 SHARDING = LineRule(
@@ -78,16 +80,19 @@ SHARDING = LineRule(
     "    sh = fsdp_sharding(params, mesh)",
     "mesh = jax.make_mesh((8,), ('data',))",
     "    state = jax.device_put(state, NamedSharding(mesh, P('data')))",
+    needs=("sharding(", "mesh(", "shard_pytree("),
 )
 SHARDED = LineRule(
     r"\bout_shardings\s*=|\bwith_(?:sharding_constraint|partitioning|logical_partitioning)\(|\beval_shape\(",
     "    params = jax.jit(model.init, out_shardings=sh)(rng, tokens)",
     "    shapes = jax.eval_shape(model.init, rng, tokens)",
+    needs=("out_shardings", "with_", "eval_shape("),
 )
 """Arrays that are made sharded, rather than made whole and sharded afterwards."""
 SELDOM = LineRule(
     r"\bif \(?\w{1,40}(?: \+ 1\)?)? ?% ?\w{1,40} ?==",
     "    if i % 50 == 0:",
+    needs="==",
 )
 """Code that does something in some of a loop's turns only."""
 CAPTURING = LineRule(
@@ -100,6 +105,7 @@ WHOLE_GRAPH = LineRule(
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
     "full-graph training with jraph.GAT, no mini-batches",
     "the whole graph goes in one piece (2.4M nodes)",
+    needs=("full-graph", "full graph", "whole graph", "no mini"),
 )
 PURPOSES = {
     "training": TRAINING,

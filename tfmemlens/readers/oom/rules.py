@@ -1,8 +1,15 @@
-"""A pattern for one kind of log line, together with real lines that it was written for."""
+"""A pattern for one kind of log line, together with real lines that it was written for; and tables of them,
+which remember what lines of one shape can fit.
+
+Two hundred rules are asked about every line, and nearly all lines of a log are like one before but for their
+figures. So the words that rules need are looked for once in each shape of a line.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Generic, TypeVar
 
 from tfmemlens.patterns import regex
 
@@ -38,6 +45,133 @@ class LineRule:
             if word in text_in_small_letters:
                 return self._compiled.search(text)
         return None
+
+    def may_fit(self, text: str, text_in_small_letters: str) -> bool:
+        """Whether the text has what the pattern needs."""
+        needs = self.needs
+        if needs.__class__ is str:
+            return needs in text
+        for word in needs:  # noqa: SIM110 - a generator takes twice as long
+            if word in text_in_small_letters:
+                return True
+        return False
+
+
+_ZEROS = str.maketrans("123456789", "000000000")
+_LONGEST_SHAPE = 400
+_MOST_SHAPES = 4096
+"""Shapes that a table remembers: some megabytes in all tables together."""
+_last = ("", "")
+
+
+def shape_of(text: str) -> str:
+    """A line with all its digits 0."""
+    global _last
+    known, shape = _last
+    if known is not text:  # all tables are asked about a line before the next one comes
+        shape = text.translate(_ZEROS)
+        _last = text, shape
+    return shape
+
+
+class Words:
+    """Words of which a line must have one, to be looked at closely."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = tuple(word for word in words if not _has_figures(word))
+        self._with_figures = tuple(word for word in words if _has_figures(word))
+        self._known: dict[str, bool] = {}
+
+    def occur_in(self, text: str) -> bool:
+        """Whether one of the words stands in a line."""
+        shape = shape_of(text)
+        found = self._known.get(shape)
+        if found is None:
+            found = any(word in shape for word in self._words)
+            _remember(self._known, shape, found)
+        return found or any(word in text for word in self._with_figures)
+
+
+Key = TypeVar("Key")
+
+
+class RuleTable(Generic[Key]):
+    """Rules that are asked about a line one after the other, each with what it stands for."""
+
+    def __init__(self, rules: Iterable[tuple[Key, LineRule]]) -> None:
+        self._rules = tuple(rules)
+        self._with_figures = [
+            (each, words) for each in self._rules if (words := _words_with_figures(each[1]))
+        ]
+        self._known: dict[str, _Likely[Key]] = {}
+
+    @classmethod
+    def of(cls, *rules: LineRule) -> RuleTable[None]:
+        """Rules that stand for themselves."""
+        return RuleTable((None, rule) for rule in rules)
+
+    def likely(self, text: str) -> tuple[tuple[Key, LineRule], ...]:
+        """The rules that have in the line what they need, in their order: no other fits it."""
+        shape = shape_of(text)
+        known = self._known.get(shape)
+        if known is None:
+            known = self._of_shape(shape)
+            _remember(self._known, shape, known)
+        sure, figures, all_likely = known
+        if figures:
+            small = text.lower()
+            for word in figures:
+                if word in small:
+                    return tuple(each for each in all_likely if each[1].may_fit(text, small))
+        return sure
+
+    def first(self, text: str) -> Key | None:
+        """What the first rule that fits the line stands for."""
+        for key, rule in self.likely(text):
+            if rule.search(text):
+                return key
+        return None
+
+    def _of_shape(self, shape: str) -> _Likely[Key]:
+        small = shape.lower()
+        likely = [each for each in self._rules if each[1].may_fit(shape, small)]
+        doubtful = [
+            (each, words)
+            for each, words in self._with_figures
+            if any(word.translate(_ZEROS) in small for word in words) and each not in likely
+        ]
+        if not doubtful:
+            return tuple(likely), (), ()
+        others = [each for each, _ in doubtful]
+        figures = tuple(word for _, words in doubtful for word in words)
+        return tuple(likely), figures, tuple(each for each in self._rules if each in likely or each in others)
+
+
+_Likely = tuple[tuple[tuple[Key, LineRule], ...], tuple[str, ...], tuple[tuple[Key, LineRule], ...]]
+"""Of a shape: the rules that are likely whatever its figures; words with figures that others need, in small
+letters; and then all of these rules in their order.
+"""
+
+
+def _words_with_figures(rule: LineRule) -> list[str]:
+    """Of the words that a rule needs those that hold figures, in small letters."""
+    words = [rule.needs.lower()] if isinstance(rule.needs, str) else rule.needs
+    return [word for word in words if _has_figures(word)]
+
+
+def _has_figures(word: str) -> bool:
+    return any(letter.isdigit() for letter in word)
+
+
+Known = TypeVar("Known")
+
+
+def _remember(known: dict[str, Known], shape: str, found: Known) -> None:
+    if len(shape) > _LONGEST_SHAPE:
+        return
+    if len(known) >= _MOST_SHAPES:
+        known.clear()
+    known[shape] = found
 
 
 def narrow(era: Era, seen: Era | None) -> Era:

@@ -10,7 +10,7 @@ from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.quoted_code import QuotedCode
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable
 from tfmemlens.units import parse_size
 
 EPOCH = LineRule(r"\bEpoch[ :#]*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?", "Epoch 3/10", "Epoch: 3", needs="Epoch")
@@ -159,6 +159,7 @@ ALONE = LineRule(
     "`pytest -k convnext` alone: passes",
     "the test passes when it is run in isolation",
     "fold 7 runs fine when started on its own",
+    needs=("alone", "own", "itself", "isolation"),
 )
 """What failed goes well where nothing ran before it."""
 _NOT = regex(r"(?i)\b(?:not|never|n't|no longer|neither)\b")
@@ -192,6 +193,10 @@ TRIAL = LineRule(
     needs="rial",
 )
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
+_OBSERVED = RuleTable.of(
+    RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, SUMMARY, STAGE,
+    LENGTH, MODELS, ALONE, CELL, TRIAL, EVALUATION,
+)  # fmt: skip
 _LONGEST = 4000
 """Characters of a line that are looked at: no program tells of its step in more."""
 _KEEP = 400
@@ -261,6 +266,14 @@ class RunCollector:
     def observe(self, line: Line) -> None:
         """Note what the line tells, whoever takes it."""
         text = line.text[-_LONGEST:]
+        if self._printed_in or _OBSERVED.likely(text):
+            self._observe(text, line)
+        if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
+            self.stores = name, line
+        self.tapes.observe(line)
+        self.quoted.observe(line)
+
+    def _observe(self, text: str, line: Line) -> None:
         if RETRACING.search(text):
             times, first = self.retraced or (0, line)
             self.retraced = (times + 1, first)
@@ -293,14 +306,10 @@ class RunCollector:
             self.stages.append(line)
         if (match := LENGTH.search(text)) and _COUNTED.search(text):
             self.lengths.append((tuple(int(size) for size in re.findall(r"\d+", match["sizes"])), line))
-        if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
-            self.stores = name, line
         if match := MODELS.search(text):
             self.models = int(match["count"]), line
         if self.alone is None and ALONE.search(text) and not _NOT.search(text):
             self.alone = line
-        self.tapes.observe(line)
-        self.quoted.observe(line)
         if (match := CELL.search(text)) and len(self.cells) < _KEEP:
             self.cells.append((int(match["number"]), match["code"], line))
         if match := TRIAL.search(text):

@@ -15,7 +15,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import creation
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
-from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, narrow
+from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, RuleTable, narrow
 from tfmemlens.values import dataclass
 
 SENTENCE = LineRule(
@@ -120,6 +120,7 @@ CELL = LineRule(
     "Input In [3], in <cell line: 5>()",
     "<ipython-input-9-1a2b3c4d5e6f> in <module>",
     "/tmp/ipykernel_42/3541986.py in <module>",
+    needs=("input", "cell", "ipykernel"),
 )
 ARROW = LineRule(
     r"\A\s*-{2,}> ?(?P<line>\d+) (?P<code>.*)",
@@ -221,7 +222,26 @@ BORING = LineRule(
     r" exception|Add TF_GPU|The above exception was|RunOptions for current allocation info",
     "0 successful operations.",
     "Graph execution error:",
+    needs=(
+        "successful operations",
+        "derived errors",
+        "errors may have",
+        "source operations",
+        "function call stack",
+        "device=tpu",
+        "statuscode",
+        "graph execution",
+        "during handling",
+        "add tf_gpu",
+        "above exception",
+        "runoptions",
+    ),
 )
+_AROUND = RuleTable.of(
+    DETECTED, TRACEBACK, NODE_LINE, INSTRUCTION, KERAS_LAYER, KERAS3_LAYER, ARGUMENTS, TAG, OP_TAIL, FRAME,
+    CELL, NOTEBOOK_FRAME, ARROW, OTHER_FRAME, PYTEST_PLACE, CAUSED_BY, ORIGINAL, FORWARD, HINT, BORING, ROOTS,
+)  # fmt: skip
+"""What stands around a message; the code below a frame, and a layer's arguments, are known by their place."""
 SESSION_CODE = regex(
     r"\bsess(?:ion)?\.run\(|\btf\.(?:app\.run|Session|train\.MonitoredTrainingSession)\("
     r"|\bestimator\.(?:train|evaluate|predict|train_and_evaluate)\("
@@ -311,7 +331,8 @@ class SentenceCollector:
             self._sentence(match.groupdict(), line, text[match.end() :])
             self.tags(text[match.end() :])
             return True
-        taken = self._context(text, line)
+        known = self._after_frame or self._in_arguments or _AROUND.likely(text)
+        taken = bool(known) and self._context(text, line)
         if text.strip() and not text.startswith("E "):
             self._above = text.strip()
         return taken

@@ -18,7 +18,7 @@ from tfmemlens.readers.oom.other_failures import (
     WITHOUT_FIGURES,
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
-from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule
+from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
 from tfmemlens.units import MIB, Size, parse_size
 
 CREATED = LineRule(
@@ -48,6 +48,7 @@ STEP = LineRule(
     r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)",
     "step 120 loss = 0.31",
     "Iter: 500, loss: 0.3",
+    needs=("step", "iter"),
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 VERSION = LineRule(
@@ -67,6 +68,7 @@ HARMLESS = {
         "Terminating process because the JAX distributed service detected fatal errors. This most likely"
         " indicates that another task died; see the other task logs for more details.",
         "Failed to disconnect from coordination service with status: DEADLINE_EXCEEDED: Deadline Exceeded",
+        needs=("aborting", "aborted by", "another task", "unhealthy", "failed to disconnect"),
     ),
     "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
         r"layout failed: \w+",
@@ -97,6 +99,23 @@ LARGE = LineRule(
     "Allocation of 3221225472 exceeds 10% of free system memory.",
     needs="system memory",
 )
+_HARMLESS = RuleTable(HARMLESS.items())
+_STARTUP = RuleTable(STARTUP.items())
+_PURPOSES = RuleTable(PURPOSES.items())
+_LIBRARIES = RuleTable(LIBRARIES.items())
+_NOT_OURS = RuleTable(
+    ((family, what), rule)
+    for family, rules in (
+        ("elsewhere", ELSEWHERE),
+        ("without figures", WITHOUT_FIGURES),
+        ("foreign", FOREIGN),
+    )
+    for what, rule in rules.items()
+)
+_OFFERED = RuleTable.of(
+    CREATED, MEMORY, OLD_MEMORY, LARGE, *STARTUP.values(), KERNEL_DIED, CRASH, CPP_FRAME,
+    PARAMETERS, VERSION, EPOCH, STEP,
+)  # fmt: skip
 _KEEP = 4000
 _MAX_SETTINGS = 50
 
@@ -135,11 +154,12 @@ class SurroundingsCollector:
     def offer(self, line: Line) -> bool:
         """Take the line if it says something about the surroundings."""
         text = line.text
-        for what, rule in HARMLESS.items():
-            if rule.search(text):
-                count, first = self.harmless.get(what, (0, line))
-                self.harmless[what] = (count + 1, first)
-                return True
+        if what := _HARMLESS.first(text):
+            count, first = self.harmless.get(what, (0, line))
+            self.harmless[what] = (count + 1, first)
+            return True
+        if not _OFFERED.likely(text):
+            return False
         return self._device(text, line) or self._elsewhere(text, line) or self._words(text, line)
 
     def _elsewhere(self, text: str, line: Line) -> bool:
@@ -147,7 +167,7 @@ class SurroundingsCollector:
         if match := LARGE.search(text):
             self.large.append((Size.exactly(int(match["bytes"])), line))
             return True
-        if harmless := next((what for what, rule in STARTUP.items() if rule.search(text)), None):
+        if harmless := _STARTUP.first(text):
             self.startup.setdefault(harmless, line)
             return True
         if KERNEL_DIED.search(text):
@@ -162,10 +182,10 @@ class SurroundingsCollector:
         """Note what a line shows as set already and what the program does, whoever takes the line."""
         for name, value in switches.settings(line.text):
             self._set(name, value, line)
-        for purpose, rule in PURPOSES.items():
+        for purpose, rule in _PURPOSES.likely(line.text):
             if purpose not in self.purposes and rule.search(line.text):
                 self.purposes[purpose] = line
-        for library, rule in LIBRARIES.items():
+        for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
 
@@ -173,16 +193,13 @@ class SurroundingsCollector:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,
         or that another program had none left.
         """
-        families = (
-            (ELSEWHERE, self.elsewhere),
-            (WITHOUT_FIGURES, self.without_figures),
-            (FOREIGN, self.foreign),
-        )
-        for rules, told in families:
-            if what := next((name for name, rule in rules.items() if rule.search(line.text)), None):
-                told.setdefault(what, line)
-                return True
-        return False
+        named = _NOT_OURS.first(line.text)
+        if named is None:
+            return False
+        family, what = named
+        told = {"elsewhere": self.elsewhere, "without figures": self.without_figures, "foreign": self.foreign}
+        told[family].setdefault(what, line)
+        return True
 
     def _device(self, text: str, line: Line) -> bool:
         if match := CREATED.search(text):

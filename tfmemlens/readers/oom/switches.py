@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
 _TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
 """Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line."""
@@ -88,6 +88,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "config.gpu_options.allow_growth = True",
             "tf.config.experimental.set_memory_growth(gpu, True)",
             "export TF_FORCE_GPU_ALLOW_GROWTH=true",
+            needs=("growth",),
         ),
     ),
     (
@@ -136,6 +137,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "      memory:  12Gi",
             "docker run --memory=16g --gpus all train",
             "srun --mem=64G python train.py",
+            needs=("memory:", "--mem", "docker run"),
         ),
     ),
     ("TF_ENABLE_ONEDNN_OPTS", _variable("TF_ENABLE_ONEDNN_OPTS", "export TF_ENABLE_ONEDNN_OPTS=1")),
@@ -182,6 +184,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
             "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
             "Successfully loaded servable version {name: ocr version: 7}",
+            needs=(
+                "org.tensor",
+                "tfjs-node",
+                "tensorflow_",
+                "reticulate",
+                "session->",
+                "modelserver",
+                "servable",
+            ),
         ),
     ),
     (
@@ -198,6 +209,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"\b(?P<value>HIP_ERROR|hipError|hipMalloc)",
             "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
+            needs=("hip",),
         ),
     ),
     (
@@ -206,6 +218,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"(?P<value>WSL2|microsoft-standard|\bTegra\b|\bJetson\b|name: (?:Orin|Xavier|NVIDIA Tegra))",
             "Linux host 5.15.90.1-microsoft-standard-WSL2",
             "device: 0, name: NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3",
+            needs=("wsl2", "microsoft-standard", "tegra", "jetson", "orin", "xavier"),
         ),
     ),
     (
@@ -263,6 +276,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "python train.py --mixed_precision=bf16",
             "trainer = Trainer(fp16=True)",
             "tf.config.optimizer.set_experimental_options({'auto_mixed_precision': True})",
+            needs=("mixed", "amp", "fp16", "bf16"),
         ),
     ),
     (
@@ -299,6 +313,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "with keras.RematScope(mode='full'):",
             "model.gradient_checkpointing_enable()",
             'op_name="jit(step)/jit(main)/transpose(jvp(net))/rematted_computation/dot_general"',
+            needs=("checkpoint", "remat", "recompute_grad"),
         ),
     ),
     (
@@ -308,6 +323,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"['\"]?\s*[=:]\s*['\"]?(?P<value>\w+)",
             "gradient_checkpointing=True",
             "remat_policy: 'full'",
+            needs=("gradient_checkpointing", "remat", "recompute"),
         ),
     ),
     (
@@ -320,10 +336,12 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "python train.py --gradient_accumulation_steps 4",
             "  Gradient Accumulation steps = 8",
             "optimizer = optax.MultiSteps(optimizer, every_k_schedule=4)",
+            needs=("accum", "every_k"),
         ),
     ),
 )  # fmt: skip
 """A setting's name, and how a line shows it; several for what has several ways."""
+_SWITCHES = RuleTable(SWITCHES)
 _NUMBERS = (
     "container_memory",
     "batch_size",
@@ -335,7 +353,7 @@ _NUMBERS = (
     "donate_argnums",
 )
 """Settings whose 0 and 1 are numbers."""
-_WORDS = (
+_WORDS = Words(
     "atch", "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
@@ -350,9 +368,9 @@ _WORDS = (
 
 def settings(text: str) -> Iterator[tuple[str, str]]:
     """(name, value) of each setting that a line shows; yes and no as `True` and `False`."""
-    if not any(word in text for word in _WORDS):
+    if not _WORDS.occur_in(text):
         return
-    for name, rule in SWITCHES:
+    for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
         if shown and not _ADVICE.search(text, 0, shown.start()):
             yield name, shown["value"] if name in _NUMBERS else _value(shown["value"])
