@@ -45,7 +45,7 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints(), device: str
     if device:
         return timelines(source, hints, device)
     read = step_choice.read(source, hints, logs=True)
-    return read if read.network is None else _predicted(read.network, hints)
+    return with_names(read, hints.model) if read.network is None else _predicted(read.network, hints)
 
 
 def _predicted(network: Network, hints: Hints) -> Capture:
@@ -55,10 +55,20 @@ def _predicted(network: Network, hints: Hints) -> Capture:
     return capture.capture(network, StepSettings.of(hints))
 
 
+def with_names(capture: Capture, model: Input | None) -> Capture:
+    """The same with the names that a model's file has for layers and variables. Raises UnreadableInput."""
+    if model is None:
+        return capture
+    from tfmemlens.estimation.keras_step.live_model import live_model
+    from tfmemlens.readers import keras_models
+
+    return replace(capture, live_model=live_model(keras_models.read(model)))
+
+
 @without_gc
 def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: str | None = None) -> Capture:
     """The traced steps of the sources, without failures; only devices whose name contains `device`."""
-    capture = step_choice.read(source, hints)
+    capture = with_names(step_choice.read(source, hints), hints.model)
     if capture.network is not None:
         raise UnreadableInput(
             f"{capture.source.path} is a model, not a trace",

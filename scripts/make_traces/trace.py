@@ -64,7 +64,7 @@ def keep(source, target):
     for old in (target, target + ".gz"):
         if os.path.exists(old):
             os.remove(old)
-    if os.path.getsize(source) > GZIP_ABOVE_BYTES and not source.endswith(".truth.json"):
+    if os.path.getsize(source) > GZIP_ABOVE_BYTES and not source.endswith((".truth.json", ".keras")):
         with open(source, "rb") as raw, gzip.GzipFile(target + ".gz", "wb", 9, mtime=0) as out:
             out.write(raw.read())
     else:

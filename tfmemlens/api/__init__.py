@@ -60,13 +60,15 @@ def read(
     tag: str | None = None,
     step: int | None = None,
     graph: Path | None = None,
+    model: Path | None = None,
 ) -> Trace:
     """Read a traced step: a RunMetadata, StepStats, XSpace or tfevents file, a folder with some, or
     TensorFlow's own RunMetadata object.
 
     `device` keeps the devices whose name contains it; `tag` or `step` choose among several steps of an event
     file or a log directory, the newest without them; `graph` is a file with the model's graph (GraphDef,
-    MetaGraphDef, SavedModel, .pbtxt) for a trace that has none.
+    MetaGraphDef, SavedModel, .pbtxt) for a trace that has none; `model` is the model's own file, whose names
+    of layers and variables the rows then have.
 
     Raises UnreadableInput (a TfmemlensError) when there is nothing to read, and where there is no such file
     that is also a FileNotFoundError; UsageError where no step is the one that was asked for.
@@ -80,9 +82,9 @@ def read(
     from tfmemlens.use_cases import traced_step
 
     if hasattr(source, "step_stats") and hasattr(source, "partition_graphs"):
-        return Trace(traced_step.of_run_metadata(source, graph))
+        return Trace(pipeline.with_names(traced_step.of_run_metadata(source, graph), model))
     hints = Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph))
-    return Trace(pipeline.timelines(source, hints, device))
+    return Trace(pipeline.with_names(pipeline.timelines(source, hints, device), model))
 
 
 def profile(
@@ -93,6 +95,7 @@ def profile(
     tag: str | None = None,
     step: int | None = None,
     graph: Path | None = None,
+    model: Path | None = None,
     limit: Size | None = None,
 ) -> Explanation:
     """Show what holds memory at the peak of a traced step, or `at` another moment: microseconds after the
@@ -105,7 +108,7 @@ def profile(
     >>> int(report.to_frame()["total_bytes"].sum())
     68269568
     """
-    return read(source, device=device, tag=tag, step=step, graph=graph).report(at, limit)
+    return read(source, device=device, tag=tag, step=step, graph=graph, model=model).report(at, limit)
 
 
 def estimate(

@@ -121,6 +121,19 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
             " adds op types and shapes"
         ),
     )
+    add_model(group)
+
+
+def add_model(group: argparse._ActionsContainer) -> None:
+    """The file with the model's own names."""
+    group.add_argument(
+        "--model",
+        metavar="FILE",
+        help=(
+            "the model's file (.keras, .h5, SavedModel, architecture JSON): rows get the names of its layers,"
+            " what stood before the step those of its variables"
+        ),
+    )
 
 
 def add_view(parser: argparse.ArgumentParser, *subjects: str) -> None:
@@ -186,8 +199,8 @@ def hints(args: argparse.Namespace) -> Hints:
         limit = parse_limit(args.limit) if args.limit else None
     except ValueError as problem:
         raise UsageError(str(problem), "shapes look like 2x720x1280x9, sizes like 11GiB") from None
-    tag, step, graph = (getattr(args, name, None) for name in ("tag", "step", "graph"))
-    return Hints(shape, args.batch, limit, tag=tag, step=step, graph=graph)
+    tag, step, graph, model = (getattr(args, name, None) for name in ("tag", "step", "graph", "model"))
+    return Hints(shape, args.batch, limit, tag=tag, step=step, graph=graph, model=model)
 
 
 def render(content: Any, args: argparse.Namespace, *subjects: str) -> str:

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a traced step of the same model: its exact tensors stand beside the failure",
     )
+    _options.add_model(parser)
     _options.add_hints(parser)
     _options.add_view(parser, "report")
 

@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of traced steps only devices whose name contains this, such as GPU:1",
     )
+    _options.add_model(parser)
     _options.add_hints(parser)
 
 

@@ -248,6 +248,8 @@ class Hints:
     """Whether the type of every node's output is wanted however large the step is: a fit needs them."""
     graph: str | None = None
     """A file with the graph, where the trace has none: GraphDef, MetaGraphDef, SavedModel."""
+    model: str | None = None
+    """A file with the model, which knows the user's names of layers and variables."""
 
     @property
     def feed(self) -> tuple[int | None, ...]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tfmemlens.model.allocation import PERSISTENT, Allocation
+from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
 _LEAST_BYTES = 1024
 """A size below tells nothing: scalars of all kinds have it."""
+_ASSIGNS = regex(r"(?:\A|/)Assign(?:Add|Sub)?(?:VariableOp)?(?:_\d{1,9})?\Z")
 Row = tuple[Allocation, Owner]
 
 
@@ -31,13 +33,37 @@ def named_before(timeline: Timeline, model: LiveModel | None) -> Timeline:
     waiting: dict[int, list[LiveVariable]] = {}
     for variable in sorted(model.variables, key=lambda each: each.kind is not Kind.PARAMETER):
         waiting.setdefault(round_up(variable.tensor.bytes or 0), []).append(variable)
-    nodes, owners = list(table.node), dict(timeline.owners)
+    nodes, purposes, owners = list(table.node), list(table.purpose), dict(timeline.owners)
     for row in rows:
         alike = waiting.get(table.size_bytes[row])
         if alike:
             variable = alike.pop(0)
             nodes[row], owners[variable.name] = variable.name, _owner(variable)
-    return replace(timeline, table=replace(table, node=nodes), owners=owners)
+            written = _written_for(timeline, row, owners)
+            if written is not None:
+                purposes[written] = OUTPUT
+                owners[table.node[written] or ""] = replace(_owner(variable), phase=Phase.OPTIMIZER)
+    return replace(timeline, table=replace(table, node=nodes, purpose=purposes), owners=owners)
+
+
+def _written_for(timeline: Timeline, old: int, known: Mapping[str, Owner]) -> int | None:
+    """The assignment whose buffer took the place of one that stood before: as large, there before the old one
+    went, and still there at the end; of several that nobody owns yet the last.
+    """
+    table = timeline.table
+    size, freed = table.size_bytes[old], table.end_micros[old] or 0.0
+    rows = [
+        (start, row)
+        for row, (node, start) in enumerate(zip(table.node, table.start_micros, strict=True))
+        if node
+        and node not in known
+        and table.size_bytes[row] == size
+        and table.end_micros[row] is None
+        and start is not None
+        and start <= freed
+        and _ASSIGNS.search(node)
+    ]
+    return max(rows)[1] if rows else None
 
 
 def _owner(variable: LiveVariable) -> Owner:
