@@ -7,8 +7,9 @@
     predictions.py --limit OUT.json                            # the limit said to be needed, as a limit
     predictions.py --table OUT.json                            # Markdown
 
-The models stand in predictions_run.py. Each step is stopped by the clock (`--until 17:55`), and goes on from
-where it stopped. What is predicted stays: a case that has a prediction is never predicted again.
+The models stand in predictions_run.py, predictions_third_run.py and predictions_graphs_run.py. Each step is
+stopped by the clock (`--until 17:55`), and goes on from where it stopped. What is predicted stays: a case
+that has a prediction is never predicted again.
 """
 
 from __future__ import annotations
@@ -92,13 +93,94 @@ _SECOND: list[tuple[Any, ...]] = [
     ("film", "2.21", 12, "adam", 1, False, True),
     ("radar", "2.21", 6, "sgd", 1, False, False),
 ]
-"""Written after the misses of the first had been mended: `--predict --second`."""
+"""Written after the misses of the first had been mended: `--set second`."""
+
+_THIRD: list[tuple[Any, ...]] = [
+    ("pyramid", "2.21", 10, "momentum", 1, False, True),
+    ("pyramid", "2.11", 8, "adam", 2, True, False),
+    ("keypoints", "2.21", 12, "rmsprop", 1, True, True),
+    ("keypoints", "2.11", 10, "adam", 1, False, False),
+    ("triplet", "2.21", 16, "adadelta", 1, False, False),
+    ("triplet", "2.11", 12, "sgd", 4, False, False),
+    ("captioner", "2.21", 24, "adam", 1, False, True),
+    ("captioner", "2.11", 16, "momentum", 2, True, False),
+    ("summarizer", "2.21", 12, "adamw", 1, False, False),
+    ("summarizer", "2.21", 12, "adafactor", 2, True, True),
+    ("summarizer", "2.11", 10, "adam", 1, False, False),
+    ("speller", "2.21", 48, "adam", 1, False, False),
+    ("speller", "2.11", 48, "rmsprop", 1, False, True),
+    ("machines", "2.21", 512, "adagrad", 1, False, True),
+    ("machines", "2.11", 768, "adam", 2, False, False),
+    ("citations", "2.21", 48, "adam", 1, False, True),
+    ("points", "2.21", 24, "momentum", 1, False, True),
+    ("points", "2.11", 20, "adam", 1, True, False),
+    ("shapes", "2.21", 24, "adam", 1, False, False),
+    ("shapes", "2.21", 24, "sgd", 4, True, True),
+    ("seismic", "2.21", 32, "adam", 1, False, True),
+    ("seismic", "2.11", 24, "adadelta", 1, False, False),
+    ("speech", "2.21", 10, "adam", 1, False, False),
+    ("speech", "2.21", 10, "momentum", 2, True, False),
+    ("faces", "2.21", 16, "adam", 1, False, True),
+    ("faces", "2.11", 12, "adagrad", 4, False, False),
+    ("finetune", "2.21", 24, "adam", 1, False, True),
+    ("finetune", "2.11", 24, "rmsprop", 1, True, False),
+    ("textures", "2.21", 16, "momentum", 1, False, False),
+    ("textures", "2.21", 16, "adadelta", 2, True, True),
+    ("diffusion", "2.21", 16, "adamw", 1, False, False),
+    ("diffusion", "2.21", 16, "adam", 2, True, False),
+    ("latents", "2.21", 32, "adam", 1, False, True),
+    ("conformer", "2.21", 24, "adamw", 1, False, False),
+    ("conformer", "2.21", 24, "adam", 4, True, True),
+    ("columns", "2.21", 256, "adafactor", 1, False, False),
+    ("columns", "2.11", 200, "adam", 1, False, True),
+    ("reviews", "2.21", 48, "adam", 1, False, True),
+    ("reviews", "2.11", 40, "sgd", 2, False, False),
+    ("membranes", "2.21", 8, "sgd", 1, False, True),
+    ("membranes", "2.11", 8, "adam", 1, True, False),
+    ("identities", "2.21", 64, "adamw", 1, False, True),
+    ("identities", "2.11", 64, "momentum", 1, False, False),
+    ("diary", "2.21", 48, "adam", 1, False, True),
+    ("clips", "2.21", 6, "adam", 1, False, False),
+    ("clips", "2.21", 6, "momentum", 2, True, True),
+    ("engine", "2.21", 48, "rmsprop", 1, False, False),
+    ("engine", "2.11", 32, "adam", 2, False, True),
+    ("faces", "2.21", 16, "sgd", 1, False, False, {"jit": True}),
+    ("columns", "2.21", 256, "adam", 1, False, False, {"jit": True}),
+    ("highway", "2.21", 256, "adam", 1, False, False, {"live": True}),
+    ("highway", "2.11", 256, "momentum", 2, False, False, {"live": True}),
+    ("blocks", "2.21", 24, "adam", 1, False, False, {"live": True}),
+    ("blocks", "2.11", 24, "sgd", 1, True, False, {"live": True}),
+    ("painter", "2.21", 48, "adam", 1, False, False, {"live": True}),
+    ("painter", "2.11", 48, "rmsprop", 1, False, False, {"live": True}),
+    ("digits", "2.21", 512, "adam", 1, False, False, {"live": True}),
+    ("contrast", "2.21", 32, "momentum", 1, False, False, {"live": True}),
+    ("pupil", "2.21", 24, "adam", 2, False, False, {"live": True}),
+    ("topics", "1.15", 256, "momentum", 1, False, False),
+    ("topics", "1.15", 256, "adam", 2, False, False),
+    ("dialogue", "1.15", 24, "adagrad", 1, False, False),
+    ("plates", "1.15", 24, "rmsprop", 1, False, False),
+    ("plates", "1.15", 16, "adadelta", 4, False, False),
+    ("heights", "1.15", 12, "adam", 1, False, False),
+]
+"""Kinds that were not there before; with graphs of TensorFlow 1 and models that only TensorFlow can trace."""
+
+_SETS = {"first": _CASES, "second": _SECOND, "third": _THIRD}
+_SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
+_SHAPES = {
+    "blocks": "32x32x3",
+    "painter": "28x28x1",
+    "digits": "784",
+    "contrast": "40x40x3",
+    "pupil": "40x40x3",
+}
+"""Of models that do not tell their inputs: what their users say."""
 
 
-def cases() -> list[Case]:
-    """Every model at its conditions; `key` names the case, `file` its saved model."""
+def cases(only: str | None = None) -> list[Case]:
+    """Every model at its conditions, of all sets or one; `key` names the case, `file` its saved model."""
     found = []
-    for model, version, batch, optimizer, threads, onednn, metrics, *rest in (*_CASES, *_SECOND):
+    rows = _SETS[only] if only else [row for rows in _SETS.values() for row in rows]
+    for model, version, batch, optimizer, threads, onednn, metrics, *rest in rows:
         further: dict[str, Any] = rest[0] if rest else {}
         key = "/".join(
             [
@@ -112,6 +194,11 @@ def cases() -> list[Case]:
                 *(f"{name}-{value}" for name, value in further.items()),
             ]
         )
+        file = key.replace("/", "_")
+        if further.get("live"):
+            file = "live_" + "".join(letter if letter.isalnum() else "_" for letter in file) + ".py"
+        else:
+            file += _SUFFIXES[version]
         found.append(
             {
                 "key": key,
@@ -122,7 +209,7 @@ def cases() -> list[Case]:
                 "threads": threads,
                 "onednn": onednn,
                 "metrics": metrics,
-                "file": key.replace("/", "_") + (".keras" if version == "2.21" else ".h5"),
+                "file": file,
                 **further,
             }
         )
@@ -143,22 +230,37 @@ def child(
             if limits is not None:
                 (Path(folder) / "limits.json").write_text(json.dumps(limits))
                 arguments.append(str(Path(folder) / "limits.json"))
+            script = "predictions_graphs_run.py" if part[0]["version"] == "1.15" else "predictions_run.py"
             subprocess.run(
-                ["nice", "-n", "10", python, str(HERE / "predictions_run.py"), *arguments],
+                ["nice", "-n", "19", python, str(HERE / script), *arguments],
                 env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": str(int(onednn))},
                 stderr=subprocess.DEVNULL,
                 check=False,
             )
 
 
-def predicted(case: Case, folder: Path) -> dict[str, Any]:
+def predicted(case: Case, folder: Path, python: str) -> dict[str, Any]:
     """What `tfmemlens estimate --json` says of a saved model, in bytes, or its refusal."""
-    command = [sys.executable, "-m", "tfmemlens", "estimate", str(folder / case["file"])]
+    command = [sys.executable, "-m", "tfmemlens", "estimate"]
+    if case.get("live"):
+        command += [f"{Path(case['file']).stem}:build", "--python", python]
+        command += ["--input-shape", _SHAPES[case["model"]]] if case["model"] in _SHAPES else []
+    else:
+        command.append(str(folder / case["file"]))
+    command += ["--fetch", "train_op"] if case["version"] == "1.15" else []
     command += ["--batch", str(case["batch"]), "--threads", str(case["threads"]), "--json"]
     command.append("--onednn" if case["onednn"] else "--no-onednn")
     if case.get("sequence"):
         command += ["--sequence", str(case["sequence"])]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
+    )
     if run.returncode == 2:
         return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
     peaks = json.loads(run.stdout)["peaks"]
@@ -167,11 +269,11 @@ def predicted(case: Case, folder: Path) -> dict[str, Any]:
     return {name: peak[name] for name in names}
 
 
-def predict(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str, second: bool) -> None:
+def predict(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str, only: str) -> None:
     """Save the models, and write down what is predicted for each."""
-    folder = out.with_suffix(".models")
+    folder = out.resolve().with_suffix(".models")
     folder.mkdir(exist_ok=True)
-    chosen = cases()[len(_CASES) :] if second else cases()[: len(_CASES)]
+    chosen = cases(only)
     missing = [each for each in chosen if not (folder / each["file"]).exists()]
     for version, python in pythons.items():
         child(python, "make", folder, [case for case in missing if case["version"] == version])
@@ -180,7 +282,7 @@ def predict(results: dict[str, Any], out: Path, pythons: dict[str, str], until: 
         known = results["cases"].setdefault(case["key"], {})
         if "predicted" in known or not (folder / case["file"]).exists() or _late(until):
             continue
-        known["predicted"] = predicted(case, folder)
+        known["predicted"] = predicted(case, folder, pythons[case["version"]])
         _write(out, results)
         print(case["key"], known["predicted"], flush=True)
 
@@ -219,7 +321,7 @@ def measure_alone(results: dict[str, Any], out: Path, pythons: dict[str, str], u
             print(case["key"], known["alone"], flush=True)
 
 
-def again(results: dict[str, Any], out: Path, folder: Path) -> None:
+def again(results: dict[str, Any], out: Path, folder: Path, pythons: dict[str, str]) -> None:
     """What today's code says of the saved models of RESULTS, beside the truth that was measured then. The
     code knows these cases by now.
     """
@@ -227,7 +329,10 @@ def again(results: dict[str, Any], out: Path, folder: Path) -> None:
     for case in cases():
         then = json.loads(RESULTS.read_text())["cases"].get(case["key"], {})
         if then.get("measured") and (folder / case["file"]).exists():
-            known = {"predicted": predicted(case, folder), "measured": then["measured"]}
+            known = {
+                "predicted": predicted(case, folder, pythons[case["version"]]),
+                "measured": then["measured"],
+            }
             results["cases"][case["key"]] = known
             _write(out, results)
 
@@ -376,16 +481,16 @@ def main() -> None:
     parser.add_argument("--python", action="append", default=[], metavar="VERSION=PATH")
     parser.add_argument("--until", default="24:00", metavar="HH:MM", help="stop by then (UTC)")
     parser.add_argument("--processes", type=int, default=2, help="runs of a case")
-    parser.add_argument("--second", action="store_true", help="predict the second set of models")
+    parser.add_argument("--set", choices=_SETS, default="first", help="for --predict: which models")
     args = parser.parse_args()
-    pythons = {version: str(ENVIRONMENTS / f"tf{version}/bin/python") for version in ("2.21", "2.11")}
+    pythons = {version: str(ENVIRONMENTS / f"tf{version}/bin/python") for version in _SUFFIXES}
     pythons.update(each.split("=", 1) for each in args.python)
     out = args.predict or args.again or args.measure or args.alone or args.limit or args.table or RESULTS
     results = json.loads(out.read_text()) if out.exists() else {"cases": {}}
     if args.predict:
-        predict(results, out, pythons, args.until, args.second)
+        predict(results, out, pythons, args.until, args.set)
     elif args.again:
-        again(results, out, args.models)
+        again(results, out, args.models, pythons)
     elif args.measure:
         measure(results, out, pythons, args.until, args.processes)
     elif args.alone:

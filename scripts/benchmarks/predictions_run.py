@@ -9,7 +9,7 @@ each case in a process of its own with a BFC allocator on the CPU, and writes a 
 peak in each step after the first epoch, and what was in use before the step. With limits, the allocator gets
 no more than what is stated there, and the line says only whether all steps ran. `alone` measures
 `train_on_batch` on one batch: the step without the data set that `fit` copies and the batches that it fetches
-ahead.
+ahead. Of a case with `live`, `make` writes a module whose function `build` returns the compiled model.
 """
 
 import json
@@ -20,12 +20,13 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
 import numpy as np
+import predictions_third_run
 import tensorflow as tf
 
 keras = tf.keras
 L = keras.layers
 STEPS = 3  # of an epoch; the first epoch of two traces and makes the optimizer's slots
-SECONDS = 75
+SECONDS = 150
 
 
 def language_model(case):
@@ -486,13 +487,22 @@ def optimizer_of(name):
         "momentum": lambda: keras.optimizers.SGD(0.001, momentum=0.9),
         "adamw": lambda: keras.optimizers.AdamW(0.001, weight_decay=0.004),
     }
-    return makers[name]() if name in makers else name
+    return makers[name]() if name in makers else keras.optimizers.get(name)
+
+
+def built(case):
+    """The case's model and its facts, from whichever set it is in."""
+    keras.utils.set_random_seed(1)
+    model = case["model"]
+    make = globals().get(model) or getattr(predictions_third_run, model)
+    return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
 
 
 def compiled(case):
     """The case's model with its optimizer, loss and metrics."""
-    keras.utils.set_random_seed(1)
-    model, facts = globals()[case["model"]](case)
+    model, facts = built(case)
+    if facts.get("compiled"):
+        return model, facts
     if "losses" in facts:
         loss = facts["losses"]
     elif "loss" in facts:
@@ -504,6 +514,7 @@ def compiled(case):
         metrics = {"kind": ["accuracy"], "price": ["mae"]} if case["model"] == "houses" else ["accuracy"]
         if case["model"] == "detector":
             metrics = {"kinds": ["accuracy"]}
+        metrics = facts.get("metrics", metrics)
     extra = {"jit_compile": True} if case.get("jit") else {}
     model.compile(optimizer_of(case["optimizer"]), loss, metrics=metrics, **extra)
     return model, facts
@@ -514,14 +525,18 @@ def sizes_of(tensor, case):
 
 
 def data_of(model, facts, case):
-    """Inputs and targets for STEPS batches."""
+    """Inputs and targets for STEPS batches; no targets for a model that takes none."""
     random, count = np.random.RandomState(3), case["batch"] * STEPS
+    if "inputs" in facts:
+        return told_data(random, count, facts)
     inputs = {}
     for each in model.inputs:
         shape = [count] + sizes_of(each, case)
+        name = each.name.split(":")[0]
         whole = "int" in str(getattr(each.dtype, "name", each.dtype))
-        inputs[each.name.split(":")[0]] = (
-            random.randint(0, 3000, shape).astype(np.int32) if whole else random.rand(*shape).astype(np.float32)
+        high = min([facts.get("highs", {}).get(name, 3000), 3000])
+        inputs[name] = (
+            random.randint(0, high, shape).astype(np.int32) if whole else random.rand(*shape).astype(np.float32)
         )
     targets = {}
     for name, each in zip(model.output_names, model.outputs):
@@ -535,6 +550,17 @@ def data_of(model, facts, case):
         list(inputs.values())[0] if len(inputs) == 1 else inputs,
         list(targets.values())[0] if single else targets,
     )
+
+
+def told_data(random, count, facts):
+    """The same for one input, of a model that tells neither inputs nor outputs."""
+    (sizes,) = facts["inputs"].values()
+    x, shape = random.rand(count, *sizes).astype(np.float32), facts["targets"]
+    if shape is None:
+        return x, None
+    if facts.get("classes"):
+        return x, random.randint(0, facts["classes"], (count, *shape)).astype(np.int32)
+    return x, random.rand(count, *shape).astype(np.float32)
 
 
 class Peaks(keras.callbacks.Callback):
@@ -556,9 +582,25 @@ class Peaks(keras.callbacks.Callback):
             self.peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"])
 
 
+LIVE = """import sys
+
+sys.path.insert(0, {here!r})
+import predictions_run
+
+
+def build():
+    return predictions_run.compiled({case!r})[0]
+"""
+
+
 def save(case, folder):
+    path = os.path.join(folder, case["file"])
+    if case.get("live"):
+        with open(path, "w") as file:
+            file.write(LIVE.format(here=os.path.dirname(os.path.abspath(__file__)), case=case))
+        return {"key": case["key"]}
     model, _ = compiled(case)
-    model.save(os.path.join(folder, case["file"]))
+    model.save(path)
     return {"key": case["key"], "parameters": model.count_params()}
 
 
@@ -582,7 +624,7 @@ def measure(case, limit_mib):
 def bytes_of(arrays):
     if isinstance(arrays, dict):
         return sum(each.nbytes for each in arrays.values())
-    return arrays.nbytes
+    return 0 if arrays is None else arrays.nbytes
 
 
 def alone(case):
@@ -594,6 +636,8 @@ def alone(case):
     def first(arrays):
         if isinstance(arrays, dict):
             return {name: each[: case["batch"]].copy() for name, each in arrays.items()}
+        if arrays is None:
+            return None
         return arrays[: case["batch"]].copy()
 
     x, y = first(x), first(y)

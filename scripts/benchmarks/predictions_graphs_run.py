@@ -1,0 +1,162 @@
+"""Graphs of predictions.py's third set, in the style of TensorFlow 1, and their real runs:
+
+    predictions_graphs_run.py make FOLDER CASES.json
+    predictions_graphs_run.py measure OUT.jsonl CASES.json
+
+Run by the Python of TensorFlow 1.15. `make` writes each case's MetaGraph, with an open batch. `measure` runs
+four steps in a session, each case in a process of its own, and writes the allocator's peak of the whole
+process, which it prints when it cannot serve a last, impossible request.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
+os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
+import numpy as np
+
+STEPS = 4
+
+
+def topics(tf, batch):
+    """A bag of words to topics: wide layers, clipped by the norm of all gradients."""
+    x = tf.placeholder(tf.float32, [None, 2000], "bag")
+    labels = tf.placeholder(tf.int32, [None], "topic")
+    y = x
+    for width in (900, 600):
+        y = tf.layers.dropout(tf.layers.dense(y, width, tf.nn.relu), 0.3, training=True)
+    loss = tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.layers.dense(y, 300))
+    )
+    return loss, {x: np.random.rand(batch, 2000), labels: np.random.randint(0, 300, batch)}, True
+
+
+def dialogue(tf, batch):
+    """An unrolled GRU below sampled words."""
+    words = tf.placeholder(tf.int32, [None, 21], "words")
+    table = tf.get_variable("table", [9000, 96])
+    x = tf.nn.embedding_lookup(table, words)
+    cell = tf.nn.rnn_cell.GRUCell(160)
+    outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x[:, :-1], axis=1), dtype=tf.float32)
+    y = tf.reshape(tf.stack(outputs, 1), [-1, 160])
+    logits = tf.layers.dense(y, 9000)
+    loss = tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(words[:, 1:], [-1]), logits=logits)
+    )
+    return loss, {words: np.random.randint(0, 9000, (batch, 21))}, False
+
+
+def plates(tf, batch):
+    """Strided convolutions with batch normalisation, and five digits at once."""
+    x = tf.placeholder(tf.float32, [None, 48, 112, 3], "plate")
+    labels = tf.placeholder(tf.int32, [None, 5], "digits")
+    y = x
+    for width in (24, 48, 96):
+        y = tf.layers.conv2d(y, width, 3, strides=2, padding="same", use_bias=False)
+        y = tf.nn.leaky_relu(tf.layers.batch_normalization(y, training=True))
+    y = tf.layers.dense(tf.layers.flatten(y), 256, tf.nn.relu)
+    losses = [
+        tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels[:, place], logits=tf.layers.dense(y, 36))
+        )
+        for place in range(5)
+    ]
+    return (
+        tf.add_n(losses) + 0.001 * tf.nn.l2_loss(y),
+        {x: np.random.rand(batch, 48, 112, 3), labels: np.random.randint(0, 36, (batch, 5))},
+        False,
+    )
+
+
+def heights(tf, batch):
+    """A map is refined by bilinear resizing and sums."""
+    x = tf.placeholder(tf.float32, [None, 64, 64, 4], "bands")
+    target = tf.placeholder(tf.float32, [None, 64, 64, 1], "height")
+    fine = tf.layers.conv2d(x, 32, 5, padding="same", activation=tf.nn.relu)
+    y = tf.layers.average_pooling2d(fine, 2, 2)
+    y = tf.layers.conv2d(y, 48, 3, padding="same", activation=tf.nn.relu)
+    y = tf.layers.conv2d(y, 32, 3, padding="same", activation=tf.nn.relu)
+    y = fine + tf.image.resize_bilinear(y, [64, 64])
+    y = tf.layers.conv2d(y, 1, 3, padding="same")
+    return (
+        tf.losses.huber_loss(target, y),
+        {x: np.random.rand(batch, 64, 64, 4), target: np.random.rand(batch, 64, 64, 1)},
+        False,
+    )
+
+
+def step_of(case):
+    """TensorFlow, the node to fetch and what to feed."""
+    import tensorflow as tf
+
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    np.random.seed(1)
+    loss, feed, clips = globals()[case["model"]](tf, case["batch"])
+    train = tf.train
+    optimizer = {
+        "sgd": lambda: train.GradientDescentOptimizer(0.01),
+        "momentum": lambda: train.MomentumOptimizer(0.01, 0.9),
+        "adam": lambda: train.AdamOptimizer(0.001),
+        "adagrad": lambda: train.AdagradOptimizer(0.01),
+        "adadelta": lambda: train.AdadeltaOptimizer(0.01),
+        "rmsprop": lambda: train.RMSPropOptimizer(0.001),
+    }[case["optimizer"]]()
+    pairs = optimizer.compute_gradients(loss)
+    if clips:
+        gradients, _ = tf.clip_by_global_norm([gradient for gradient, _ in pairs], 5.0)
+        pairs = list(zip(gradients, [variable for _, variable in pairs]))
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        return tf, optimizer.apply_gradients(pairs, name="train_op"), feed
+
+
+def save(case, path):
+    tf, _, _ = step_of(case)
+    tf.train.export_meta_graph(path)
+
+
+def run(case):
+    """Four steps, then a request that no allocator serves, so that it prints what it held at most."""
+    tf, step, feed = step_of(case)
+    huge = tf.random_uniform([1 << 20, 1 << 12])
+    threads = case["threads"]
+    config = tf.ConfigProto(inter_op_parallelism_threads=threads, intra_op_parallelism_threads=threads)
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(STEPS):
+            session.run(step, feed)
+        try:
+            session.run(huge)
+        except tf.errors.ResourceExhaustedError:
+            pass
+
+
+def main(what, out, cases):
+    for case in json.load(open(cases)):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(case, file)
+            file.flush()
+            single = ["save", os.path.join(out, case["file"])] if what == "make" else ["run", ""]
+            told = subprocess.run(
+                [sys.executable, __file__, *single, file.name], stderr=subprocess.PIPE, timeout=180, text=True
+            )
+        if what == "measure":
+            peaks = re.findall(r"^MaxInUse: +(\d+)$", told.stderr, re.M)
+            if not peaks:
+                print(case["key"], "failed", told.stderr[-400:], flush=True)
+                continue
+            line = {"key": case["key"], "peaks": [int(peaks[-1])], "before": None}
+            with open(out, "a") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "save":
+        save(json.load(open(sys.argv[3])), sys.argv[2])
+    elif sys.argv[1] == "run":
+        run(json.load(open(sys.argv[3])))
+    else:
+        main(*sys.argv[1:])
