@@ -16,7 +16,7 @@ import tfmemlens
 from tests.models import document, small
 from tests.renderers.report_schema import REPORT
 from tfmemlens.cli.main import main
-from tfmemlens.estimation.keras_step import prediction
+from tfmemlens.estimation import needed_limit
 from tfmemlens.model.case import Fits
 from tfmemlens.model.timeline import NeededLimit
 
@@ -202,7 +202,7 @@ def test_a_limit_that_is_too_dear_to_find_is_not_stated(
     lenet: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [known] = told(capsys, lenet)["peaks"]
-    monkeypatch.setattr(prediction, "_MAX_CALLS", 100)
+    monkeypatch.setattr(needed_limit, "MAX_CALLS", 100)
     found = told(capsys, lenet, "--limit", str(known["high_bytes"]))
     [peak] = found["peaks"]
     assert (peak["needed_limit_bytes"], peak["needed_limit_high_bytes"]) == (None, None)

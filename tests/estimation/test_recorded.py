@@ -67,3 +67,29 @@ def test_the_page_of_a_concrete_function(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["estimate", str(DECODER), "--batch", "32"]) == 0
     page = capsys.readouterr().out
     assert "most likely between" in page and "-" not in page.split("most likely between")[1].split(".")[0]
+
+
+@pytest.mark.whole
+def test_a_graph_tells_the_limit_that_it_needs() -> None:
+    """A tf.function's batches live in the allocator, and `fit` fetches two ahead."""
+    function = estimate_graph(str(DECODER), StepSettings(32, threads=1, workers=1)).timelines[0]
+    assert function.needed_limit and function.error_share
+    assert function.needed_limit.bytes >= function.peak_bytes
+    assert function.needed_limit.high_bytes > function.peak_bytes * (1 + function.error_share)
+
+
+def test_a_sessions_limit_holds_no_batches_that_are_fetched() -> None:
+    unet = str(ROOT / "sample_traces" / "fit" / "1.15-unet.meta.gz")
+    capture = estimate_graph(unet, StepSettings(2, threads=1, workers=1))
+    needed, timeline = capture.timelines[0].needed_limit, capture.timelines[0]
+    assert needed and timeline.error_share
+    assert timeline.peak_bytes <= needed.bytes < 1.5 * timeline.peak_bytes
+    assert needed.high_bytes == round(needed.bytes * (1 + timeline.error_share))
+    told = [note.text for note in capture.notes if "memory limit" in note.text]
+    assert len(told) == 1 and "fetches ahead" not in told[0]
+
+
+def test_a_gpu_gets_no_limit_from_a_graph() -> None:
+    unet = str(ROOT / "sample_traces" / "fit" / "1.15-unet.meta.gz")
+    capture = estimate_graph(unet, StepSettings(2, device="gpu"))
+    assert capture.timelines[0].needed_limit is None

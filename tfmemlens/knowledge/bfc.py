@@ -146,8 +146,9 @@ class RecordedPool(Pool):
     Requests of 0 bytes are left out: they take nothing.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, first_region_bytes: int = FIRST_REGION_BYTES) -> None:
+        super().__init__(first_region_bytes=first_region_bytes)
+        self.first_region_bytes = first_region_bytes
         self.calls: list[Call] = []
         self._numbers: dict[Chunk, int] = {}
 
@@ -166,24 +167,26 @@ class RecordedPool(Pool):
         super().free(chunk)
 
 
-def serves(calls: Sequence[Call], limit_bytes: int) -> bool:
+def serves(calls: Sequence[Call], limit_bytes: int, first_region_bytes: int = FIRST_REGION_BYTES) -> bool:
     """Whether a growing pool with this limit has a chunk for every request."""
-    return _walk(calls, Pool(limit_bytes)) is not None
+    return _walk(calls, Pool(limit_bytes, first_region_bytes=first_region_bytes)) is not None
 
 
-def smallest_limit(calls: Sequence[Call], at_least: int, within: int = 256) -> int:
+def smallest_limit(
+    calls: Sequence[Call], at_least: int, within: int = 256, first_region_bytes: int = FIRST_REGION_BYTES
+) -> int:
     """The smallest limit in bytes, not below `at_least`, that serves the calls, to `within` bytes (at least
     256, the unit of chunks): by bisection, as if what serves them under one limit did so under all larger
     ones. What it returns does serve them.
     """
-    if serves(calls, at_least):
+    if serves(calls, at_least, first_region_bytes):
         return at_least
-    pool = Pool()
+    pool = Pool(first_region_bytes=first_region_bytes)
     _walk(calls, pool)
     too_small, enough = at_least // 256, pool.pool_bytes // 256
     while enough - too_small > max(within // 256, 1):
         middle = (too_small + enough) // 2
-        if serves(calls, 256 * middle):
+        if serves(calls, 256 * middle, first_region_bytes):
             enough = middle
         else:
             too_small = middle

@@ -11,7 +11,14 @@ from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
-from tfmemlens.estimation.graph_step.session import candidates, of_graph, reached, resolved
+from tfmemlens.estimation.graph_step.session import candidates, first_region, of_graph, reached, resolved
+from tfmemlens.estimation.needed_limit import (
+    LIMIT_NOTE,
+    SESSION_LIMIT_NOTE,
+    UNTRIED_LIMIT_NOTE,
+    needed_limit,
+)
+from tfmemlens.knowledge.bfc import RecordedPool
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -57,15 +64,19 @@ def capture(
     remarks: list[str] = []
     unknown: dict[str, int] = {}
 
-    def walked(variant: int, onednn: bool = bool(settings.onednn)) -> Timeline:
+    pool = RecordedPool(first_region(graph.producer))
+
+    def walked(
+        variant: int, onednn: bool = bool(settings.onednn), recording: RecordedPool | None = None
+    ) -> Timeline:
         return of_graph(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device,
             limit_bytes=settings.limit_bytes,
             threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
-            notes=remarks, unknown=unknown, onednn=onednn,
+            notes=remarks, unknown=unknown, onednn=onednn, pool=recording,
         )  # fmt: skip
 
-    timeline = walked(0)
+    timeline = walked(0, recording=pool)
     share = max(_error_share(timeline, walked), RECORDED_ERROR_SHARE if recorded else 0.0)
     lower = None
     if settings.device == "cpu" and settings.onednn is not False and _convolves(graph, chosen):
@@ -76,15 +87,27 @@ def capture(
     if settings.device == "gpu":
         lower, share = gpu_shares(settings, share)
     said = [conditions.line, *([GPU_NOTE] if settings.device == "gpu" else [])]
+    needed = None
+    if settings.device == "cpu":
+        fed = _fed_bytes(timeline, graph) if held else 0
+        needed = needed_limit(pool.calls, timeline.peak_bytes, share, fed, pool.first_region_bytes)
+        note = LIMIT_NOTE if held else SESSION_LIMIT_NOTE
+        said.insert(0, note if needed else UNTRIED_LIMIT_NOTE)
     told = [*_notes(graph, chosen, settings, bool(fetches)), *said, *remarks[:_MAX_REMARKS]]
     notes = tuple(ReadNote(text) for text in told)
     return Capture(
         source,
-        timelines=(replace(timeline, error_share=share, lower_error_share=lower),),
+        timelines=(replace(timeline, error_share=share, lower_error_share=lower, needed_limit=needed),),
         graph=graph,
         notes=notes,
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
     )
+
+
+def _fed_bytes(timeline: Timeline, graph: Graph) -> int:
+    """What the batch takes of the allocator, where it lives there."""
+    inputs = {node.name for node in graph if node.op in roles.PLACEHOLDERS | {"_Arg"}}
+    return sum(row.size_bytes for row in timeline.standing if row.node in inputs)
 
 
 def _convolves(graph: Graph, fetches: Sequence[str]) -> bool:

@@ -49,6 +49,7 @@ def of_graph(
     notes: list[str] | None = None,
     unknown: dict[str, int] | None = None,
     onednn: bool = False,
+    pool: Pool | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -57,12 +58,13 @@ def of_graph(
     lives on this allocator, as with tf.data and tf.function, instead of being fed to a session. `notes`
     takes what could not be followed, `unknown` the bytes that pass through ops that are not known.
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by
-    name, which real runs are nearest to.
+    name, which real runs are nearest to. `pool`: the allocator, empty and without a limit; one that grows
+    as the graph's TensorFlow does if none is given.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     graph = unchained(graph) if optimized else graph
-    memory = Memory(Pool(first_region_bytes=_first_region(graph.producer)), onednn=onednn)
+    memory = Memory(pool or Pool(first_region_bytes=first_region(graph.producer)), onednn=onednn)
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)
@@ -85,8 +87,8 @@ def of_graph(
     )
 
 
-def _first_region(version: str | None) -> int:
-    """Pools began with 1 MiB up to TensorFlow 2.3."""
+def first_region(version: str | None) -> int:
+    """Bytes of a growing pool's first region: pools began with 1 MiB up to TensorFlow 2.3."""
     match = re.match(r"(\d+)\.(\d+)", version or "")
     return MIB if match and (int(match[1]), int(match[2])) < (2, 4) else FIRST_REGION_BYTES
 

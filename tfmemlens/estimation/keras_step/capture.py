@@ -16,7 +16,8 @@ from tfmemlens.estimation.conditions import (
     settled,
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
-from tfmemlens.estimation.keras_step.prediction import PredictedStep, limit_needed, predict
+from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
@@ -30,22 +31,11 @@ DEFAULT_OPTIMIZER = "adam"
 UNKNOWN_HINT = (
     "let TensorFlow make the training graph: add --tensorflow, and --python PATH for the Python that has it"
 )
-LIMIT_NOTE = (
-    "the memory limit also holds what is lost where free memory lies in pieces, what making the weights"
-    " takes, and two batches that `fit` fetches ahead; the arrays given to `fit(x, y)` are copied whole: add"
-    " them"
-)
-UNTRIED_LIMIT_NOTE = (
-    "what limit an allocator needs was not worked out: with so many allocations it takes too long; it may be"
-    " a half above the peak, since free memory lies in pieces"
-)
 _NOTHING = TensorType(None, None)
 _MEASURED_ERROR = 0.10
 """Beside half the spread of a step's own peaks: nine of ten measured medians lie within both
 (scripts/benchmarks/estimate.py).
 """
-_FETCHED_BATCHES = 2
-"""Beside the batch of the step: `fit` keeps one ready while the next is cut from the arrays."""
 _MAX_SHARE_BELOW = 0.95
 _MOSTLY_SUMMED = 0.45
 """Of the gradients that pile up in a loop (up to 32 iterations run ahead of their sums) 10 to 45 % were not
@@ -123,10 +113,10 @@ def _needed_limit(
     """What the step takes of a pool with a limit, beside the batches that are fetched ahead. None on a GPU,
     whose pool is one region, and where the limit is too dear to find.
     """
-    if share is None or settings.device == "gpu" or (served := limit_needed(predicted)) is None:
+    if share is None or settings.device == "gpu":
         return None
-    ahead = _FETCHED_BATCHES * sum(value.bytes for value in predicted.step.inputs)
-    return NeededLimit(served + ahead, round(served * (1 + share)) + ahead)
+    batch = sum(value.bytes for value in predicted.step.inputs)
+    return needed_limit(predicted.calls, predicted.timeline.peak_bytes, share, batch)
 
 
 def _waiting_bytes(predicted: PredictedStep) -> int:

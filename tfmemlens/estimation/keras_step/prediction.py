@@ -10,7 +10,7 @@ from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
-from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool, smallest_limit
+from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool
 from tfmemlens.knowledge.keras_layers import model_types
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Owner
@@ -23,8 +23,6 @@ _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
 _LIMITED_STEPS = 3
 """How many steps a limit has to serve; no fewer are ever thought through."""
-_MAX_CALLS = 100_000
-"""Beyond it a limit would take seconds to find: some 16,000 allocations a step."""
 _MAX_UNTRIMMED_RUNS = 4
 USUAL_THREADS = 4
 """Where nobody says how many threads there are."""
@@ -79,18 +77,6 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
     return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, calls)
-
-
-def limit_needed(predicted: PredictedStep) -> int | None:
-    """Bytes of the smallest limit, to about a hundredth, under which an allocator serves the first steps.
-
-    It is never below the peak, and above it where regions end in pieces that are too small for what is asked
-    then, or where weights are made. None for a step of too many allocations to try.
-    """
-    peak = predicted.timeline.peak_bytes
-    if len(predicted.calls) > _MAX_CALLS:
-        return None
-    return smallest_limit(predicted.calls, peak, peak // 100)
 
 
 def _settled(
