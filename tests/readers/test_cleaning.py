@@ -6,8 +6,9 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.readers.oom.cleaning import clean, strip_prefixes, wrap_width
+from tfmemlens.readers.oom.cleaning import clean, continues, strip_prefixes
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
+from tfmemlens.readers.oom.wraps import find_wrap
 
 
 def cleaned(text: str) -> list[str]:
@@ -183,7 +184,8 @@ class TestBrokenLines:
     def test_a_terminal_breaks_at_one_column(self) -> None:
         long = [f"{word} " + "abcdefg " * 30 for word in ("one", "two", "six")]
         broken = [text[at : at + 80] for text in long for at in range(0, len(text), 80)]
-        assert wrap_width(broken) == 80
+        wrap = find_wrap(broken, continues)
+        assert wrap is not None and wrap.width == 80
         assert [text.rstrip() for text in lines(*broken)] != broken
 
     @pytest.mark.parametrize(
@@ -199,7 +201,8 @@ class TestBrokenLines:
         ],
     )
     def test_when_a_column_is_a_terminals(self, texts: list[str], width: int | None) -> None:
-        assert wrap_width(texts) == width
+        wrap = find_wrap(texts, continues)
+        assert (wrap and wrap.width) == width
 
     @pytest.mark.parametrize("cut", [10, 24, 43, 60, 76, 100, len(SENTENCE) - 4])
     def test_a_sentence_takes_the_lines_that_make_it_whole(self, cut: int) -> None:

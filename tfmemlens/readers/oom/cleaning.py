@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom import prefixes, records, wraps
 from tfmemlens.readers.oom.rules import shape_of
 
 Physical = tuple[int, str]
@@ -37,10 +38,28 @@ class Cleaned(NamedTuple):
 
 _ANSI = regex(
     r"\x1b(?:\[[0-?]*["
-    r" -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[[0-9;]*[A-Za-z]"
-    r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]"
+    r" -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+    r"|(?:\^\[|#033)?\[\d{1,3}(?:;\d{1,3})*m|(?:\^\[|#033)\[[0-9;]*[A-Za-z]"
+    r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\xad\ufeff\u200b-\u200f\u2028\u2029]"
 )
-_NEEDS_ANSI = regex(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|\^\[\[")
+_NEEDS_ANSI = regex(
+    r"[\x00-\x08\x0b-\x1f\x7f\xad\ufeff\u200b-\u200f\u2028\u2029]|\[\d{1,3}(?:;\d{1,3})*m|(?:\^\[|#033)\["
+)
+_MOJIBAKE = regex(r"\xc2[\xa0-\xbf]|\xe2\u20ac|\xe2[\u201d\u2020]")
+"""UTF-8 that was read as Windows-1252: `â€™`, a no-break space as `Â `."""
+_PLAIN = str.maketrans(
+    {"\xa0": " ", "\u202f": " ", "\uff1a": ":", "\u2026": "...", "\u2212": "-", "\u2010": "-", "\u2011": "-"}
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\xab\xbb", '"')
+    | dict(
+        zip(
+            "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06",
+            ("ff", "fi", "fl", "ffi", "ffl", "st", "st"),
+            strict=True,
+        )
+    )
+)
+"""Blanks, quotes, dashes and ligatures of typesetters and word processors."""
 _TAGS = regex(
     r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>",
     re.IGNORECASE,
@@ -56,11 +75,10 @@ _LITERALS = regex(rf"({_WINDOWS_FILE})|\\([tnr\"'])")
 """`\\n` and its like as two letters each; not inside a path such as `C:\\work\\training\\networks.py`."""
 _LITERAL = {"t": "\t", "n": "\n", "r": "", '"': '"', "'": "'"}
 _ESCAPES = regex(r"\\([_.\[\]*()#+!`>~|{}-])")
-_DOCKER = regex(r'\{"log": ?("(?:[^"\\]|\\.)*")')
 _NUMBERED = regex(r"\s*(\d{1,7})(?:: |:(?=\S)|-(?=20\d\d)|\t)")
 _LAUNCHERS = ("srun: ", "slurmstepd: ", "mpirun: ", "prterun: ")
 """What starts the ranks speaks without a number."""
-_MARK = regex(r"[A-Z] |[#|*/;%]{1,3} ?")
+_MARK = regex(r"[A-Z] |[#|*/;%│┃]{1,3} ?|\+(?=[^+-])")
 _FENCE = regex(r"\s*(?:```|~~~)\w*\s*\Z")
 _QUOTE = regex(
     r"\s{0,3}(?:> ?)+|\s*#\s(?=\s*(?:\d{4}-\d\d-\d\d|[IWEF]\d{4} |[IWEF] |\d+(?:\.\d+)?[KMGT]?i?B"
@@ -110,7 +128,7 @@ FRESH = regex(
     r" pid=|\d+(?:\.\d+)?(?:B|[KMGT]iB) from |Remaining \d|Current (?:usage|allocation summary)|If the cause"
     r" is|Hint: |\[\[|Traceback|File \"|During |Caused by|"
     r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk)"
-    r" {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total |Size: |"
+    r" {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total (?!Chunks:)|Size: |"
     r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry"
     r" Param|={6}|\(\d\) |>>>|In \[|Epoch )"
 )
@@ -158,6 +176,14 @@ _UNFINISHED = (
         "Ran out of memory in memory space",
         regex(r"Used \S+ of \S+ \w+\.\s*Exceeded \w+ capacity by \d+(?:\.\d+)?[KMGT]"),
     ),
+    (
+        "Bin (",
+        regex(
+            r"Bin for|Chunks in use: \d+\.? \d[\d.]*(?:B|[KMGT]iB) .+"
+            r"\. \d[\d.]*(?:B|[KMGT]iB) in use in bin\."
+            r"(?: \d[\d.]*(?:B|[KMGT]iB) client-requested in use in bin\.|\s*\Z)"
+        ),
+    ),
     (" Chunks of size", regex(r"Chunks of size \d+ totalling \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("Current usage from", regex(r"from device: \S+, allocator: \S+")),
     (
@@ -169,10 +195,10 @@ _UNFINISHED = (
 )
 
 
-_WORDS_STAY_WHOLE = ("[[node ", "[[Node: ", "Ran out of memory in memory space")
+_WORDS_STAY_WHOLE = ("[[node ", "[[Node: ", "Bin (", "Ran out of memory in memory space")
 """Sentences that mailers break between words: a blank is tried first between two lines."""
 _CARRIES_ON = regex(
-    r"\s*(?:and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
+    r"\s*(?:Total Chunks: \d|and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
     r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
 )
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
@@ -181,10 +207,14 @@ _CARRIES_ON = regex(
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
     month = ""
-    for number, text in _rejoin(_unnumber(_unquote(_characters(physical)))):
+    for number, process, text in _whole_lines(_unnumber(_unquote(_unframe(_characters(physical))))):
+        if '{"' in text and (record := records.text_of(text)) is not None:
+            yield from clean(((number, part) for part in record.split("\n")), source)
+            continue
         if _may_be_endless(text):
             text = _ENDLESS.sub("…", text)
         rank, origin, bare = strip_prefixes(text)
+        rank = rank or process
         first, *others = _pieces(bare)
         dated = _DATED.search(text) if origin and not month else None
         month = dated["month"] if dated else month
@@ -200,10 +230,10 @@ def _may_be_endless(text: str) -> bool:
 
 
 def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
-    """Escape codes, entities, tags, markdown escapes and literal backslash-n are gone afterwards."""
+    """Escape codes, entities, tags, markdown escapes, literal backslash-n and a shipper's records are gone
+    afterwards.
+    """
     for number, text in physical:
-        if text.startswith('{"log":'):
-            text = _of_docker(text)
         is_plain = text.isascii() and text.isprintable() and "[" not in text  # most are
         if (
             (is_plain or (text.isascii() and not _NEEDS_ANSI.search(text)))
@@ -211,34 +241,34 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
             and "\\" not in text
             and "<" not in text
             and "**" not in text
+            and '{"' not in text
         ):
             yield number, text
             continue
+        if (record := records.text_of(text)) is not None:
+            yield from _characters((number, part) for part in record.split("\n"))
+            continue
         if _NEEDS_ANSI.search(text):
             text = _ANSI.sub("", text)
-        text = text.replace("\xa0", " ").replace("\u2026", "...").replace("\uff1a", ":")
-        text = text.translate(
-            {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2010: "-", 0x2011: "-"}
-        )
+        if _MOJIBAKE.search(text):
+            text = _decoded_once(text)
         if "&" in text:
             import html
 
-            text = html.unescape(html.unescape(text)).replace("\xa0", " ")  # some escape what was escaped
-        for part in _lines_within(text):
+            text = html.unescape(html.unescape(text))  # some escape what was escaped
+        if (record := records.text_of(text)) is not None:
+            yield from _characters((number, part) for part in record.split("\n"))
+            continue
+        for part in _lines_within(text.translate(_PLAIN)):
             yield number, part
 
 
-def _of_docker(text: str) -> str:
-    """The line that Docker's log file wraps in JSON: `{"log":"...","stream":"stderr"}`."""
-    match = _DOCKER.match(text)
-    if not match:
-        return text
-    import json
-
+def _decoded_once(text: str) -> str:
+    """The text without a second encoding, as it is where that tells nothing."""
     try:
-        return str(json.loads(match[1])).rstrip("\r\n")
-    except ValueError:
-        return text
+        return text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return text.replace("\xc2\xa0", " ")
 
 
 def _lines_within(text: str) -> Iterator[str]:
@@ -262,6 +292,8 @@ def _unquote(lines: Iterable[Physical]) -> Iterator[Physical]:
                 continue
             if match := _QUOTE.match(text):
                 text = text[match.end() :]
+            if text.startswith(("```", "~~~")):
+                text = text.strip("`~")
         yield number, text
 
 
@@ -302,61 +334,88 @@ def _mark(texts: list[str]) -> str:
     return mark if count >= 3 and count >= 0.9 * len(texts) else ""
 
 
+def _unframe(lines: Iterable[Physical]) -> Iterator[Physical]:
+    """Boxes around a text, blanks that fill a pane, and what stands between every two lines are gone."""
+    stream = iter(lines)
+    sample = list(islice(stream, 2000))
+    frame = wraps.find_frame([text for _, text in sample])
+    blanks = 0
+    for number, text in chain(sample, stream):
+        text = frame.inside(text)
+        if frame.between and frame.between.fullmatch(text):
+            continue
+        if frame.spaced and not text.strip():
+            blanks += 1
+            if blanks % 2:
+                continue
+        else:
+            blanks = 0
+        yield number, text
+
+
+def _whole_lines(lines: Iterable[Physical]) -> Iterator[tuple[int, str, str]]:
+    """Number, process and text of each line, whole again and without the stamps that the text teaches."""
+    stream = iter(lines)
+    ahead = deque(islice(stream, _SAMPLE))
+    texts = [text for _, text in ahead]
+    stamps = prefixes.learned(texts, _known_stamp)
+
+    def carries_on(following: str) -> bool:
+        return continues(following) and not (stamps and stamps.begins(following))
+
+    wrap = wraps.find_wrap(texts, carries_on)
+    if stamps and not wrap and not stamps.ranks_differ and all(map(stamps.begins, filter(str.strip, texts))):
+        bare = ((number, stamps.split(text)[1]) for number, text in chain(ahead, stream))
+        yield from ((number, "", text) for number, text in _rejoin(bare))
+        return
+    for number, text in _rejoined(ahead, stream, wrap, carries_on):
+        process, text = stamps.split(text) if stamps else ("", text)
+        yield number, process, text
+
+
+def _known_stamp(text: str, end: int) -> bool:
+    """Whether what stands before that place is taken away by itself."""
+    return len(strip_prefixes(text)[2]) <= len(text) - end
+
+
 def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
     """Lines that a terminal or a mailer broke are whole again."""
     stream = iter(lines)
     ahead = deque(islice(stream, _SAMPLE))
-    width = wrap_width([text for _, text in ahead])
+    wrap = wraps.find_wrap([text for _, text in ahead], continues)
+    yield from _rejoined(ahead, stream, wrap, continues)
+
+
+def _rejoined(
+    ahead: deque[Physical], stream: Iterator[Physical], wrap: wraps.Wrap | None, carries_on: wraps.Continues
+) -> Iterator[Physical]:
     while ahead:
         if len(ahead) <= _LOOK_AHEAD:
             ahead.extend(islice(stream, _SAMPLE))
         number, text = ahead.popleft()
-        if width:
-            text = _unwrap(text, width, ahead)
-        text, used = _complete(text, ahead)
+        if wrap:
+            text = _unwrap(text, wrap, ahead, carries_on)
+        text, used = _complete(text, ahead, carries_on)
         for _ in range(used):
             ahead.popleft()
         yield number, text
 
 
-def _unwrap(text: str, width: int, ahead: deque[Physical]) -> str:
-    last, pieces = text, [text]
-    while ahead and width - 1 <= len(last) <= width and _continues(ahead[0][1]):
-        lost_blank = len(last) == width - 1 and not ahead[0][1].startswith(" ")
-        last = ahead.popleft()[1]
-        pieces.append((" " if lost_blank else "") + last)
-    return "".join(pieces)
+def _unwrap(text: str, wrap: wraps.Wrap, ahead: deque[Physical], carries_on: wraps.Continues) -> str:
+    last = text
+    while ahead and (longer := wrap.joined(text, ahead[0][1], last, carries_on)) is not None:
+        text, last = longer, ahead.popleft()[1]
+    return text
 
 
-def wrap_width(texts: list[str]) -> int | None:
-    """The column at which a terminal broke the lines, None if none did.
-
-    Lines of exactly that length are followed by lines that begin nowhere; whole lines of equal length are
-    not.
-    """
-    broken: Counter[int] = Counter()
-    whole: Counter[int] = Counter()
-    longest = 0
-    for text, following in pairwise(texts):
-        size = len(text)
-        longest = max(longest, size)
-        if size >= 40:
-            (broken if _continues(following) else whole)[size] += 1
-    for size, count in sorted(broken.items(), key=lambda item: -item[1]):
-        longer = sum(times for length, times in (broken + whole).items() if length > size)
-        if count >= 3 and count > 2 * whole[size] and longer <= 0.02 * len(texts) + 1:
-            return size
-    return None
-
-
-def _continues(following: str) -> bool:
+def continues(following: str) -> bool:
     """Whether a line begins nowhere: no prefix of any logger, nothing that starts a line of TensorFlow's."""
     if not following.strip() or FRESH.match(following) or _FENCE.match(following):
         return False
     return not (_RANK.match(following) or _SHIPPER.match(following))
 
 
-def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
+def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues) -> tuple[str, int]:
     """A sentence that stops in the middle takes the next lines, as long as that makes it whole."""
     for trigger, whole in _UNFINISHED:
         if trigger not in text:
@@ -367,7 +426,7 @@ def _complete(text: str, ahead: deque[Physical]) -> tuple[str, int]:
         for glue in (" ", "") if trigger in _WORDS_STAY_WHOLE else ("", " "):
             longer = text
             for used, line in enumerate(later, start=1):
-                if FRESH.match(line) and line.strip() and not _CARRIES_ON.match(line):
+                if line.strip() and not carries_on(line) and not _CARRIES_ON.match(line):
                     break
                 longer = longer.rstrip() + glue + line.strip()
                 if whole.search(longer):

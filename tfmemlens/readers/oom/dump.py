@@ -107,9 +107,10 @@ STATS_VALUE = LineRule(
     needs=": ",
 )
 HEADLESS = LineRule(
-    r"\A(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize): {2,}\d{4,}\s*\Z",
+    r"\A\s*(?:Limit: |InUse:|MaxInUse:|NumAllocs:|MaxAllocSize:) +\d{4,}\s*\Z",
     "Limit:                 22654317364",
-    needs=":  ",
+    "InUse: 11711043840",
+    needs=": ",
 )
 MAP = LineRule(
     r"(?:\A|\s)(?P<map>[*_x]{60,110})\s*\Z",

@@ -229,9 +229,29 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
+        self._log_below_exception()
         if self.driver and not self.drafts:
             self._new(disguises=list(self.driver))
         return self.drafts
+
+    def _log_below_exception(self) -> None:
+        """Pytest shows the exception first and below it what was logged: an exception without a log, then the
+        log of the same failure without an exception.
+        """
+        for above, below in zip(self.drafts, self.drafts[1:], strict=False):
+            logged = [telling for telling in below.tellings if not telling.in_python]
+            if (
+                above.dumps == []
+                and len(above.tellings) > 0
+                and all(telling.in_python for telling in above.tellings)
+                and below.dumps
+                and len(logged) == len(below.tellings) > 0
+                and all(map(above.fits, logged))
+            ):
+                above.tellings += below.tellings
+                above.dumps, above.blocks = below.dumps, above.blocks + below.blocks
+                self.drafts.remove(below)
+                return
 
 
 def _dump_fits(dump: Dump, telling: OomMessage) -> bool:

@@ -1,0 +1,198 @@
+"""How a screen or a mailer broke the lines of a text, found from the lines themselves."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tfmemlens.patterns import regex
+
+Continues = Callable[[str], bool]
+
+_MIN_WIDTH = 40
+_SCREENS = (72, 80, 100, 120, 132)
+"""Widths that screens have: two broken lines tell one of these."""
+_WORDS_BELOW = 125
+"""Wider than this nobody breaks between words."""
+_ARROW = regex(r"\s*[↪↳»] ?")
+_INDENT = regex(r"[ \t]{1,8}(?=\S)")
+_END_MARKS = "-\\↩↵⏎¬"
+_FRAME = regex(r"\s*File \"[^\"]+\", line \d+(?:, in \S+)?\Z")
+"""A frame's own line, whole: the code that follows is moved in as well."""
+_BORDER = "│┃║|"
+_TIME = regex(r"\s*\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?\]?(?: [\w.-]+:)?\s*")
+_FEWEST = 5
+"""Fewer lines tell no habit."""
+
+
+class Wrap(NamedTuple):
+    """A width, and what stands where lines were broken."""
+
+    width: int
+    indent: str = ""
+    """Before each line that carries on."""
+    end: str = ""
+    """After each line that does not end."""
+    words: bool = False
+    """Whether lines were broken between words only."""
+
+    def joined(self, text: str, following: str, last: str, continues: Continues) -> str | None:
+        """The text with the line that follows, None where that begins a line of its own; `last` is the
+        physical line that the text ends with.
+        """
+        if self.words:
+            return f"{text} {following.strip()}" if _no_room(last, following, self.width, continues) else None
+        if not following.startswith(self.indent):
+            return None
+        rest = following[len(self.indent) :]
+        marked = bool(self.end or self.indent.strip())
+        if not (rest.strip() if marked else continues(rest)):
+            return None
+        if self.end:
+            whole = len(last) == self.width and last.endswith(self.end)
+            return text.removesuffix(self.end) + rest if whole else None
+        if not self.width - 1 <= len(last) <= self.width:
+            return None
+        lost_blank = len(last) == self.width - 1 and not rest.startswith(" ")
+        return text + " " * lost_blank + rest
+
+
+def find_wrap(texts: Sequence[str], continues: Continues) -> Wrap | None:
+    """How the lines were broken, None if they are as they were written."""
+    width, broken = _width(texts, continues)
+    filled, between_words = _between_words(texts, continues)
+    if between_words and filled > 1.5 * broken + 1:
+        return between_words
+    if width:
+        return Wrap(width, *_marks(texts, width, continues))
+    return _indented(texts, continues) or between_words
+
+
+def _width(texts: Sequence[str], continues: Continues) -> tuple[int, int]:
+    """The column at which a terminal broke the lines, and how often; 0 if none did.
+
+    Lines of exactly that length are followed by lines that begin nowhere; whole lines of equal length are
+    not.
+    """
+    broken: Counter[int] = Counter()
+    whole: Counter[int] = Counter()
+    for text, following in pairwise(texts):
+        if len(text) >= _MIN_WIDTH:
+            (broken if continues(following) else whole)[len(text)] += 1
+    return next(((size, broken[size]) for size in _widest(broken, whole, len(texts))), (0, 0))
+
+
+def _widest(broken: Counter[int], whole: Counter[int], lines: int) -> Iterator[int]:
+    """Lengths that are nearly always followed by a line that carries on, and that next to none exceeds."""
+    for size, count in sorted(broken.items(), key=lambda item: -item[1]):
+        longer = sum(times for length, times in (broken + whole).items() if length > size)
+        enough = 2 if size in _SCREENS else 3
+        if count >= enough and count > 2 * whole[size] and longer <= 0.02 * lines + 1:
+            yield size
+
+
+def _marks(texts: Sequence[str], width: int, continues: Continues) -> tuple[str, str]:
+    """What stands before nearly every line that carries on, and after nearly every line that was broken."""
+    places = [
+        (text, following)
+        for text, following in pairwise(texts)
+        if len(text) == width and continues(following)
+    ]
+    begins = Counter(match[0] for _, following in places if (match := _ARROW.match(following)))
+    ends = Counter(text[-1] for text, _ in places if text[-1] in _END_MARKS)
+    return _usual(begins, len(places)), _usual(ends, len(places))
+
+
+def _usual(marks: Counter[str], places: int) -> str:
+    mark, count = marks.most_common(1)[0] if marks else ("", 0)
+    return mark if count >= 3 and count >= 0.9 * places else ""
+
+
+def _indented(texts: Sequence[str], continues: Continues) -> Wrap | None:
+    """A screen or an editor that moves in what carries on, or puts an arrow before it."""
+    broken: Counter[int] = Counter()
+    whole: Counter[int] = Counter()
+    indents: dict[int, Counter[str]] = {}
+    for text, following in pairwise(texts):
+        if len(text) < _MIN_WIDTH:
+            continue
+        match = _INDENT.match(following)
+        if match and not _FRAME.match(text) and continues(following[match.end() :]):
+            broken[len(text)] += 1
+            indents.setdefault(len(text), Counter())[match[0]] += 1
+        elif not _FRAME.match(text):
+            whole[len(text)] += 1
+    for size in _widest(broken, whole, len(texts)):
+        indent, count = indents[size].most_common(1)[0]
+        if count >= 0.8 * broken[size]:
+            return Wrap(size, indent)
+    return None
+
+
+def _between_words(texts: Sequence[str], continues: Continues) -> tuple[int, Wrap | None]:
+    """A mailer that fills its lines, and how often: none had room for the first word of the line that carries
+    on.
+    """
+    width = max((len(text) for text in texts if " " in text.strip()), default=0)
+    if not _MIN_WIDTH <= width <= _WORDS_BELOW:
+        return 0, None
+    full = sum(_no_room(text, following, width, continues) for text, following in pairwise(texts))
+    loose = sum(
+        1
+        for text, following in pairwise(texts)
+        if len(text) > width // 2 and continues(following) and not _no_room(text, following, width, continues)
+    )
+    return full, Wrap(width, words=True) if full >= 3 and full > 2 * loose else None
+
+
+def _no_room(text: str, following: str, width: int, continues: Continues) -> bool:
+    """Whether the line that follows carries on, and its first word did not fit."""
+    if not text.strip() or not continues(following):
+        return False
+    return len(text) + 1 + len(following.split(None, 1)[0]) > width
+
+
+class Frame(NamedTuple):
+    """What a pane, a box or an editor put around all lines."""
+
+    boxed: bool = False
+    padded: bool = False
+    spaced: bool = False
+    """Whether an empty line follows each line."""
+    between: re.Pattern[str] | None = None
+    """What stands on a line of its own between the lines: a time."""
+
+    def inside(self, text: str) -> str:
+        """The line without the borders beside it and the blanks behind it."""
+        if self.boxed and _in_box(text):
+            text = text.strip()[1:-1].removeprefix(" ")
+            return text.rstrip()
+        return text.rstrip() if self.padded else text
+
+
+def find_frame(texts: Sequence[str]) -> Frame:
+    """What stands around the lines of a text."""
+    filled = [text for text in texts if text.strip()]
+    if len(filled) < _FEWEST:
+        return Frame()
+    size, count = Counter(map(len, filled)).most_common(1)[0]
+    in_pane = size >= 60 and count >= 0.9 * len(filled) and _blank_ends(filled) >= 0.3 * count
+    times = sum(1 for text in filled if _TIME.fullmatch(text))
+    return Frame(
+        boxed=sum(map(_in_box, filled)) >= 0.8 * len(filled),
+        padded=in_pane or _blank_ends(filled) >= 0.9 * len(filled),
+        spaced=not any(one.strip() and other.strip() for one, other in pairwise(texts)),
+        between=_TIME if times >= max(3, 0.1 * len(filled)) else None,
+    )
+
+
+def _blank_ends(texts: Sequence[str]) -> int:
+    return sum(text.endswith("  ") for text in texts)
+
+
+def _in_box(text: str) -> bool:
+    inside = text.strip()
+    return len(inside) > 2 and inside[0] in _BORDER and inside[-1] == inside[0]
