@@ -39,6 +39,7 @@ __all__ = [
     "layout",
     "profile",
     "read",
+    "session_hook",
     "trace_step",
     "watch",
 ]
@@ -46,12 +47,12 @@ __all__ = [
 if TYPE_CHECKING:
     from tfmemlens import fleet, keras
     from tfmemlens.api import conv, diff, estimate, explain, fit, layout, profile, read
-    from tfmemlens.api.recording import trace_step, watch
+    from tfmemlens.api.recording import session_hook, trace_step, watch
 
 
 def __getattr__(name: str) -> object:
     """The API, imported when first used: `import tfmemlens` itself stays cheap."""
-    if name in ("trace_step", "watch"):
+    if name in ("session_hook", "trace_step", "watch"):
         from tfmemlens.api import recording
 
         return getattr(recording, name)

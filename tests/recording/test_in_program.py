@@ -56,6 +56,21 @@ while True:
     kept["outputs"].append(model(tf.ones([2048, 64])))
 """
 
+MONITORED = """
+import numpy as np, tensorflow as tf
+import tfmemlens
+v1 = tf.compat.v1
+v1.disable_eager_execution()
+images = v1.placeholder(tf.float32, [None, 32, 32, 3])
+with v1.variable_scope("stem"):
+    kernel = v1.get_variable("kernel", [3, 3, 3, 64])
+    loss = tf.reduce_mean(tf.nn.relu(tf.nn.conv2d(images, kernel, 1, "SAME")))
+train = v1.train.AdamOptimizer().minimize(loss, global_step=v1.train.get_or_create_global_step())
+with v1.train.MonitoredTrainingSession(hooks=[tfmemlens.session_hook("bundle", every=2)]) as session:
+    for _ in range(4):
+        session.run(train, {images: np.ones([8, 32, 32, 3], "float32")})
+"""
+
 
 def run(folder: Path, code: str, **more: str) -> subprocess.CompletedProcess[str]:
     (folder / "train.py").write_text(code)
@@ -80,6 +95,18 @@ def test_callback_one_call_and_watch_with_tensorflow(tmp_path: Path) -> None:
     assert {"enc", "dec"} <= layers
     kinds = {group.name: group.total_bytes for group in moment.attribution.by("kind")}
     assert kinds["unattributed"] < 0.15 * sum(kinds.values())
+
+
+@pytest.mark.tensorflow
+@with_tensorflow
+def test_a_hook_traces_the_runs_of_a_monitored_session(tmp_path: Path) -> None:
+    ended = run(tmp_path, MONITORED)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    (moment, *_) = pipeline.case(pipeline.timelines(tmp_path / "bundle")).moments
+    rows = {row.node: row.size_bytes for row in moment.attribution.table}
+    assert rows["stem/kernel"] == 7168  # 27 x 64 floats, in 256 bytes
+    assert max(rows.values()) == 8 * 32 * 32 * 64 * 4
+    assert "stem" in {group.name for group in moment.attribution.by("layer")}
 
 
 @pytest.mark.tensorflow

@@ -13,8 +13,11 @@ from tfmemlens import pipeline, renderers
 from tfmemlens.api.trace import Trace
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.recording import in_program
+from tfmemlens.recording.in_program import session_hook
 from tfmemlens.recording.inside import recorder
 from tfmemlens.renderers.view import View
+
+__all__ = ["OneCall", "session_hook", "trace_step", "watch"]
 
 
 @contextmanager
