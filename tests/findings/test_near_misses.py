@@ -245,6 +245,10 @@ CASES: dict[str, tuple[str, str]] = {
         "tf.config.LogicalDeviceConfiguration(memory_limit=400)\n" + dump(100, 400, 380),
         "tf.config.LogicalDeviceConfiguration(memory_limit=9000)\n" + dump(100, 400, 380),
     ),
+    "what-the-code-makes": (
+        "N = 512\nds = ds.batch(N * strategy.num_replicas_in_sync)\n" + oom("1024,64,64,64"),
+        "N = 512\nds = ds.batch(N * strategy.num_replicas_in_sync)\n" + oom("512,64,64,128"),
+    ),
     "whole-graph-at-once": (oom("900000,64", "gcn/gather/GatherV2"), oom("900000,64", "net/gather/GatherV2")),
     "loop-state": (
         report(

@@ -25,7 +25,10 @@ _NO_CODE = regex(
     r"|\b(?:op_name|source_file)=|RESOURCE_EXHAUSTED|Resource exhausted",
     re.IGNORECASE,
 )
-_CODE = regex(r"[\w\])\"'`]\s*(?:[-+*/@|]?=(?!=)|:=)\s*[\w(\[{\"'-]|[A-Za-z_]\w*(?:\[[^\]]*\])?\(|\A\s*@\w")
+_CODE = regex(
+    r"[\w\])\"'`]\s*(?:[-+*/@|]?=(?!=)|:=)\s*[\w(\[{\"'-]|[A-Za-z_]\w*(?:\[[^\]]*\])?\(|\A\s*@\w"
+    r"|\A\s*[A-Za-z_]\w{1,40}(?:\.\w{1,40}){0,3}: ?[\w\"'\[-]\S{0,60}\s*\Z"
+)
 
 _NAMED = regex(
     r"(?P<name>\b[A-Za-z_]\w{0,40})(?:\.shape\[\d\])?[\"']?\s{0,4}(?P<mark>[:=]?)=?\s{0,4}(?<=[\s=:])"

@@ -1,0 +1,11 @@
+"""What lines of TensorFlow programs mean: one table, read by one rule."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.tf_code import data, features, loops, pairs, weights
+from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Of, Told
+
+__all__ = ["TABLE", "Advice", "Idiom", "Of", "Told"]
+
+TABLE: tuple[Idiom, ...] = (*features.ROWS, *data.ROWS, *pairs.ROWS, *loops.ROWS, *weights.ROWS)
+"""Every idiom, the most particular of a kind first."""

@@ -1,0 +1,355 @@
+"""Whole data sets where a batch would do, and what input pipelines keep."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.patterns import regex
+
+_SET = (
+    r"(?:(?:[xXyY]|images?|imgs|data|features?|labels|inputs?|samples|all)_?(?:train(?:ing)?|tests?|val(?:id\w*)?|all|data"
+    r"|full)\w{0,12}|(?:train(?:ing)?|tests?|val(?:id\w*)?|all)_?(?:x|X|images?|imgs|data\w*|features?|set|inputs?|samples|vols?"
+    r"|volumes|windows|patches|tiles|frames|crops)\w{0,12}|X|dataset|mnist\.(?:test|train)\.images)"
+)
+"""Names of whole data sets."""
+_BATCHES = Advice(
+    "in-batches",
+    "go in batches, and bring each result to the host: {per_hundred} for 100 of them",
+    "y = model.predict(x, batch_size=32)   # or: np.concatenate([model(b).numpy() for b in batches])",
+    "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})",
+)
+_ON_HOST = Advice(
+    "keep-off-the-device",
+    "keep the arrays on the host: make the data set under the CPU device",
+    "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
+)
+_FROM_FILES = Advice(
+    "one-batch-at-a-time",
+    "or read one batch at a time, out of a mapped file if need be",
+    "dataset = tf.data.Dataset.from_generator(batches, output_signature=...)   # x = np.load('x.npy',"
+    " mmap_mode='r')",
+    "x = np.load('x.npy', mmap_mode='r')   # feed x[i:i + 64]",
+)
+_LARGE = 256 << 20
+
+ROWS = (
+    Idiom(
+        "slices-of-arrays",
+        regex(
+            r"\b(?:from_tensor_slices|from_tensors|TensorSliceDataset)\(\s*[({\[]*\s*(?P<what>[\w.'\":]{0,60})"
+        ),
+        ("from_tensor",),
+        (Told.LINE,),
+        "from_tensor_slices makes one tensor of the whole array {what} where it runs{at}",
+        (_ON_HOST, _FROM_FILES),
+        ("    ds = tf.data.Dataset.from_tensor_slices((X, y))",),
+        (
+            "ds = tf.data.Dataset.from_tensor_slices(files)  # paths".replace(
+                "from_tensor_slices", "list_files"
+            ),
+        ),
+        least_bytes=64 << 20,
+    ),
+    Idiom(
+        "array-as-tensor",
+        regex(
+            rf"\b(?:tf|K|ops)\.(?P<call>constant|convert_to_tensor|cast|Variable|variable|identity)\(\s*(?P<what>{_SET})\s*[,)/]"
+        ),
+        ("constant(", "convert_to_tensor(", "cast(", "ariable(", "identity("),
+        (Told.LINE,),
+        "`{call}` makes one tensor of all of `{what}`: {first} samples at once{at}",
+        (_FROM_FILES, _ON_HOST),
+        ("x = tf.constant(x_train, dtype=tf.float32)", "X = tf.convert_to_tensor(X_train)"),
+        ("x = tf.constant(0.5)", "x = tf.cast(batch, tf.float32)", "w = tf.Variable(init)"),
+        least_first=500,
+    ),
+    Idiom(
+        "whole-set-called",
+        regex(
+            rf"\b(?P<net>[\w.]{{0,40}}(?:model|net|unet|encoder|decoder|generator|classifier|extractor|backbone|base)\w{{0,20}})\(\s*(?:tf\.\w+\()?"
+            rf"(?P<what>{_SET})\s*[,)]"
+        ),
+        ("(",),
+        (Told.LINE,),
+        "`{net}({what})` sends all {first} samples through the network at once: a direct call makes"
+        " no batches{at}",
+        (_BATCHES,),
+        (
+            "----> 2 preds = unet(test_images, training=False)",
+            "y = model(x_test)",
+            "feats = self.encoder(X_val, training=False)",
+        ),
+        (
+            "y = model(x_batch)",
+            "preds = model.predict(x_test)",
+            "model = build_model(train_shape)",
+            "y = model(x)",
+        ),
+        least_first=200,
+        ranks=(2, 3, 4, 5),
+    ),
+    Idiom(
+        "whole-set-fed",
+        regex(rf"\bfeed_dict\s*=\s*\{{[^}}]{{0,120}}?:\s*(?P<what>{_SET})\b(?!\s*\[)"),
+        ("feed_dict",),
+        (Told.LINE, Told.WAY),
+        "the run is fed all of `{what}`: {first} samples go through the graph at once{at}",
+        (_BATCHES,),
+        ("acc = sess.run(accuracy, feed_dict={x: x_test, y_: y_test, keep: 1.0})",),
+        ("sess.run(train, feed_dict={x: bx, y_: by})", "sess.run(acc, feed_dict={x: x_test[i:i+100]})"),
+        least_first=500,
+    ),
+    Idiom(
+        "predictions-joined",
+        regex(r"\b(?P<name>\w{1,60})\s*=\s*[\w.]{1,60}\.predict\(\s*(?P<what>[\w.]{1,60})"),
+        (".predict(",),
+        (Told.OP,),
+        "predict keeps every batch's output and joins them at the end: {shape} beside its parts{at}",
+        (
+            Advice(
+                "parts-to-host",
+                "predict batch by batch, and reduce or store each result at once",
+                "for x in ds: out.append(np.argmax(model.predict_on_batch(x), -1).astype('uint8'))",
+                "for x in batches: out.append(np.argmax(model.predict_on_batch(x), -1).astype('uint8'))",
+            ),
+            Advice(
+                "reduce-parts",
+                "or let the model return less: the class instead of all probabilities, or a smaller dtype",
+            ),
+        ),
+        ("masks = model.predict(test_ds)",),
+        ("cls = clf.predict_proba(x)",),
+        op=regex(r"(?i)(?:\A|[/ _])concat(?:v2|_\d+)?(?=\Z|[ /])"),
+    ),
+    Idiom(
+        "images-at-once",
+        regex(rf"\btf\.image\.(?P<call>\w{{1,40}})\(\s*(?P<what>{_SET}|images)\s*,"),
+        ("tf.image.",),
+        (Told.LINE,),
+        "tf.image.{call} works on all {first} images at once{at}",
+        (
+            Advice(
+                "resize-in-pipeline",
+                "do it image by image in the input pipeline, on the host",
+                "ds = tf.data.Dataset.from_generator(images, ...).map(lambda x: tf.image.resize(x,"
+                " size)).batch(32)",
+                "ds = tf.data.Dataset.from_generator(images, tf.uint8).map(resize).batch(32)",
+            ),
+        ),
+        ("x_train = tf.image.resize(x_train, (224, 224))",),
+        ("x = tf.image.resize(image, (224, 224))",),
+        least_first=200,
+    ),
+    Idiom(
+        "cache",
+        regex(r"\.cache\(\s*\)"),
+        (".cache(",),
+        (Told.RAM,),
+        "cache(){at} keeps every element of the data set in host RAM, in the form that it has there (decoded,"
+        " float32), and grows through the first epoch",
+        (
+            Advice(
+                "cache-to-file",
+                "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before"
+                " they are converted",
+                "ds = ds.cache('/local/cache')   # or: read.cache().map(decode)",
+            ),
+        ),
+        ("ds = ds.map(decode).cache().shuffle(4096).batch(64)", "  ds = ds.cache()"),
+        ("ds = ds.cache('/ssd/cache')", "without ds.cache() it is the same", "cache.cache_clear()"),
+        keeps=True,
+    ),
+    Idiom(
+        "shuffle-buffer",
+        regex(
+            r"\.(?:shuffle|shuffle_and_repeat)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{3,}|len\([\w.]{1,40}\)|[A-Z_]{3,40})\b"
+        ),
+        (".shuffle",),
+        (Told.RAM,),
+        "shuffle({number}){at} keeps as many elements in host RAM as its buffer is long, in the form"
+        " that they"
+        " have there (decoded, float32)",
+        (
+            Advice(
+                "shuffle-files",
+                "shuffle file names or records before they are decoded, and keep only a small buffer of"
+                " decoded ones",
+                "ds = files.shuffle(len_files).interleave(read).shuffle(1000).map(decode).batch(32)",
+            ),
+        ),
+        ("ds = ds.map(decode).shuffle(100_000).batch(64)", "ds.shuffle(buffer_size=50000)"),
+        ("ds = ds.shuffle(100)", "random.shuffle(files)", "np.random.shuffle(idx)"),
+        keeps=True,
+    ),
+    Idiom(
+        "prefetch-many",
+        regex(
+            r"\.(?P<call>prefetch|prefetch_to_device)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{1,})\s*[,)]"
+        ),
+        (".prefetch",),
+        (Told.RAM,),
+        "{call}({number}){at} keeps {number} whole batches ready in host RAM",
+        (
+            Advice(
+                "prefetch-few",
+                "prefetch one or two batches",
+                "ds = ds.batch(64).prefetch(tf.data.AUTOTUNE)",
+                "ds = ds.batch(64).prefetch(2)",
+            ),
+        ),
+        ("ds = ds.batch(64).prefetch(1000)",),
+        ("ds = ds.prefetch(2)", "ds = ds.prefetch(AUTO)"),
+        keeps=True,
+    ),
+    Idiom(
+        "data-set-as-list",
+        regex(
+            r"\blist\(\s*(?P<what>\w{0,30}(?:ds|dataset|loader|generator|gen|reader)\w{0,30})(?:\.as_numpy_iterator\(\))?\s*\)"
+            r"|\[\s*\w{1,40}(?:\.numpy\(\))? for [\w, ]{1,40} in"
+            r" (?P<looped>\w{0,30}(?:ds|dataset|loader|generator))\b"
+        ),
+        ("list(", " for "),
+        (Told.LINE, Told.RAM),
+        "the line makes a list of the whole data set{at}: every element stays in memory",
+        (Advice("one-batch-at-a-time", "go through the data set batch by batch, and keep none of it"),),
+        ("batches = list(train_ds.as_numpy_iterator())", "data = [x.numpy() for x, _ in val_ds]"),
+        ("names = list(files)", "for x in ds:"),
+        keeps=True,
+        least_bytes=0,
+    ),
+    Idiom(
+        "array-of-files",
+        regex(
+            r"\bnp\.(?P<call>array|stack|asarray|concatenate|vstack)\(\s*\[[^\]]{0,120}(?:read|load|open|decode)\w{0,30}\("
+            r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips|volumes)\s*[,)]"
+        ),
+        ("np.",),
+        (Told.LINE,),
+        "the line puts all samples into one array {shape} in host RAM, beside the list that they"
+        " come from{at}",
+        (
+            Advice(
+                "map-the-file",
+                "fill a mapped file sample by sample, and read batches out of it",
+                "x = np.lib.format.open_memmap('x.npy', 'w+', np.uint8, shape)   # x[i] = image",
+            ),
+            Advice("narrow-array", "keep images as uint8 until they are in a batch: a quarter of float32"),
+        ),
+        ("X = np.array([imread(f) for f in files])", "x_train = np.stack(images)"),
+        ("a = np.array([1, 2, 3])", "m = np.concatenate(losses)"),
+    ),
+    Idiom(
+        "array-converted",
+        regex(
+            r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40})\.astype\(\s*['\"]?(?:np\.|tf\.)?(?P<dtype>float\w{0,4})"
+            r"|\b(?P<scaled>[xX]\w{0,20}|images?|data)\s*(?:/=?)\s*255"
+        ),
+        ("astype(", "255"),
+        (Told.LINE,),
+        "the line converts a whole array{at}: the new one takes {bytes} beside the old, and each further step"
+        " of arithmetic makes one more",
+        (
+            Advice(
+                "narrow-array",
+                "keep it as uint8, and convert one batch at a time",
+                "ds = ds.map(lambda x, y: (tf.cast(x, tf.float32) / 255, y))",
+                "x = tf.cast(x_, tf.float32) / 255.   # in the graph",
+            ),
+            Advice("map-the-file", "or work in place", "np.divide(x, 255, out=x)   # x is float32 already"),
+        ),
+        ("x_train = x_train.astype('float32') / 255", "X = X / 255.0"),
+        ("y = y.astype('int32')", "gray = 255 - x"),
+    ),
+    Idiom(
+        "worker-processes",
+        regex(
+            r"\buse_multiprocessing\s*=\s*True|\bworkers\s*=\s*(?P<number>[2-9]|\d\d)\b|\bmax_queue_size\s*=\s*\d{2,}"
+        ),
+        ("use_multiprocessing", "workers", "max_queue_size"),
+        (Told.RAM,),
+        "each worker process{at} may hold a copy of what the generator holds, and max_queue_size batches wait"
+        " in host RAM",
+        (
+            Advice(
+                "fewer-workers",
+                "use threads, or fewer workers, and a short queue",
+                "model.fit(seq, workers=2, use_multiprocessing=False, max_queue_size=4)   # Keras 2",
+                "model.fit_generator(gen, workers=2, use_multiprocessing=False, max_queue_size=4)",
+            ),
+        ),
+        ("model.fit(seq, workers=8, use_multiprocessing=True)", "fit_generator(g, max_queue_size=100)"),
+        ("workers=1, use_multiprocessing=False",),
+        keeps=True,
+    ),
+    Idiom(
+        "padded-batch",
+        regex(r"\.padded_batch\(\s*(?:batch_size\s*=\s*)?(?P<number>\w{1,40})"),
+        ("padded_batch(",),
+        (Told.NUMBER,),
+        "padded_batch({number}) pads all {number} samples to the longest of them{at}: here {longest}",
+        (
+            Advice(
+                "truncate-inputs",
+                "leave out or cut samples that are much longer than the others",
+                "ds = ds.filter(lambda x, y: tf.shape(x)[0] <= longest)",
+            ),
+            Advice(
+                "bucket-sequences",
+                "or put samples of a like length together, fewer of the long ones",
+                "ds = ds.bucket_by_sequence_length(length, boundaries, batch_sizes)   # TF 2.6+",
+                "ds = ds.apply(tf.data.experimental.bucket_by_sequence_length(length, boundaries, sizes))",
+            ),
+        ),
+        ("ds = ds.padded_batch(24, padded_shapes=([None, 80], [None]))",),
+        ("ds = ds.batch(24)", "# padded_batch(24)"),
+        axis=0,
+        ranks=(3, 4, 5),
+        also=("smaller-batch",),
+    ),
+    Idiom(
+        "ragged-made-dense",
+        regex(r"\b(?P<what>\w{1,40})\.to_tensor\(|\bpad_sequences\(\s*(?P<list>\w{1,40})"),
+        (".to_tensor(", "pad_sequences("),
+        (Told.LINE,),
+        "the line pads every row to the longest one{at}: {shape}",
+        (
+            Advice(
+                "truncate-inputs",
+                "cap the length: one long row decides for all",
+                "x = ragged.to_tensor(shape=[None, 512])   # pad_sequences(x, maxlen=512)",
+                "x = pad_sequences(x, maxlen=512, truncating='post')",
+            ),
+            Advice("bucket-sequences", "or pad batch by batch, with samples of a like length in each"),
+        ),
+        ("x = tokens.to_tensor()", "X = pad_sequences(sequences)"),
+        ("t = img_to_tensor(x)",),
+    ),
+    Idiom(
+        "global-batch-on-each-replica",
+        regex(
+            r"(?P<number>[A-Za-z_]\w{0,40}|\d{1,6})\s*\*\s*[\w.]{1,60}\bnum_replicas_in_sync\b"
+            r"|\bnum_replicas_in_sync\s*\*\s*(?P<rows>[A-Za-z_]\w{0,40}|\d{1,6})"
+        ),
+        ("num_replicas_in_sync",),
+        (Told.NUMBER,),
+        "each replica got the batch of all of them: {first} = {number} x {times}, and"
+        " num_replicas_in_sync{at} was"
+        " meant to be shared out",
+        (
+            Advice(
+                "batch-per-replica",
+                "batch by what one replica takes where the data set is not shared out for you, and"
+                " by the product"
+                " only where it is (experimental_distribute_dataset, fit)",
+                "def make(context): return files.batch(context.get_per_replica_batch_size(GLOBAL))",
+            ),
+            Advice("smaller-batch", "or lower the batch of one replica: {number} or less here"),
+        ),
+        (
+            "GLOBAL = PER_GPU * strategy.num_replicas_in_sync",
+            "ds = ds.batch(64 * strategy.num_replicas_in_sync)",
+        ),
+        ("print(strategy.num_replicas_in_sync)", "loss / strategy.num_replicas_in_sync"),
+        ranks=(2, 3, 4, 5),
+        times=2,
+    ),
+)

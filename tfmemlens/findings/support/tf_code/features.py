@@ -1,0 +1,126 @@
+"""One-hot rows and dense forms of what is sparse."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.patterns import regex
+
+_SPARSE_LABELS = Advice(
+    "sparse-labels-alone",
+    "if these are labels: keep them as integers, and use the sparse loss",
+    "loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)",
+    "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
+)
+_EMBED = Advice(
+    "embed-the-feature",
+    "if this is a feature: look it up in an embedding, which makes no such rows",
+    "x = tf.keras.layers.Embedding(values, 32)(ids)",
+    "x = tf.nn.embedding_lookup(table, ids)",
+)
+
+ROWS = (
+    Idiom(
+        "indicator-column",
+        regex(r"\bindicator_column\(\s*(?P<column>\w{0,60})"),
+        ("indicator_column",),
+        (Told.LINE, Told.OP),
+        "indicator_column({column}) makes a dense row of {last} numbers for each of {samples} examples{at}",
+        (
+            Advice(
+                "embed-the-feature",
+                "use an embedding_column for it, which looks a short row up; or hash it to fewer values",
+                "tf.feature_column.embedding_column(column, dimension=32)",
+            ),
+            Advice(
+                "stay-sparse-column",
+                "or give the column itself to a linear model, which takes it sparse",
+                "tf.estimator.LinearClassifier(feature_columns=[column])",
+            ),
+        ),
+        ("    wide = [tf.feature_column.indicator_column(user_id)]",),
+        ("# indicator_column(user_id) was too large", "from x import indicator_column"),
+        op=regex(r"(?i)indicator|one_?hot|input_layer|dense_features"),
+        least_bytes=64 << 20,
+    ),
+    Idiom(
+        "one-hot",
+        regex(
+            r"\b(?:tf|K|backend|ops)\.one_hot\(\s*(?P<what>[\w.]{1,60})(?:\s*,\s*(?:depth\s*=\s*)?(?P<number>\w{1,40}))?"
+        ),
+        ("one_hot(",),
+        (Told.LINE, Told.NUMBER),
+        "one_hot of `{what}` makes a row of {last} numbers for each of {samples} ids{at}",
+        (_SPARSE_LABELS, _EMBED),
+        ("y = tf.one_hot(labels, 250000)", "    onehot = tf.one_hot(ids, depth=VOCAB)"),
+        ("def one_hot(labels):", "y = sklearn.one_hot(y)", "no tf.one_hot(labels, 10) any more"),
+        axis=-1,
+    ),
+    Idiom(
+        "to-categorical",
+        regex(r"\bto_categorical\(\s*(?P<what>[\w.]{1,60})"),
+        ("to_categorical(",),
+        (Told.LINE,),
+        "to_categorical makes a row of {last} numbers for each of {samples} labels of `{what}`{at}",
+        (_SPARSE_LABELS,),
+        ("y_train = keras.utils.to_categorical(y_train, 50000)",),
+        ("from keras.utils import to_categorical",),
+    ),
+    Idiom(
+        "multi-hot-layer",
+        regex(
+            r"\b(?P<layer>CategoryEncoding|StringLookup|IntegerLookup|TextVectorization|Hashing|Discretization)\("
+            r"[^)]{0,200}?(?:output_mode\s*=\s*)?['\"](?:one_hot|multi_hot|binary|count|tf_?idf)['\"]"
+        ),
+        ("_hot", "binary", "count", "idf"),
+        (Told.LINE, Told.OP),
+        "{layer} makes a dense row of {last} numbers for each of {samples} examples{at}",
+        (
+            Advice(
+                "embed-the-feature",
+                "let the layer return integers, and look them up in an embedding",
+                "ids = tf.keras.layers.StringLookup(vocabulary=words)(x); x ="
+                " tf.keras.layers.Embedding(n, 32)(ids)",
+            ),
+            Advice(
+                "stay-sparse-layer",
+                "or let it return a sparse tensor",
+                "output_mode='multi_hot', sparse=True",
+            ),
+        ),
+        (
+            "enc = layers.CategoryEncoding(num_tokens=900000, output_mode='multi_hot')",
+            'vec = TextVectorization(max_tokens=200_000, output_mode="tf_idf")',
+        ),
+        ("vec = TextVectorization(max_tokens=20000, output_mode='int')",),
+        op=regex(r"(?i)category_encoding|lookup|vectorization|hashing|discretization|bincount|one_?hot"),
+    ),
+    Idiom(
+        "made-dense",
+        regex(
+            r"\b(?P<call>tf\.sparse(?:\.|_tensor_)to_dense|tf\.sparse_to_dense)\("
+            r"|\b(?P<what>\w{1,40})\.(?:toarray|todense)\(\s*\)"
+        ),
+        ("to_dense(", "toarray(", "todense("),
+        (Told.LINE,),
+        "the line writes a sparse matrix out in full: {shape}, zeros as well{at}",
+        (
+            Advice(
+                "sparse-product",
+                "keep it sparse: multiply it as it is, which reads only what is not zero",
+                "y = tf.sparse.sparse_dense_matmul(a, x)",
+            ),
+            Advice(
+                "one-batch-at-a-time",
+                "or make one batch dense at a time",
+                "dataset = tf.data.Dataset.from_generator(batches, output_signature=...)   #"
+                " x[i:i+64].toarray()",
+                "for i in range(0, n, 64): sess.run(train, {x_: x[i:i + 64].toarray()})",
+            ),
+        ),
+        (
+            "adj = tf.sparse.to_dense(tf.sparse.reorder(adj))",
+            "X = vectorizer.fit_transform(docs); X = X.toarray()",
+        ),
+        ("x = ragged.to_tensor()", "img.toarray"),
+    ),
+)

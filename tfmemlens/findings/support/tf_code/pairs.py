@@ -1,0 +1,253 @@
+"""Everything with everything: pairs, copies, gathered rows, frames that overlap."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.patterns import regex
+
+_AXIS = r"\[[^\[\]]{0,60}(?:None|newaxis)[^\[\]]{0,60}\]"
+_IN_BLOCKS = Advice("in-blocks", "go through the rows in blocks, and reduce each block at once")
+_BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
+
+ROWS = (
+    Idiom(
+        "boxes-in-pairs",
+        regex(
+            rf"(?i)\b{_BOXES}\w{{0,12}}\s*{_AXIS}.{{0,120}}?\b{_BOXES}\w{{0,12}}\s*{_AXIS}|\b\w{{0,20}}iou\w{{0,20}}\([^)]{{0,80}}\b{_BOXES}"
+        ),
+        ("anchor", "box", "gt", "prior", "proposals", "Anchor", "Box"),
+        (Told.LINE,),
+        "the line compares every anchor with every box, padded ones too, of every image at once{at}: {shape}",
+        (
+            Advice(
+                "one-image-at-a-time",
+                "match image by image, on the host in the input pipeline at best",
+                "iou = tf.map_fn(lambda gt: pairwise_iou(anchors, gt), gt_boxes)   # or ds.map(match)",
+            ),
+            Advice(
+                "fewer-boxes",
+                "pad to the most boxes that an image really has, and leave out anchors that cannot match",
+            ),
+        ),
+        (
+            "inter = tf.minimum(gt[:, :, None, 2:], anchors[None, None, :, 2:])",
+            "iou = pairwise_iou(anchors[None, :, None], gt[:, None])",
+        ),
+        ("boxes = boxes[:, :4]", "iou = tf.reduce_mean(iou)"),
+    ),
+    Idiom(
+        "pairs-by-new-axes",
+        regex(
+            rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
+            r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
+        ),
+        ("None", "newaxis", "expand_dims"),
+        (Told.LINE,),
+        "the line combines every row of one tensor with every row of another, all pairs at once{at}: {shape}",
+        (
+            Advice(
+                "matrix-product",
+                "for distances use a matrix product, which never makes the differences",
+                "d = tf.reduce_sum(a*a, -1)[:, None] + tf.reduce_sum(b*b, -1)[None] - 2 *"
+                " tf.matmul(a, b, transpose_b=True)",
+            ),
+            _IN_BLOCKS,
+        ),
+        (
+            "diff = x[:, None] - y[None, :]",
+            "d = tf.square(tf.expand_dims(train, 0) - tf.expand_dims(test, 1))",
+            "m = tf.equal(labels[:, None], labels[None, :])",
+        ),
+        ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
+    ),
+    Idiom(
+        "gram-matrix",
+        regex(
+            r"\b(?:tf\.(?:linalg\.)?)?matmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P<other>\w{1,40})\s*,\s*(?:transpose_b|adjoint_b)\s*=\s*True|\b(?P<left>\w{1,40})\s*@\s*tf\.transpose\(\s*(?P<right>\w{1,40})"
+        ),
+        ("transpose_b", "adjoint_b", "@"),
+        (Told.LINE,),
+        "the line makes a number for each pair of rows{at}: {shape}",
+        (
+            _IN_BLOCKS,
+            Advice(
+                "fewer-pairs",
+                "or compare with a sample of the rows (negatives of the batch, nearest neighbours)",
+            ),
+        ),
+        ("sim = tf.matmul(z, z, transpose_b=True)", "k = x @ tf.transpose(x)"),
+        ("y = tf.matmul(x, w)", "y = x @ w"),
+        ranks=(2,),
+        least_first=4096,
+    ),
+    Idiom(
+        "meshgrid",
+        regex(r"\b(?:tf|np)\.meshgrid\("),
+        ("meshgrid(",),
+        (Told.LINE,),
+        "meshgrid writes every combination of its axes out{at}: {shape}",
+        (
+            Advice("broadcast-instead", "let axes broadcast instead of writing them out: [n,1] with [1,m]"),
+            _IN_BLOCKS,
+        ),
+        ("xx, yy = tf.meshgrid(x, y)",),
+        ("def meshgrid3d(", "grid = make_grid(x)"),
+    ),
+    Idiom(
+        "copies-by-tile",
+        regex(
+            r"\b(?:tf|K|np)\.(?P<call>tile|repeat|broadcast_to|repeat_elements)\(\s*(?P<what>[\w.]{1,40})|\bRepeatVector\(\s*(?P<number>\w{1,40})"
+        ),
+        ("tile(", "repeat(", "broadcast_to(", "repeat_elements(", "RepeatVector("),
+        (Told.LINE,),
+        "the line writes copies of one tensor out{at}: {shape}",
+        (
+            Advice(
+                "broadcast-instead",
+                "let it broadcast: an axis of size 1 takes part in +, -, *, / and where without any copy",
+                "y = x[:, None] + z   # instead of tile(x) + z",
+            ),
+        ),
+        ("h = tf.tile(h, [1, T, 1])", "z = tf.repeat(z, k, axis=0)"),
+        ("ds = ds.repeat()", "ds.repeat(3)", "ds = dataset.repeat(epochs)"),
+    ),
+    Idiom(
+        "gathered-rows",
+        regex(
+            r"\b(?:tf|K)\.(?P<call>gather|gather_nd|batch_gather|compat\.v1\.gather)\(\s*(?P<what>[\w.]{1,40})\s*,\s*(?P<rows>[\w.]{1,40})"
+        ),
+        ("gather",),
+        (Told.LINE,),
+        "gather writes a row of `{what}` for each index of `{rows}`{at}: {samples} rows of {last}",
+        (
+            _IN_BLOCKS,
+            Advice(
+                "reduce-parts",
+                "or reduce first and gather then: rows after a projection or a sum are shorter",
+            ),
+        ),
+        ("msg = tf.gather(h, src)",),
+        ("row = gather(x)", "z = all_gather(z)"),
+        least_first=1000,
+        least_bytes=256 << 20,
+    ),
+    Idiom(
+        "mapped-at-once",
+        regex(r"\btf\.vectorized_map\(|\btf\.(?:compat\.v1\.)?while_v2\.pfor\("),
+        ("vectorized_map(", "pfor("),
+        (Told.LINE, Told.WAY),
+        "vectorized_map runs the function for all rows at once{at}, so that each of its tensors"
+        " exists for every"
+        " row",
+        (
+            Advice(
+                "without-vectorized-map",
+                "run it for some rows at a time",
+                "y = tf.map_fn(f, x, parallel_iterations=4)",
+            ),
+        ),
+        ("g = tf.vectorized_map(per_example, (x, y))",),
+        ("g = tf.map_fn(f, x)",),
+    ),
+    Idiom(
+        "overlapping-frames",
+        regex(
+            r"\btf\.(?:contrib\.|compat\.v1\.)?signal\.(?P<call>frame|stft|overlap_and_add|mfccs_from_log_mel_spectrograms)\("
+        ),
+        ("signal.",),
+        (Told.LINE,),
+        "{call} cuts the signal into frames that overlap{at}, so that each sample is written several times:"
+        " {shape}",
+        (
+            Advice(
+                "smaller-input",
+                "cut the signal into shorter pieces first, or take a longer step between frames",
+            ),
+            Advice(
+                "resize-in-pipeline", "or compute features in the input pipeline, on the host, file by file"
+            ),
+        ),
+        ("s = tf.signal.stft(wav, 1024, 128)",),
+        ("import scipy.signal", "signal.SIGTERM("),
+    ),
+    Idiom(
+        "square-factored",
+        regex(
+            r"\btf\.(?:linalg\.)?(?P<call>cholesky|inv|svd|eigh|self_adjoint_eig|matrix_inverse|qr|lu|logdet|slogdet|expm)\("
+        ),
+        ("tf.",),
+        (Told.LINE,),
+        "{call} takes a whole matrix and makes another one{at}: {shape}",
+        (
+            Advice(
+                "iterative-solver",
+                "solve for the vectors that you need instead (conjugate gradients), or take a low-rank"
+                " approximation (inducing points, random features)",
+                "x = tf.linalg.experimental.conjugate_gradient(operator, b).x",
+                "x = tf.linalg.solve(a, b)   # instead of matmul(inv(a), b)",
+            ),
+        ),
+        ("L = tf.linalg.cholesky(K + noise * tf.eye(n))",),
+        ("y = tf.linalg.matmul(a, b)",),
+        ranks=(2, 3),
+        least_bytes=256 << 20,
+    ),
+    Idiom(
+        "crops-of-proposals",
+        regex(
+            r"\b(?P<setting>first_stage_max_proposals|max_proposals|TRAIN_ROIS_PER_IMAGE|POST_NMS_ROIS_\w{1,20}"
+            r"|(?:num|n|max)_?(?:rois?|proposals|boxes))\s*[:=]\s*(?P<number>\d{1,5})"
+        ),
+        ("roposals", "ROIS", "roi", "boxes"),
+        (Told.NUMBER,),
+        "{number} proposals of each of {times} images are cut out at full depth ({setting}{at}):"
+        " {first} crops of"
+        " {second} x {third}",
+        (
+            Advice("fewer-boxes", "fewer images in a batch ({times} -> {half}), or fewer proposals of each"),
+            Advice(
+                "smaller-crops",
+                "smaller crops (initial_crop_size, crop_size): half the side is a quarter of this",
+            ),
+        ),
+        ("  first_stage_max_proposals: 300", "TRAIN_ROIS_PER_IMAGE = 200"),
+        ("max_proposals = n",),
+        op=regex(r"(?i)crop_?and_?resize|roi_?align|second_?stage|mrcnn"),
+        ranks=(4, 5),
+        times=1,
+    ),
+    Idiom(
+        "crops-of-boxes",
+        regex(r"\btf\.image\.crop_and_resize\(|\broi_align\(|\bROIAlign\w{0,20}\("),
+        ("crop_and_resize(", "roi_align(", "ROIAlign"),
+        (Told.LINE,),
+        "every box of every image is cut out at full depth{at}: {first} crops of {second} x {third}",
+        (
+            Advice("fewer-boxes", "a smaller batch or fewer boxes: crops are images x boxes"),
+            Advice("smaller-crops", "smaller crops: half the side is a quarter of this"),
+        ),
+        ("crops = tf.image.crop_and_resize(feats, boxes, idx, [28, 28])",),
+        ("x = tf.image.resize_with_crop_or_pad(x, 28, 28)",),
+        ranks=(4, 5),
+    ),
+    Idiom(
+        "results-stacked",
+        regex(
+            r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*(?:\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]|(?P<what>\w{0,30}(?:outputs?|results?|preds?|feats?|features|frames|states|history|samples|parts|chunks|logits|embeddings|shifts|volumes?)\w{0,10}))\s*,?"
+        ),
+        ("tf.stack(", "tf.concat(", "parallel_stack("),
+        (Told.LINE,),
+        "{call} joins all parts into one tensor beside them{at}: {shape}, so that both take twice that",
+        (
+            Advice("reduce-parts", "reduce each part before they are joined"),
+            Advice(
+                "parts-to-host",
+                "or join them on the host",
+                "y = np.concatenate([part.numpy() for part in parts])",
+                "y = np.concatenate([sess.run(part) for part in parts])",
+            ),
+        ),
+        ("vol = tf.stack([warp(f, d) for d in range(D)], 1)", "feats = tf.concat(all_feats, 0)"),
+        ("x = tf.concat([x, skip], -1)", "x = tf.stack([a, b], 0)"),
+    ),
+)
