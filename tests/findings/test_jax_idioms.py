@@ -100,3 +100,121 @@ def test_quoted_code_is_no_more_than_most_likely_the_cause() -> None:
     report = explained("out = run_all(states, x)", 39 * GIB, code)
     assert "most likely all 48 members of an ensemble" in report.verdict
     assert report.findings[0].evidence[0].line and report.findings[0].evidence[0].line.text == code
+
+
+def stack(*frames: tuple[str, str, str]) -> tuple[Frame, ...]:
+    """Frames of (place, function, code)."""
+    return tuple(Frame(place, text, name) for place, name, text in frames)
+
+
+LAYER = (f"{LIB}/flax/nnx/nn/linear.py:904", "__call__", "y = self.conv_general_dilated(x, kernel)")
+
+
+@pytest.mark.parametrize(
+    ("frames", "need", "what"),
+    [
+        (stack(("run.py:9", "<module>", "y = net(images)"), LAYER), GIB, "the model runs op by op"),
+        (
+            stack(("run.py:9", "<module>", "g = jax.grad(loss)(w, x)"), LAYER),
+            GIB,
+            "the gradient keeps those of all layers",
+        ),
+        (
+            stack(
+                ("run.py:9", "<module>", "x = keras.layers.Dense(1024)(x)"),
+                (f"{LIB}/jax/_src/random/core.py:508", "uniform", "return _uniform(key)"),
+            ),
+            GIB,
+            "a weight of the model",
+        ),
+        (
+            stack(("run.py:9", "<module>", "params = jax.random.normal(jax.random.key(0), (65536, 4096))")),
+            GIB,
+            "a weight of the model (65536 x 4096 in float32",
+        ),
+        (
+            stack(
+                ("run.py:9", "<module>", "vals = jax.vmap(score, in_axes=(0, None))(a, b)"),
+                ("run.py:3", "score", "return jnp.exp(a - b)"),
+            ),
+            GIB,
+            "vmap runs the function for all rows",
+        ),
+        (stack(("run.py:9", "f", "d = jnp.exp(-(k @ k.T))")), 30_000**2 * 8, "30,000 x 30,000 in float64"),
+    ],
+)
+def test_frames_show_what_is_made(frames: tuple[Frame, ...], need: int, what: str) -> None:
+    made = made_by([frame for frame in frames if "site-packages" not in frame.place][-1].text, need, frames)
+    assert made and what in made.what
+
+
+@pytest.mark.parametrize(
+    ("frames", "need"),
+    [
+        (stack(("run.py:9", "<module>", "y = net(images)"), LAYER), 1 << 20),  # the device is full
+        (
+            stack(("run.py:9", "<module>", "x = keras.layers.Dense(1024)(x)")),
+            GIB,
+        ),  # a call may be a forward pass
+        (
+            stack(("run.py:3", "loss", "return (x @ w).sum()")),
+            65536**2 * 4,
+        ),  # a power of two is many products
+    ],
+)
+def test_frames_that_show_nothing(frames: tuple[Frame, ...], need: int) -> None:
+    assert made_by(frames[0].text, need, frames) is None
+
+
+def test_one_weight_of_many_gigabytes_is_rather_a_mistake() -> None:
+    made = made_by("w = self.param('w', init, (n, m))", 48 * GIB)
+    assert made and made.remedies[0].slug == "smaller-model"
+    usual = made_by("w = self.param('w', init, (n, m))", GIB)
+    assert usual and usual.remedies[0].slug == "narrow-weights"
+
+
+LOOP = """
+@jax.jit
+def rollout(controls):
+    s = s0
+    for t in range(500):
+        s = sim(s, controls[t])
+    return s.sum()
+"""
+
+
+def test_a_python_loop_within_a_compiled_function_is_unrolled() -> None:
+    report = explained("loss, g = value_and_grad(controls)", 31 * GIB, LOOP)
+    assert "the Python loop of `rollout` (line 10): its 500 turns are unrolled" in report.verdict
+    assert report.actions[0].remedy.slug == "recompute-body"
+    for other in (
+        LOOP.replace("@jax.jit", ""),
+        LOOP.replace("500", "12"),
+        LOOP.replace("range(500)", "loader"),
+    ):
+        assert "unrolled" not in explained("loss, g = value_and_grad(controls)", 31 * GIB, other).verdict
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "phase"),
+    [
+        ("render_image", "return model.apply(params, rays)", "prediction"),
+        ("evaluate", "logits = apply(params, x)", "evaluation"),
+        ("main", "out = eval_step(state, batch)", "evaluation"),
+        ("train", "metrics = evaluate_all(state)", "evaluation"),
+        ("train", "state = apply(state, batch)", None),
+        ("train_step", "x = model.apply(params, generate(key))", None),
+        ("main", "value = ast.literal_eval(text)", None),
+    ],
+)
+def test_the_user_s_functions_say_what_ran(function: str, line: str, phase: str | None) -> None:
+    report = pipeline.explain(
+        f'Traceback (most recent call last):\n  File "/home/u/run.py", line 12, in {function}\n    {line}\n'
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying"
+        f" to allocate {9 * GIB + 12} bytes.\n"
+    )
+    named = [finding.headline for finding in report.findings if finding.rule == "failed-in-evaluation"]
+    assert named == ([f"it failed in {phase}, not in a training step"] if phase else [])
+    if phase:
+        assert "8 parts need 1.13 GiB each" in report.actions[0].remedy.text
+        assert not {"donate-buffers", "recompute"} & {action.remedy.slug for action in report.actions}

@@ -52,6 +52,29 @@ def test_arguments_that_are_only_read_ask_for_no_optimizer() -> None:
     assert "lighter-optimizer" not in slugs(report)
 
 
+def test_results_beside_arguments_on_a_gpu_are_state_that_is_not_donated() -> None:
+    parts = (("parameter", 33.5), ("maybe_live_out", 33.5), ("preallocated temp", 17.5), ("total", 84.5))
+    account = "".join(f"{name:>19} allocation:   {size:.2f}GiB\n" for name, size in parts)
+    message = f"RESOURCE_EXHAUSTED: Out of memory while trying to allocate {51 * GIB} bytes.\n"
+    head = "BufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    report = pipeline.explain(f"{STEP}jax.errors.JaxRuntimeError: {message}{head}{account}")
+    assert "33.50 GiB of it are results, made beside arguments of about 33.50 GiB" in report.verdict
+    assert report.actions[0].remedy.slug == "donate-buffers"
+    aliased = account.replace("84.50", "51.00")
+    report = pipeline.explain(f"{STEP}jax.errors.JaxRuntimeError: {message}{head}{aliased}")
+    assert "donate-buffers" not in slugs(report)
+
+
+def test_donation_that_saves_next_to_nothing_is_not_advised() -> None:
+    parts = (("parameter", 20), ("maybe_live_out", 12), ("preallocated temp", 9000), ("total", 9032))
+    account = "".join(f"{name:>19} allocation:   {size:.2f}MiB\n" for name, size in parts)
+    message = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9437184000 bytes.\n"
+    report = pipeline.explain(
+        f"{STEP}jax.errors.JaxRuntimeError: {message}BufferAssignment stats:\n{account}"
+    )
+    assert "donate-buffers" not in slugs(report)
+
+
 def test_temporaries_are_the_batch_s() -> None:
     report = tpu("1.25G", "20.12G", "1.25G", "1.25G")
     assert "arguments (" not in report.verdict

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import requests
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "what the request has beyond a training batch's, where both batches are known; else no bytes"
@@ -28,6 +29,7 @@ _WORDS = {
     ),
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
 }
+_PART_BYTES = 2 * GIB
 _BATCH_SIZE = regex(r"\bbatch_size\s*=\s*(\d{1,9})\b")
 _CODE = {
     EVALUATION: "model.fit(..., validation_batch_size={})   # or batch the validation set itself",
@@ -53,9 +55,27 @@ def check(case: Case) -> Iterator[Finding]:
             explains=_beyond_training(request, larger) if larger else None,
             basis=Basis.MEASURED if larger else None,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
-            remedies=(_remedy(case, phase, request),),
+            remedies=(_in_parts(phase, request) if _by_hand(case) else _remedy(case, phase, request),),
             moment=index,
         )
+
+
+def _by_hand(case: Case) -> bool:
+    """Whether it is a program of JAX's whose library has no method for evaluation or prediction."""
+    return case.api.front_end is FrontEnd.JAX and case.api.library != "Keras"
+
+
+def _in_parts(phase: str, request: Request) -> Remedy:
+    """Fewer rows at a time, so many parts that each needs 2 GiB at most."""
+    need = request.needed_bytes or 0
+    parts = max(1 << (max(need - 1, 0) // _PART_BYTES).bit_length(), 8)
+    each = f" ({parts} parts need {human(need // parts)} each, as far as it grows with them)" if need else ""
+    return Remedy(
+        f"run it for fewer rows (samples, rays, pixels) at a time, and bring each part's result to the"
+        f" host{each}",
+        f"parts = [np.asarray(apply(params, part)) for part in np.array_split(x, {parts})]",
+        slug=_WORDS[phase][1],
+    )
 
 
 def _larger_than_training(case: Case, phase: str, request: Request) -> tuple[int, int] | None:

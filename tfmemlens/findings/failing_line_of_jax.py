@@ -31,6 +31,10 @@ _SHARDED_FROM_THE_START = Remedy(
 )
 
 
+_OF_MADE_WEIGHTS = {"smaller-model", "smaller-moments", "small-init"}
+"""Remedies that tell that weights or their slots are made, rather than data."""
+
+
 def _is_sharded_afterwards(case: Case) -> bool:
     """Whether the text shows arrays to be sharded, and none to be made so."""
     told = case.capture.surroundings
@@ -45,7 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
         if made is None:
             continue
         what, remedies = made.what, made.remedies
-        if _is_sharded_afterwards(case) and any(each.slug == "shard-arguments" for each in remedies):
+        slugs = {each.slug for each in remedies}
+        if _is_sharded_afterwards(case) and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
             what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)

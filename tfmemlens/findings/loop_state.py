@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import Row, held, of_kind, quote, requests, rows, tensor_text, total
-from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -70,6 +71,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if moment.incident and moment.incident.compiler and not _of_a_gradient(stacks):
             continue  # what a scan returns: no backward pass needs it
+        if framework_of(case) == JAX and main_buffers(moment, JAX):
+            continue  # the program's own rule names the stacks and the body to compute again
         node, times, per_step = _most_alive(stacks)
         share = total(stacks) / max(held(moment), 1)
         yield Finding(

@@ -183,6 +183,8 @@ def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     """What the device has, and what of the program's need is no temporary, where that is most of it."""
     assert compiler.capacity
     has = f"the device has {human_size(compiler.capacity)}, {_over(compiler)} too little"
+    if program_account.undonated(compiler):
+        return f"{has}; {program_account.of_undonated(compiler)}"
     if not program_account.mostly_arguments(compiler):
         return has
     return f"{has}; {program_account.of_arguments(case, moment, compiler)}"
@@ -225,6 +227,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
             " alive hold the rest"
         )
+    if program_account.undonated(compiler):
+        return program_account.of_undonated(compiler)
     if _is_part(compiler.results, size) and not _is_arena(compiler, size):
         return "these are the results of the program, which it makes beside its arguments"
     if _is_full(moment, compiler):
@@ -359,6 +363,9 @@ def _remedies(
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
     of_arguments = program_account.mostly_arguments(compiler)
+    undonated = program_account.undonated(compiler)
+    if undonated and program_account.could_donate(case, moment, compiler):
+        yield program_account.donate(case, compiler)
     line = jax_lines.made_at(case, moment)
     if buffers and not of_arguments:
         yield from buffers.remedies
@@ -369,7 +376,7 @@ def _remedies(
     if not of_arguments and not line and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)
-    if program_account.could_donate(case, moment, compiler):
+    if not undonated and program_account.could_donate(case, moment, compiler):
         yield program_account.donate(case, compiler)
     if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
         yield program_account.alias(compiler)

@@ -8,16 +8,13 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
 from tfmemlens.values import dataclass, field, replace
-
-LEAST_BYTES = 64 * MIB
-"""A smaller request fails for what is held beside it, and no call explains that."""
 
 
 class Where(Enum):
@@ -371,6 +368,7 @@ TABLE: tuple[Idiom, ...] = (
         ),
         ("h, hs = jax.lax.scan(cell, h, xs)",),
         ("scanned = parse(x)",),
+        Where.WAY,
     ),
     Idiom(
         "vmap-of-environments",
@@ -443,6 +441,7 @@ TABLE: tuple[Idiom, ...] = (
         ),
         ("y = jax.vmap(f)(xs)",),
         ("y = f(xs)",),
+        Where.WAY,
     ),
     Idiom(
         "logits",
@@ -731,6 +730,28 @@ TABLE: tuple[Idiom, ...] = (
         ("tx = distributed_shampoo(1e-3, block_size=1024)",),
         ("x = soapy(y)",),
         Where.CODE,
+    ),
+    Idiom(
+        "pytorch-beside",
+        r"(?P<call>\.to\(\s*(?:device\s*=\s*)?[\"']cuda[^)]*\)|\.cuda\(\)|\bdevice_map\s*=\s*[\"'](?:auto"
+        r"|cuda)[^\"']*[\"'])",
+        "PyTorch, in the same process, holds part of the GPU (`{call}`), and JAX gets what is left",
+        (
+            Remedy(
+                "keep PyTorch's model on the CPU, or in a process with a GPU of its own",
+                "model.to('cpu'); torch.cuda.empty_cache()",
+                slug="pytorch-off-the-gpu",
+            ),
+            Remedy(
+                "if both must share the GPU: let JAX take its part first, and no more than PyTorch leaves",
+                "export XLA_PYTHON_CLIENT_MEM_FRACTION=.60   # before Python starts",
+                slug="smaller-fraction",
+            ),
+        ),
+        ('reward = AutoModel.from_pretrained(name).to("cuda")   # torch', "net.cuda()"),
+        ("x = x.to(device)", "os.environ['CUDA_VISIBLE_DEVICES'] = '0'"),
+        Where.CODE,
+        least_bytes=0,
     ),
 )
 """Rows, the most particular first."""

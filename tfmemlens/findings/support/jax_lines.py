@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, LEAST_BYTES, shown_by
-from tfmemlens.findings.support.jax_stack import MadeByLine, loaded_by, made_by_frames
+from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
+from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine, loaded_by, made_by_frames
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
@@ -31,7 +31,8 @@ def calls_program(text: str | None) -> bool:
 
 _LITERAL = regex(
     r"\b(?:jnp|np|jax\.numpy|random"
-    r"|lax)\.(?P<call>\w+)\((?P<before>[^()]*?)\(\s*(?P<sizes>\d[\d_]*(?:\s*,\s*\d[\d_]*)*)\s*,?\s*\)"
+    r"|lax)\.(?P<call>\w+)\((?P<before>(?:[^()]"
+    r"|\([^()]*\))*?)\(\s*(?P<sizes>\d[\d_]*(?:\s*,\s*\d[\d_]*)*)\s*,?\s*\)"
 )
 _SQUARE = regex(r"\bjnp\.(?P<call>eye|identity|tri)\(\s*(?P<side>\d[\d_]*)\b")
 _NEW_AXIS = regex(r"\[[^\]]*(?:\bNone\b|newaxis)[^\]]*\]")
@@ -49,7 +50,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         return None
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
     code = () if len(moment.attribution.table) else told.code
-    made = made_by(failed.source_text, need, failed.frames, code)
+    made = _unrolled(code, need) or made_by(failed.source_text, need, failed.frames, code)
     double = any("enable_x64" in line.text for line in told.code)
     product = None if len(moment.attribution.table) else as_product(need, told.sizes, double=double)
     return with_product(made, product, need)
@@ -81,22 +82,50 @@ def made_by(
     return loaded_by(frames, text)
 
 
+_JITTED = regex(r"\b(?:jax\.|nnx\.|eqx\.)?(?:filter_)?(?:jit|value_and_grad|grad)\b")
+_DEF = regex(r"\bdef (?P<name>\w+)\(")
+_TURNS = regex(r"\bfor \w+ in range\((?:\w+, ?)?(?P<many>\d[\d_]{1,})\):")
+_LEAST_TURNS = 20
+
+
+def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
+    """A Python loop in a function that is compiled or differentiated: each turn is code of its own."""
+    if need is None or need < LEAST_BYTES:
+        return None
+    named: str | None = None
+    for at, line in enumerate(code):
+        if match := _DEF.search(line.text):
+            name = regex(rf"\b(?:jit|grad)\(\s*{match['name']}\b")
+            above = at > 0 and code[at - 1].text.strip().startswith("@") and _JITTED.search(code[at - 1].text)
+            named = match["name"] if above or any(name.search(each.text) for each in code) else None
+        elif named and (match := _TURNS.search(line.text)) and int(match["many"]) >= _LEAST_TURNS:
+            turns = int(match["many"])
+            return MadeByLine(
+                f"most likely the Python loop of `{named}` (line {line.number}): its {turns:,} turns are"
+                " unrolled into one program, and a gradient keeps what each of them needs",
+                (
+                    Remedy(
+                        "loop with scan, and let the backward pass compute each turn again",
+                        "s, _ = jax.lax.scan(jax.checkpoint(lambda s, c: (step(s, c), None)), s, controls)",
+                        slug="recompute-body",
+                    ),
+                    Remedy(
+                        "or go through fewer turns at a time, with jax.checkpoint around each part",
+                        slug="in-blocks",
+                    ),
+                ),
+                line=line,
+            )
+    return None
+
+
 def with_product(made: MadeByLine | None, product: Product | None, need: int | None) -> MadeByLine | None:
     """The same with the sizes that the request is a product of."""
     if product is None or (made and made.basis is Basis.SHAPE):
         return made
     narrower = []
     if product.dtype == "float64":
-        half = need // 2 if need else None
-        narrower = [
-            Remedy(
-                "compute in float32: half of this",
-                "jax.config.update('jax_enable_x64', False)",
-                half,
-                Certainty.EXACT,
-                slug="single-precision-jax",
-            )
-        ]
+        narrower = [replace(_IN_FLOAT32, saves_bytes=need // 2 if need else None, certainty=Certainty.EXACT)]
     if product.is_images and product.dtype == "float32":
         quarter = need // 4 * 3 if need else None
         narrower = [
@@ -125,6 +154,13 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
         (*narrower, Remedy(f"{parts}, and reduce each part at once", slug="in-blocks")),
         Basis.SHAPE,
     )
+
+
+_IN_FLOAT32 = Remedy(
+    "compute in float32: half of this",
+    "jax.config.update('jax_enable_x64', False)",
+    slug="single-precision-jax",
+)
 
 
 def _stated(text: str, need: int) -> MadeByLine | None:
@@ -236,16 +272,23 @@ def _vmapped_pairs(text: str, need: int) -> MadeByLine | None:
 _PRODUCT = regex(r"@|\b(?:jnp|np)\.(?:dot|matmul|inner|outer|tensordot)\(|\bcdist\(|_kernel\(|\bgram\w*\(")
 
 
+_WITH_ITSELF = regex(r"\b(?P<rows>\w+) ?@ ?(?P=rows)\.T\b|_kernel\(|\bgram\w*\(|\bcdist\(")
+
+
 def _square_product(text: str, need: int) -> MadeByLine | None:
-    """A product of all rows with all rows: its bytes are a square's."""
-    side = math.isqrt(need // 4)
-    if side * side * 4 != need or not _PRODUCT.search(text):
+    """A product of all rows with all rows: its bytes are a square's; a power of two may be many others."""
+    if not _PRODUCT.search(text):
         return None
-    return MadeByLine(
-        f"the line makes a number for each pair of rows: {side:,} x {side:,} in float32",
-        (IN_BLOCKS,),
-        Basis.SHAPE,
-    )
+    itself = bool(_WITH_ITSELF.search(text))
+    sides = ((math.isqrt(need // item), item, dtype) for item, dtype in ((4, "float32"), (8, "float64")))
+    for side, item, dtype in sides:
+        if side * side * item == need and (itself or side & (side - 1)):
+            return MadeByLine(
+                f"the line makes a number for each pair of rows: {side:,} x {side:,} in {dtype}",
+                (*((_IN_FLOAT32,) if item == 8 else ()), IN_BLOCKS),
+                Basis.SHAPE,
+            )
+    return None
 
 
 _COPY = regex(

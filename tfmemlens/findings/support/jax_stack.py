@@ -13,8 +13,8 @@ from tfmemlens.model.finding import Basis, Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
-from tfmemlens.values import dataclass
+from tfmemlens.units import GIB, MIB, human
+from tfmemlens.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,10 @@ class MadeByLine:
     """The line of quoted code that shows it, where no frame does."""
 
 
+LEAST_BYTES = 64 * MIB
+"""A smaller request fails for what is held beside it, and no call explains that."""
+_HUGE_BYTES = 4 * GIB
+"""A weight as large as this is rather a mistake than a model."""
 _SMALL_BYTES = 512 * MIB
 """Of a smaller weight nobody would say that it is too large by itself."""
 _ITEMS = ((4, "float32"), (2, "16 bits"), (8, "float64"))
@@ -47,16 +51,31 @@ _LAYER_CALL = regex(
     r"|\beqx\.nn\.[A-Z]\w*\(|\bself\.param\(|\bhk\.get_parameter\(|\bscope\.param\("
 )
 _INITIALISERS = regex(
-    r"\brandom\.(?:normal|uniform|truncated_normal|orthogonal)\(|\binitializers?\.|\bjnp\.(?:zeros|ones|full)\("
+    r"\brandom\.(?:normal|uniform|truncated_normal|orthogonal)\(|\binitializers?\.|\bjnp\.(?:zeros|ones"
+    r"|full)\("
 )
+_WEIGHTS_BY_NAME = regex(
+    r"\A\s*(?:self\.)?\w*(?:params?|weights?|kernel|embed(?:ding)?s?|table)\w*(?:\[[^\]]*\])?\s*=(?!=)"
+)
+"""A line that gives a weight its name."""
+_LAYER = regex(
+    r"\b(?P<layer>nnx?\.(?:Dense\w*|Embed|Conv\w*|Linear\w*|Einsum|LayerNorm|RMSNorm|\w*Attention))\("
+)
+"""Layers of Flax that take a dtype for their weights."""
+_KERAS_LAYER = regex(r"\blayers\.[A-Z]\w*\(|\bself\.add_weight\(|\.build\(|\bSequential\(")
+_DRAWN = regex(r"jax[/\\]_src[/\\]random|keras[/\\]src[/\\](?:initializers|backend[/\\]common[/\\]variables)")
+"""Files that draw a layer's first weights."""
 _INITIALISING = regex(
-    r"(?:init|initialize|make|create|build)_?\w*(?:param|weight|layer|model|net|embed|table|mlp)\w*|init|__init__"
+    r"(?:init|initialize|make|create|build)_?\w*(?:param|weight|layer|model|net|embed|table|mlp)\w*|init"
+    r"|__init__"
 )
 _MODEL_INIT = regex(
-    r"\b(?!tx\b|opt)\w+\.init(?:_with_output)?\(\s*(?:rngs?\s*=\s*)?(?:\w*(?:key|rng|Key|RNG)\w*|jax\.random|random\.|\{)"
+    r"\b(?!tx\b|opt)\w+\.init(?:_with_output)?\(\s*(?:rngs?\s*=\s*)?(?:\w*(?:key|rng|Key|RNG)\w*"
+    r"|jax\.random|random\.|\{)"
 )
 _STATE_INIT = regex(
-    r"\b(?:tx|opt\w*|optim\w*|optimizer|adam\w*|sgd)\.init\(|\.init\(\s*(?:self\.)?params|\bTrainState\.create\("
+    r"\b(?:tx|opt\w*|optim\w*|optimizer|adam\w*|sgd)\.init\(|\.init\(\s*(?:self\.)?params"
+    r"|\bTrainState\.create\("
     r"|\bnnx\.(?:Model(?:And))?Optimizer\("
 )
 _ZEROS_OF_WEIGHTS = regex(
@@ -159,29 +178,41 @@ def _update(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> 
 def _weights(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """A weight of the model, when it is made."""
     last = own[-1:] and own[-1]
-    by_hand = bool(last and _INITIALISING.fullmatch(last.name) and _INITIALISERS.search(last.text))
-    if not (by_hand or _runs_through(frames, _LAYER_FILES, _MAKES_WEIGHTS) or _code(own[-1:], _LAYER_CALL)):
+    named = last and (_INITIALISING.fullmatch(last.name) or _WEIGHTS_BY_NAME.search(last.text))
+    by_hand = bool(last and named and _INITIALISERS.search(last.text))
+    drawn = last and _KERAS_LAYER.search(last.text) and any(_DRAWN.search(each.place) for each in frames)
+    if not (
+        by_hand
+        or drawn
+        or _runs_through(frames, _LAYER_FILES, _MAKES_WEIGHTS)
+        or _code(own[-1:], _LAYER_CALL)
+    ):
         return None
     shape = _sizes(last.text if last else "", need)
     what = "this line makes a weight of the model" + (f" ({shape})" if shape else "")
     if need is not None and need < _SMALL_BYTES:
         what += ", and the device is full with what was made before it, most likely the other weights"
+    smaller = Remedy(
+        "make the model smaller (fewer or narrower layers, a smaller table), and count for training with Adam"
+        " about four times its weights",
+        slug="smaller-model",
+    )
+    narrow = Remedy(
+        "keep the weights in bfloat16 where the program allows it: half of them",
+        _narrow(frames, own),
+        slug="narrow-weights",
+    )
+    remedies: tuple[Remedy, ...] = (narrow, _SHARDED, smaller)
+    if last and "complex" in last.text:
+        remedies = (replace(smaller, text="keep fewer modes, or make the layer narrower"), _SHARDED)
+    elif need is not None and need >= _HUGE_BYTES:
+        unusual = (
+            "a single weight of this size is seldom meant: pool before a dense layer on flattened inputs, or"
+            " make the table smaller"
+        )
+        remedies = (replace(smaller, text=unusual), _SHARDED, narrow)
     return MadeByLine(
-        f"{what}: it is as large whatever the batch",
-        (
-            Remedy(
-                "keep the weights in bfloat16 where the program allows it: half of them",
-                _narrow(frames, own),
-                slug="narrow-weights",
-            ),
-            _SHARDED,
-            Remedy(
-                "make the model smaller (fewer or narrower layers, a smaller table), and count for training"
-                " with Adam about four times its weights",
-                slug="smaller-model",
-            ),
-        ),
-        Basis.SHAPE if shape else Basis.NAME,
+        f"{what}: it is as large whatever the batch", remedies, Basis.SHAPE if shape else Basis.NAME
     )
 
 
@@ -202,6 +233,10 @@ def _sizes(text: str, need: int | None) -> str:
 
 def _narrow(frames: Sequence[Frame], own: Sequence[Frame]) -> str:
     told = " ".join([*(frame.place for frame in frames), *(frame.text for frame in own)])
+    if re.search(r"\bkeras[/\\.]", told):
+        return "keras.config.set_dtype_policy('bfloat16')   # before the model is built"
+    if layer := _LAYER.search(own[-1].text if own else ""):
+        return f"{layer['layer']}(..., param_dtype=jnp.bfloat16)"
     if re.search(r"flax[/\\]nnx|\bnnx\.", told):
         return "nnx.Linear(din, dout, param_dtype=jnp.bfloat16, rngs=rngs)"
     if re.search(r"equinox|\beqx\.", told):
@@ -331,6 +366,35 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
     )
 
 
+_APPLYING_FILES = regex(
+    r"flax[/\\](?:nnx[/\\](?:nn[/\\])?|linen[/\\])(?:linear|attention|normalization|recurrent|activation)\.py"
+    r"|equinox[/\\]nn[/\\]|haiku[/\\]_src[/\\](?:basic|conv|batch_norm|layer_norm|attention|recurrent)\.py"
+)
+
+
+def _layers_op_by_op(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """A layer that runs outside of jit: traced code has no such frames when it fails."""
+    if need is None or need < LEAST_BYTES or not _runs_through(frames, _APPLYING_FILES, regex("__call__")):
+        return None
+    graded = _code(own, regex(r"\bgrad\(|\bvalue_and_grad\(|\bgrad_fn\("))
+    kept = ", and the gradient keeps those of all layers" if graded else ""
+    return MadeByLine(
+        f"the model runs op by op, outside of jit: each layer makes its whole output, for all samples{kept}",
+        (
+            Remedy(
+                "compile the call: XLA then joins ops, and frees what is no longer needed",
+                "step = jax.jit(step)   # nnx.jit, eqx.filter_jit",
+                slug="compile-the-call",
+            ),
+            Remedy(
+                "give it fewer samples at a time"
+                + ("" if graded else ", and bring each part's result to the host"),
+                slug="in-pieces",
+            ),
+        ),
+    )
+
+
 _READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeByLine | None], ...] = (
     _update,
     _slots,
@@ -338,5 +402,6 @@ _READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeBy
     _first_call,
     _draws,
     _derivatives,
+    _layers_op_by_op,
 )
 """Readings of a traceback, the most particular first."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.attribution import Phase
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, FrontEnd, Request
+from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
@@ -54,9 +59,40 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     for phase, call in _CALLS.items():
         if call.search(failed.source_text or ""):
             return phase, failed.line
+    if case.api.front_end is FrontEnd.JAX and (phase := _by_function(failed.frames, failed.source_text)):
+        return phase, failed.line
     if validating := _after_the_last_step(case, request):
         return EVALUATION, validating
     return (PREDICTION, failed.line) if failed.training is False else None
+
+
+_TRAINS = regex(r"\b\w*(?:train|fit|grad|update|learn|optimi[sz]e)\w*\(", re.IGNORECASE)
+_STEPS = regex(r"(?:train\w*_|grad\w*_|make_|opt\w*_)?step\w*|update\w*|loss\w*|\w*grads?")
+"""Functions that are a training's step, or a part of one, whatever they call."""
+_NAMED_AFTER = {
+    EVALUATION: regex(r"(?<![\w.])_?(?:eval_\w+|evaluate\w*|validat\w*|test_(?:step|epoch|loop|model))\("),
+    PREDICTION: regex(
+        r"(?<!\w)_?(?:render\w*|predict\w*|generate\w*|infer\w*"
+        r"|decode_(?:all|image|batch)\w*|embed_(?:all|data|corpus)\w*"
+        r"|encode_(?:all|data)\w*|extract_(?:feat|embed)\w*)\(|(?<![\w.])sample(?:_\w+)?\("
+    ),
+}
+
+
+def _by_function(frames: Sequence[Frame], text: str | None) -> str | None:
+    """What the user's own functions are named after, the deepest first: `evaluate`, `render_image`; None
+    where one of a training comes before them.
+    """
+    own = [frame for frame in reversed(frames) if user_frame(frame.place)] or [Frame("", text or "")]
+    for frame in own:
+        if _STEPS.fullmatch(frame.name):
+            return None
+        for call in (frame.text, f"{frame.name}("):
+            if phase := next((phase for phase, name in _NAMED_AFTER.items() if name.search(call)), None):
+                return phase
+            if _TRAINS.search(call):
+                return None
+    return None
 
 
 def _after_the_last_step(case: Case, request: Request) -> Line | None:

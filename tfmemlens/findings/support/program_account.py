@@ -17,6 +17,9 @@ from tfmemlens.units import MIB, human_size
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
+_LEAST_GAIN = 0.02
+"""Of the request: less is not worth a change."""
+_LARGE = 0.2
 _MOST = 0.5
 """A part of the whole that decides what helps."""
 
@@ -38,11 +41,31 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     which returns the state that it is given.
     """
     saves = donatable_bytes(compiler)
+    asked = moment.request.needed_bytes if moment.request else None
     if saves is not None:
         smaller = min(part.bytes for part in (compiler.arguments, compiler.results) if part) if saves else 0
-        return saves > _MOST * smaller
+        return saves > max(_MOST * smaller, _LEAST_GAIN * (asked or 0))
     making = jax_lines.made_at(case, moment)
     return situation(case, moment).training is True and not making
+
+
+def undonated(compiler: CompilerMemory) -> bool:
+    """Whether results that could lie in the arguments' place are a large part of the program; only where its
+    account counts them.
+    """
+    saves, whole = donatable_bytes(compiler), compiler.section("total")
+    return bool(saves and whole and saves > _LARGE * whole.bytes)
+
+
+def of_undonated(compiler: CompilerMemory) -> str:
+    """`33.51 GiB of it are results, made beside arguments …`."""
+    assert compiler.results and compiler.arguments
+    return (
+        f"{human_size(compiler.results)} of it are results, made beside arguments of"
+        f" {human_size(compiler.arguments)}: most likely weights and optimizer state, which are given"
+        f" back and"
+        " not donated, so that they exist twice"
+    )
 
 
 def donate(case: Case, compiler: CompilerMemory) -> Remedy:

@@ -118,7 +118,7 @@ def _combinations(
     yield [(shape,) for shape in shapes], 1
     yield [(number, number) for number in alone if number[1][0] >= _LEAST_SIDE], 2
     yield list(combinations(alone, 2)), 2
-    yield [(number, shape) for number in numbers for shape in shapes], 2
+    yield [(number, shape) for number in alone for shape in shapes], 2
     tails = [(name, sizes[1:]) for name, sizes in shapes if len(sizes) > 2]
     yield [(number, tail) for number in numbers for tail in tails], 4
     yield [(*pair, shape) for pair in combinations(numbers, 2) for shape in shapes], 4
