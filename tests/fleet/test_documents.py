@@ -11,7 +11,9 @@ import pytest
 
 from tests.fleet.made import at, failure, log, write
 from tests.fleet.needed import fleet
+from tests.fleet.test_scan import Here
 from tests.renderers.report_schema import closed
+from tfmemlens import renderers
 from tfmemlens.cli.main import main
 from tfmemlens.cli.schema import schema_text
 
@@ -61,15 +63,24 @@ def test_diff(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     check(printed(capsys, "diff", folder, "--after", "2031-01-01", status=3), "fleet-diff")
 
 
-def test_scan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scan(tmp_path: Path) -> None:
+    from tfmemlens.fleet.scanning import scan
+
     (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a.log").write_text("step 1\n")
+    (tmp_path / "logs" / "a.log").write_text("step 1\nSegmentation fault\n")
     (tmp_path / "logs" / "b.log").write_bytes(b"\x1f\x8b" + bytes(50))
-    words = ("scan", str(tmp_path / "logs"), "-o", str(tmp_path / "failures"), "--workers", "1")
-    first, second = printed(capsys, *words), printed(capsys, *words)
+    first, second = (
+        json.loads(
+            renderers.render(
+                scan(str(tmp_path / "logs"), str(tmp_path / "out"), Here()), "fleet_scan", "json"
+            )
+        )
+        for _ in range(2)
+    )
     check(first, "fleet-scan")
     check(second, "fleet-scan")
     assert first["inputs"] == {"no failure": 1, "unreadable": 1}
+    assert first["ended_otherwise"] == {"the process crashed": 1}
     assert first["unreadable"] and second["unchanged"] == 2
 
 

@@ -7,6 +7,7 @@ shown. Times are whole seconds since 1970, as the logs have them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -311,19 +312,27 @@ def what_was_read(table: Table | None, latest: int) -> Read:
     """Inputs by status, and the time that those with time stamps cover; none later than `latest`, since one
     log with a wrong clock would move the end for all.
     """
-    statuses: dict[str, int] = {}
+    statuses: Counter[str] = Counter()
+    ended: Counter[str] = Counter()
     start, end = NEVER, NEVER
     if table is not None:
-        compute = load("pyarrow.compute")
-        for batch in table.batches("status", "first_time", "last_time"):
-            for pair in compute.value_counts(batch.column("status").dictionary_decode()).to_pylist():
-                statuses[pair["values"] or ""] = statuses.get(pair["values"] or "", 0) + pair["counts"]
+        for batch in table.batches("status", "reason", "first_time", "last_time"):
+            statuses.update({status or "": count for status, count in _counted(batch.column("status"))})
+            reasons = _counted(batch.column("reason"))
+            ended.update({ending: count for each, count in reasons if (ending := schema.ending(each))})
             first, last = (_numbers(batch.column(name)) for name in ("first_time", "last_time"))
             first, last = first[first != NEVER], last[(last != NEVER) & (last <= latest)]
             if len(first):
                 start = int(first.min()) if start == NEVER else min(start, int(first.min()))
             end = max(end, int(last.max())) if len(last) else end
-    return Read(dict(sorted(statuses.items())), as_datetime(start), as_datetime(end))
+    others = dict(sorted(ended.items(), key=lambda item: (-item[1], item[0])))
+    return Read(dict(sorted(statuses.items())), as_datetime(start), as_datetime(end), others)
+
+
+def _counted(column: Any) -> list[tuple[str | None, int]]:
+    """The texts of a coded column, with how often each stands there."""
+    counts = load("pyarrow.compute").value_counts(column.dictionary_decode())
+    return [(pair["values"], pair["counts"]) for pair in counts.to_pylist()]
 
 
 def covering(table: Table | None, start: int | None, end: int | None) -> int:

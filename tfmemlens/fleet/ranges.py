@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
 from tfmemlens import readers
-from tfmemlens.fleet import schema, times
+from tfmemlens.fleet import endings, schema, times
 from tfmemlens.fleet.flow import Origin, Places, ReadResult, Row, explained, status_of
 from tfmemlens.fleet.streams import Guarded, Readable, Recoded
 from tfmemlens.model.incident import Incident
@@ -113,11 +113,11 @@ def joined(results: list[ReadResult]) -> ReadResult:
     for result in results:
         rows += [row | {"line": row["line"] + before} for row in result.rows]
         before += result.lines
-    problem = next((result.reason for result in results if result.reason), None)
+    status, reason = schema.together([(result.status, result.reason) for result in results])
     return ReadResult(
         rows,
-        status_of(rows, problem),
-        problem,
+        status,
+        reason,
         next((result.first_time for result in results if result.first_time), None),
         next((result.last_time for result in reversed(results) if result.last_time), None),
         sum(result.size_read for result in results),
@@ -226,12 +226,18 @@ class _Search:
         return ReadResult(
             rows,
             status_of(rows, problem),
-            problem,
+            problem or self._ending(rows),
             first,
             times.last(tail, self.year),
             self.counted - self.part.start,
             self.lines,
         )
+
+    def _ending(self, rows: list[Row]) -> str | None:
+        """How the log ended, where this is its last range and tells of no failure."""
+        if rows or not self.window.ended or self.counted < self.window.end:
+            return None
+        return endings.reason(self.window.bytes(self.counted - endings.TAIL, self.counted))
 
     def _count(self, end: int) -> None:
         self.lines += self.window.count(self.counted, end)

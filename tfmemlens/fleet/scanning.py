@@ -182,6 +182,7 @@ class Scan:
             counts = dict(done.counts)
             self.summary.incidents += counts.pop("incidents", 0)
             self.summary.inputs.update(counts)
+            self.summary.ended.update(done.ended)
             self.summary.unreadable = (self.summary.unreadable + done.unreadable)[:_EXAMPLES]
         self.committed_at = time.monotonic()
 

@@ -6,6 +6,7 @@ additions are fine, renames are not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfmemlens.fleet.extras import load
@@ -83,7 +84,7 @@ INPUTS: tuple[Column, ...] = (
     Column("mtime", TIME, "UTC", "when it was last changed, as the storage says"),
     Column("etag", TEXT, "", "the storage's own mark of this content"),
     Column("status", TEXT, "", "`read`, `no failure` or `unreadable`", always=True),
-    Column("reason", TEXT, "", "why it is unreadable, or what was left out"),
+    Column("reason", TEXT, "", "why it is unreadable, what was left out, or how it `ended otherwise: `"),
     Column("incidents", NUMBER, "", "how many incidents it has", always=True),
     *_JOB,
     Column("first_time", TIME, "as logged", "first time stamp of the log"),
@@ -96,6 +97,27 @@ INPUTS: tuple[Column, ...] = (
 TABLES = {"incidents": INCIDENTS, "inputs": INPUTS}
 READ, NO_FAILURE, UNREADABLE = "read", "no failure", "unreadable"
 """What the column `status` of an input says."""
+
+
+ENDED = "ended otherwise: "
+"""How the reason begins of an input without a failure that is read, whose end tells of another; what follows
+is the same for all that ended so.
+"""
+
+
+def ending(reason: str | None) -> str | None:
+    """How a row's reason says that its input ended; None where it says something else."""
+    return reason[len(ENDED) :] if reason and reason.startswith(ENDED) else None
+
+
+def together(parts: Sequence[tuple[str, str | None]]) -> tuple[str, str | None]:
+    """The status and the reason of an input, of those of its parts. How it ended matters where it has no
+    failure.
+    """
+    statuses = [status for status, _ in parts]
+    status = next(each for each in (READ, UNREADABLE, NO_FAILURE) if each in statuses)
+    reasons = [reason for _, reason in parts if reason and (status == NO_FAILURE or not ending(reason))]
+    return status, "; ".join(dict.fromkeys(reasons)) or None
 
 
 def empty(table: tuple[Column, ...]) -> dict[str, Any]:

@@ -73,10 +73,13 @@ class Committed:
     """Inputs by their status, and `incidents`."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Some inputs that could not be read, each with the reason."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """Inputs without a failure that is read, by how they ended otherwise."""
 
     def add(self, other: Committed) -> None:
         """Count another commit, too."""
         self.counts.update(other.counts)
+        self.ended.update(other.ended)
         self.unreadable = (self.unreadable + other.unreadable)[:_EXAMPLES]
 
 
@@ -207,6 +210,8 @@ class Store:
                     done.counts.update({row["status"]: 1, INCIDENTS: row["incidents"]})
                     if row["status"] == schema.UNREADABLE:
                         done.unreadable.append((row["source"], row["reason"] or ""))
+                    if ending := schema.ending(row["reason"]):
+                        done.ended[ending] += 1
         if fresh:
             record = self._prepared(name, staged, fresh, {file: origin[file] for file in fresh}, known)
             with self._put(_COMMITS, f"{name}{_PENDING}") as file_:
@@ -571,12 +576,11 @@ def _moved_down(rows: list[Row], lines: int) -> list[Row]:
 
 def _one_input(rows: list[Row]) -> Row:
     """The row of an input of the rows of its ranges."""
-    statuses = [row["status"] for row in rows]
-    order = (schema.READ, schema.UNREADABLE, schema.NO_FAILURE)
+    status, reason = schema.together([(row["status"], row["reason"]) for row in rows])
     times = [(row["first_time"], row["last_time"]) for row in rows]
     return rows[0] | {
-        "status": next(status for status in order if status in statuses),
-        "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"])) or None,
+        "status": status,
+        "reason": reason,
         "incidents": sum(row["incidents"] for row in rows),
         "first_time": min((first for first, _ in times if first), default=None),
         "last_time": max((last for _, last in times if last), default=None),

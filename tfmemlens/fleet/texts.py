@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from tfmemlens import readers
-from tfmemlens.fleet import times
+from tfmemlens.fleet import endings, times
 from tfmemlens.fleet.flow import Origin, Places, ReadResult, Row, explained, status_of
 from tfmemlens.readers.bytes.texts import encoding_of
 from tfmemlens.readers.gathering import inputs
@@ -30,7 +30,7 @@ def read(raw: bytes, origin: Origin, problem: str | None = None) -> ReadResult:
     return ReadResult(
         rows,
         status_of(rows, problem),
-        problem,
+        problem or (None if rows else endings.reason(raw)),
         times.first(raw, year),
         times.last(raw, year),
         size,

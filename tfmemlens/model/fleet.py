@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, field
 
 HELD_BY_OTHERS = ("device-held-by-others", "no-room-for-context")
 """Rules whose failures are memory that another process holds: of the host, not of the job."""
@@ -84,6 +84,8 @@ class Read:
     statuses: Mapping[str, int]
     start: datetime | None
     end: datetime | None
+    ended: Mapping[str, int] = field(default_factory=dict)
+    """Inputs without a failure that is read, by how they ended otherwise, most first."""
 
     @property
     def inputs(self) -> int:

@@ -28,6 +28,8 @@ class ScanSummary:
     """Inputs (files, members of archives) that are in the tables now, by their status."""
     incidents: int = 0
     """Incidents that are in the tables now."""
+    ended: Counter[str] = field(default_factory=Counter)
+    """Inputs without a failure that is read, by how they ended otherwise."""
     saved_inputs: int = 0
     """Inputs that an earlier scan had read and not committed when it ended."""
     saved_incidents: int = 0

@@ -167,6 +167,8 @@ def _figures(fleet: Fleet) -> Iterable[tuple[str, str]]:
 
 def _notes(fleet: Fleet) -> Iterable[str]:
     undated, beyond = fleet.ranking.undated, fleet.off_axis - fleet.ranking.undated
+    if told := words.ended(fleet.ranking.read):
+        yield f"{told}."
     if undated:
         yield f"{words.undated(fleet.ranking, False)}: they are in all figures but those by day."
     if beyond > 0:

@@ -26,6 +26,7 @@ def render(ranking: Ranking, view: View = View()) -> str:
         "end": time(ranking.end),
         "trend": {"start": time(windows.start), "end": time(windows.end)} if windows else None,
         "inputs": dict(ranking.read.statuses),
+        "ended_otherwise": dict(ranking.read.ended),
         "undated_failures": ranking.undated,
         **tally(ranking.whole),
         "groups": [group(each) for each in ranking.groups],

@@ -25,6 +25,7 @@ def render(summary: ScanSummary, view: View = View()) -> str:
         "bytes": summary.bytes,
         "inputs": dict(sorted(summary.inputs.items())),
         "incidents": summary.incidents,
+        "ended_otherwise": dict(summary.ended.most_common()),
         "saved_inputs": summary.saved_inputs,
         "saved_incidents": summary.saved_incidents,
         "retries": summary.retries,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice
 
 from tfmemlens.model.fleet import Example, Group, Ranking, Read, Tally, Windows
 from tfmemlens.renderers.terminal._blocks import display_width, shorten, styled
@@ -10,6 +11,8 @@ from tfmemlens.renderers.terminal._screen import shorten_end
 from tfmemlens.renderers.view import View
 
 NOTHING = "-"
+_ENDINGS = 3
+"""Of the ways in which inputs ended otherwise, so many are named."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -84,6 +87,16 @@ def unread(read: Read) -> str:
     """What could not be read, or nothing."""
     broken = read.statuses.get("unreadable", 0)
     return f"{counted(broken, 'input')} of {read.inputs:,} could not be read" if broken else ""
+
+
+def ended(read: Read) -> str:
+    """How inputs ended whose failure is of another kind, or nothing."""
+    if not read.ended:
+        return ""
+    others = ", ".join(f"{ending} ({count:,})" for ending, count in islice(read.ended.items(), _ENDINGS))
+    left = sum(read.ended.values()) - sum(islice(read.ended.values(), _ENDINGS))
+    more = f", others ({left:,})" if left else ""
+    return f"{counted(sum(read.ended.values()), 'input')} ended otherwise: {others}{more}"
 
 
 def undated(ranking: Ranking, limited: bool) -> str:

@@ -90,4 +90,6 @@ def _last(ranking: Ranking, view: View) -> list[str]:
 
 def _notes(ranking: Ranking) -> list[str]:
     limited = ranking.windows is not None and ranking.windows.start == ranking.start
-    return [text for text in (_fleet.undated(ranking, limited), _fleet.unread(ranking.read)) if text]
+    read = ranking.read
+    told = (_fleet.undated(ranking, limited), _fleet.unread(read), _fleet.ended(read))
+    return [text for text in told if text]

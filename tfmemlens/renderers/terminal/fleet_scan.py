@@ -42,6 +42,8 @@ def _lines(summary: ScanSummary) -> Iterator[str]:
         f"{_count(summary.incidents, 'incident')} in {summary.inputs['read']:,} inputs;"
         f" {summary.inputs[_NO_FAILURE]:,} without a failure, {summary.inputs[_UNREADABLE]:,} unreadable"
     )
+    for ending, count in summary.ended.most_common():
+        yield f"  {count:,} of those without ended otherwise: {ending}"
     for source, reason in summary.unreadable:
         yield f"  unreadable: {source}: {reason}"
     more = summary.inputs[_UNREADABLE] - len(summary.unreadable)
