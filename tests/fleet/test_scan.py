@@ -375,7 +375,7 @@ def test_wrong_calls_are_refused_before_anything_is_written(logs: Path, tmp_path
     out = str(tmp_path / "out")
     with pytest.raises(MissingInput):
         scan(str(logs / "nothing"), out, Here())
-    with pytest.raises(UsageError, match="no date"):
+    with pytest.raises(UsageError, match="neither a date"):
         scan(str(logs), out, Here(), since="soon")
     with pytest.raises(UsageError, match="no regular expression"):
         scan(str(logs), out, Here(), job_pattern="(")
@@ -408,3 +408,33 @@ def test_the_time_left() -> None:
     assert (summary.share, summary.seconds_left) == (0.5, 7.0)
     assert ScanSummary("out").share == 1.0
     assert ScanSummary("out", to_read=1).seconds_left is None
+
+
+def test_the_job_pattern_of_the_scan_before_holds(logs: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    scan(str(logs / "vision" / "unet"), out, Here(), job_pattern=PATTERN)
+    scan(str(logs), out, Here())
+    jobs = Store(out).table("inputs", ["team", "job"]).to_pylist()
+    assert {(row["team"], row["job"]) for row in jobs} == {("vision", "unet"), ("vision", "resnet")}
+    other = "(?P<job>[^/]+)/[^/]+$"
+    with pytest.raises(UsageError, match="gives its jobs other names"):
+        scan(str(logs), out, Here(), job_pattern=other)
+    scan(str(logs), out, Here(), job_pattern=other, rescan=True)
+    assert set(Store(out).table("inputs").column("team").to_pylist()) == {None}
+    assert Store(out).settings() == {"job_pattern": other}
+    scan(str(logs), out, Here(), job_pattern=other)
+
+
+def test_settings_that_are_damaged_are_none(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for text in ("{", "[]", "\xff"):
+        (tmp_path / "_settings.json").write_text(text, encoding="latin-1")
+        assert store.settings() == {}
+    store.keep({"job_pattern": None})
+    assert store.settings() == {"job_pattern": None}
+
+
+@pytest.mark.parametrize(("source", "out"), [("memory://a", "out"), ("a", "memory://out")])
+def test_what_no_worker_can_open_is_refused(source: str, out: str) -> None:
+    with pytest.raises(UsageError, match="in this process alone"):
+        scan(source, out, Here())

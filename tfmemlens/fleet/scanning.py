@@ -12,8 +12,9 @@ from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from typing import Any
 
-from tfmemlens.errors import TfmemlensError
-from tfmemlens.fleet import engine, opening, ranges, schema, sources, tasks
+from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.fleet import engine, opening, questions, ranges, schema, sources, tasks
+from tfmemlens.fleet.questions import When
 from tfmemlens.fleet.reader import Limits
 from tfmemlens.fleet.reading import STORAGE, Reading, Settings, row_of
 from tfmemlens.fleet.sources import Listed, StorageOptions
@@ -220,7 +221,7 @@ def scan(
     scheduler: str | None = None,
     workers: int | None = None,
     job_pattern: str | None = None,
-    since: str | datetime | None = None,
+    since: When | None = None,
     rescan: str | bool = False,
     limits: Limits = Limits(),
     limit_read: int = 4 << 30,
@@ -232,7 +233,8 @@ def scan(
     """Read the failures of many logs into the folder `out`: what is new or has changed since a scan before.
 
     `source` is a path, a URL or a glob, or several; `client` a `distributed.Client`, else one of the
-    scheduler at an address, the configured one, or a cluster of this machine with as many `workers`. `since`
+    scheduler at an address, the configured one, or a cluster of this machine with as many `workers`.
+    `job_pattern` is that of the scan before unless given. `since`
     leaves out what was changed before (a date, or `7d`), `rescan` reads known files again: "all" (or True) or
     "unreadable". `storage_options` are fsspec's for the sources, `out_options` for `out`. `told` is called
     with the summary as it grows, `connected` with the client.
@@ -241,9 +243,16 @@ def scan(
     MissingExtra; what was finished is committed then, and the next scan goes on from there.
     """
     places = [source] if isinstance(source, str) else [str(each) for each in source]
+    for place in (*places, out):
+        if place.startswith("memory:"):
+            raise UsageError(
+                f"{place} is in this process alone: workers are others", "name a folder or a URL"
+            )
     options = dict(storage_options or {})
     sources.job_columns(job_pattern)
-    oldest = sources.moment(since) if isinstance(since, str) else since
+    oldest = (
+        None if since is None else questions.moment(since, datetime.now(timezone.utc).replace(tzinfo=None))
+    )
     store = Store(out, out_options or {})
     summary = ScanSummary(out)
     with ExitStack() as stack:
@@ -253,6 +262,7 @@ def scan(
         stack.enter_context(store.locked())
         started = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}-{secrets.token_hex(2)}"
         known, saved = store.recover(started)
+        job_pattern = _pattern(store, job_pattern, bool(known) and rescan not in (ALL, True))
         newest = max((each.scan for each in known.values()), default="")
         settings = Settings(started if started > newest else f"{newest}+", job_pattern, limit_read, options)
         summary.scan = settings.scan
@@ -281,6 +291,20 @@ def scan(
             summary.seconds = time.monotonic() - running.began
             tell(summary)
     return summary
+
+
+def _pattern(store: Store, asked: str | None, has_others: bool) -> str | None:
+    """The job pattern of a scan: that of the scan before where none is asked for. Raises UsageError for
+    another one: rows with names of both would be in one table.
+    """
+    before = store.settings().get("job_pattern")
+    if before and asked and asked != before and has_others:
+        raise UsageError(
+            f"{store.url} was scanned with --job-pattern {before!r}: another gives its jobs other names",
+            "leave --job-pattern out to go on with that one, or add --rescan to read all again with the new",
+        )
+    store.keep({"job_pattern": asked or before})
+    return asked or before
 
 
 def _nobody(news: Any) -> None:

@@ -4,6 +4,7 @@
     DIR/inputs/PART.parquet      rows of inputs
     DIR/_staging/SCAN/           what tasks have finished, one file a task with the rows of both tables
     DIR/_staging/ranges/         ranges of big logs that wait for the others
+    DIR/_settings.json           the job pattern of the last scan
     DIR/_commits/NAME.json       what a commit did; `NAME.pending.json` until all of it is done
 
 A commit writes its parts aside, then its record, which is the moment that counts, and then puts the parts in
@@ -31,9 +32,11 @@ from tfmemlens.fleet.sources import MEMBER, StorageOptions, file_system, is_loca
 from tfmemlens.values import dataclass, field
 
 INCIDENTS, INPUTS = "incidents", "inputs"
-_STAGING, _RANGES, _COMMITS, _LOCK = "_staging", "ranges", "_commits", "_lock"
+COMMITS, PENDING = "_commits", ".pending.json"
+"""Where the records of commits lie, and how the name of one ends that is on its way."""
+_STAGING, _RANGES, _LOCK, _SETTINGS = "_staging", "ranges", "_lock", "_settings.json"
 _WORK, _TEMPORARY = "commit-", ".tmp-"
-_DONE, _PENDING = ".json", ".pending.json"
+_DONE = ".json"
 _PART, _STAGED = ".parquet", ".arrow"
 _ROWS_A_BATCH, _BYTES_A_BATCH = 500, 8 << 20
 _ROWS_A_GROUP, _BYTES_A_GROUP = 50_000, 32 << 20
@@ -100,7 +103,7 @@ class Store:
     def make(self) -> None:
         """Make the folders. Raises OutputFailed."""
         with self._writing():
-            for name in (INCIDENTS, INPUTS, _STAGING, _COMMITS):
+            for name in (INCIDENTS, INPUTS, _STAGING, COMMITS):
                 self.fs.makedirs(self._path(name), exist_ok=True)
 
     @contextmanager
@@ -133,6 +136,23 @@ class Store:
                 yield False
                 return
             yield True
+
+    # ---- what holds for all its scans
+
+    def settings(self) -> dict[str, Any]:
+        """What the last scan was told that holds for the next one, too."""
+        try:
+            with self._open(_SETTINGS) as file:
+                found = json.load(file)
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def keep(self, settings: dict[str, Any]) -> None:
+        """Write these settings. Raises OutputFailed."""
+        if settings != self.settings():
+            with self._put(_SETTINGS) as file:
+                file.write(json.dumps(settings, indent=1).encode())
 
     # ---- what tasks stage
 
@@ -214,7 +234,7 @@ class Store:
                         done.ended[ending] += 1
         if fresh:
             record = self._prepared(name, staged, fresh, {file: origin[file] for file in fresh}, known)
-            with self._put(_COMMITS, f"{name}{_PENDING}") as file_:
+            with self._put(COMMITS, f"{name}{PENDING}") as file_:
                 file_.write(json.dumps(record, indent=1).encode())
             with self._writing():
                 self._apply(name, record)
@@ -262,7 +282,7 @@ class Store:
         for path in record["staged"]:
             self._remove(path)
         self._remove_folder(f"{_STAGING}/{_WORK}{name}")
-        self._move(f"{_COMMITS}/{name}{_PENDING}", f"{_COMMITS}/{name}{_DONE}")
+        self._move(f"{COMMITS}/{name}{PENDING}", f"{COMMITS}/{name}{_DONE}")
 
     def finish(self) -> None:
         """Do the rest of commits that were cut short after their record was written."""
@@ -286,9 +306,9 @@ class Store:
                 if whole:
                     saved.add(self.commit(folder, whole, known, f"{name}-saved-{number:04d}"))
             self._remove_folder(f"{_STAGING}/{folder}")
-        for name in self._names(_COMMITS):
+        for name in self._names(COMMITS):
             if name.startswith(_TEMPORARY):
-                self._remove(f"{_COMMITS}/{name}")
+                self._remove(f"{COMMITS}/{name}")
         return known, saved
 
     def sweep(self, scan: str) -> None:
@@ -307,7 +327,7 @@ class Store:
             raise UnreadableInput(
                 f"{self.url} holds no scan", "`tfmemlens fleet scan SOURCE... -o DIR` writes one"
             )
-        if self.is_local and _COMMITS in folders and self._pending():
+        if self.is_local and COMMITS in folders and self._pending():
             with suppress(OSError, OutputFailed), self._locked() as is_ours:  # it may not be ours to write to
                 if is_ours:
                     self.finish()
@@ -397,11 +417,11 @@ class Store:
     def _pending(self) -> dict[str, dict[str, Any]]:
         """The records of commits that are not done, by name, the oldest first."""
         pending = {}
-        for name in self._names(_COMMITS):
-            if name.endswith(_PENDING):
+        for name in self._names(COMMITS):
+            if name.endswith(PENDING):
                 try:
-                    with self._open(_COMMITS, name) as file:
-                        pending[name.removesuffix(_PENDING)] = json.load(file)
+                    with self._open(COMMITS, name) as file:
+                        pending[name.removesuffix(PENDING)] = json.load(file)
                 except FileNotFoundError:  # done just now
                     continue
         return pending
