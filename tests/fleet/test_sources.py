@@ -94,6 +94,18 @@ def test_a_scheme_names_the_extra_that_opens_it(monkeypatch: pytest.MonkeyPatch)
         sources.find(["gs://bucket/x"], {})
 
 
+@pytest.mark.parametrize(
+    ("url", "package"), [("https://host/x", r"tfmemlens\[http\]"), ("odd://x", "fsspec needs for odd://")]
+)
+def test_what_a_scheme_lacks_is_named(url: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*words: object, **options: object) -> None:
+        raise ImportError("it requires a package")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", lacking)
+    with pytest.raises(MissingExtra, match=package):
+        sources.find([url], {})
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="nothing is closed to root")
 def test_a_closed_folder_is_told(tmp_path: Path) -> None:
     write(tmp_path, "a/1.log", "closed/2.log")
@@ -152,27 +164,6 @@ def test_what_a_storage_tells_nothing_of_is_never_as_it_was() -> None:
 )
 def test_each_storage_has_its_words(info: dict[str, object], when: datetime | None, mark: str) -> None:
     assert (sources._time(info), sources._mark(info)) == (when, mark)
-
-
-@pytest.mark.parametrize(
-    ("text", "when"),
-    [
-        ("2026-11-01", WHEN),
-        ("2026-11-01T02:00+02:00", WHEN),
-        ("2026-11-01T00:00:00Z", WHEN),
-        ("7d", datetime(2026, 11, 8)),
-        ("36h", datetime(2026, 11, 13, 12)),
-        ("2w", WHEN),
-    ],
-)
-def test_a_moment(text: str, when: datetime) -> None:
-    assert sources.moment(text, datetime(2026, 11, 15)) == when
-
-
-@pytest.mark.parametrize("text", ["soon", "7", "d", "", "-7d", "2026-13-01"])
-def test_no_moment(text: str) -> None:
-    with pytest.raises(UsageError, match="no date"):
-        sources.moment(text)
 
 
 def test_a_pattern_names_the_job() -> None:

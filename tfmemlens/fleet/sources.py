@@ -7,12 +7,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from tfmemlens.errors import MissingInput, TfmemlensError, UnreadableInput, UsageError
+from tfmemlens.errors import MissingExtra, MissingInput, TfmemlensError, UnreadableInput, UsageError
 from tfmemlens.fleet.extras import load
 from tfmemlens.patterns import regex
 from tfmemlens.readers import catalogue
@@ -29,9 +29,26 @@ _TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "Last
 _MARKS = ("ETag", "etag", "md5Hash", "content_md5", "generation")
 _RECORD, LOG = "run.json", "log.txt"
 """What lies in every bundle of `tfmemlens run`."""
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+_PACKAGES = (
+    dict.fromkeys(("s3", "s3a"), "tfmemlens[s3]")
+    | dict.fromkeys(("gs", "gcs"), "tfmemlens[gcs]")
+    | dict.fromkeys(("http", "https"), "tfmemlens[http]")
+    | dict.fromkeys(("sftp", "ssh"), "paramiko")
+)
 
 StorageOptions = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a scan wrote, with fsspec's options for the storage that it lies in."""
+
+    url: str
+    options: StorageOptions = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        return self.url
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +113,14 @@ def find(sources: Iterable[str], options: StorageOptions, without: str = "") -> 
 def file_system(url: str, options: StorageOptions) -> tuple[Any, str]:
     """The file system that a URL names, and the path in it. Raises UsageError, MissingExtra."""
     try:
-        return load("fsspec.core").url_to_fs(url, **options)  # type: ignore[no-any-return]
+        fs, path = load("fsspec.core").url_to_fs(url, **options)
     except ImportError as missing:
-        extra = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}.get(url.partition(":")[0], "fleet")
-        load(str(missing.name or url.partition(":")[0]), extra)
-        raise
+        scheme = url.partition(":")[0]
+        package = _PACKAGES.get(scheme, f"the packages that fsspec needs for {scheme}://")
+        raise MissingExtra(f"this needs more ({missing})", f"pip install {package}") from missing
     except ValueError as problem:
         raise UsageError(f"{url} cannot be opened: {problem}", "paths and URLs that fsspec knows") from None
+    return fs, path
 
 
 @contextmanager
@@ -173,6 +191,8 @@ def _entries(fs: Any, path: str, problems: list[str]) -> tuple[dict[str, Mapping
             raise FileNotFoundError(path)
     else:
         matches = {path: fs.info(path)}
+        if path.endswith("/") and fs.isdir(path):  # a page of the web that lists files
+            matches[path]["type"] = "directory"
         if matches[path]["type"] != "directory":
             return matches, True
     entries: dict[str, Mapping[str, Any]] = {}
@@ -181,7 +201,16 @@ def _entries(fs: Any, path: str, problems: list[str]) -> tuple[dict[str, Mapping
             entries.update(_below(fs, name, problems))
         elif info["type"] == "file":
             entries[name] = info
-    return entries, False
+    return {name: _whole(fs, name, info) for name, info in entries.items()}, False
+
+
+def _whole(fs: Any, name: str, info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a storage says of a file, asked for the file alone where its list has no sizes, as on the web."""
+    if info.get("size") is not None:
+        return info
+    with suppress(OSError):
+        return {**info, **fs.info(name), "type": "file"}
+    return info
 
 
 def _is_glob(path: str) -> bool:
@@ -270,22 +299,6 @@ def _mark(info: Mapping[str, Any]) -> str:
 def _parsed(text: str) -> datetime:
     """A date as ISO 8601 writes it; Python 3.10 does not know `Z`. Raises ValueError."""
     return datetime.fromisoformat(re.sub(r"[Zz]\Z", "+00:00", text.strip()))
-
-
-def moment(text: str, now: datetime | None = None) -> datetime:
-    """`7d`, `12h`, `2w` before now, or a date such as 2026-11-01 or 2026-11-01T12:00, in UTC without a zone.
-    Raises UsageError.
-    """
-    if match := re.fullmatch(r"(\d{1,5})([hdw])", text.strip()):
-        now = now or datetime.now(timezone.utc).replace(tzinfo=None)
-        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    try:
-        value = _parsed(text)
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is no date", "write 2026-11-01, or 7d, 12h, 2w for the time before now"
-        ) from None
-    return value.astimezone(timezone.utc).replace(tzinfo=None) if value.tzinfo else value
 
 
 def job_columns(pattern: str | None) -> Callable[[str], dict[str, Any]]:

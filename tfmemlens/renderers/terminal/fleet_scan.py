@@ -28,18 +28,18 @@ def _lines(summary: ScanSummary) -> Iterator[str]:
         )
         if count
     ]
-    listed = f"{summary.listed:,} files listed"
+    listed = f"{_count(summary.listed, 'file')} listed"
     yield f"{listed}, {', '.join(left_out)}" if left_out else listed
     if summary.saved_inputs:
         yield (
-            f"kept from a scan that was cut short: {summary.saved_inputs:,} inputs,"
+            f"kept from a scan that was cut short: {_count(summary.saved_inputs, 'input')},"
             f" {_count(summary.saved_incidents, 'incident')}"
         )
     if summary.to_read:
         took = f" in {duration(summary.seconds)}" if summary.seconds else ""
-        yield f"{summary.files:,} of {summary.to_read:,} files read ({human(summary.bytes)}){took}"
+        yield f"{summary.files:,} of {_count(summary.to_read, 'file')} read ({human(summary.bytes)}){took}"
     yield (
-        f"{_count(summary.incidents, 'incident')} in {summary.inputs['read']:,} inputs;"
+        f"{_count(summary.incidents, 'incident')} in {_count(summary.inputs['read'], 'input')};"
         f" {summary.inputs[_NO_FAILURE]:,} without a failure, {summary.inputs[_UNREADABLE]:,} unreadable"
     )
     for ending, count in summary.ended.most_common():
@@ -66,7 +66,7 @@ def progress_line(summary: ScanSummary) -> str:
     left = "" if summary.seconds_left is None else f", {duration(summary.seconds_left)} left"
     return (
         f"[{'#' * full}{'-' * (_WIDTH - full)}] {summary.share:4.0%}"
-        f"  {summary.files:,} of {summary.to_read:,} files, {human(summary.bytes)},"
+        f"  {summary.files:,} of {_count(summary.to_read, 'file')}, {human(summary.bytes)},"
         f" {_count(summary.found, 'incident')}{left}"
     )
 
