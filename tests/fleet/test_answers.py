@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -282,3 +283,28 @@ def test_a_folder_in_a_storage_answers_as_a_local_one(tmp_path: Path) -> None:
             answers.top("memory://nowhere")
     finally:
         fsspec.filesystem("memory").rm("/answers", recursive=True)
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_a_commit_on_its_way_counts_whole(is_local: bool, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    rows = [failure(f"{n}.log", job=f"j{n}", time=at(-n)) for n in range(6)]
+    folder = Path(write(tmp_path / "d", rows, [log(row["source"], row["time"]) for row in rows], files=2))
+    work = "_staging/commit-x"
+    moves = []
+    for table in ("incidents", "inputs"):
+        (folder / work / table).mkdir(parents=True)
+        (folder / table / "1.parquet").rename(folder / work / table / "1.parquet")
+        moves.append((f"{work}/{table}/1.parquet", f"{table}/1.parquet"))
+    (folder / "_commits").mkdir()
+    record = {"moves": moves, "removals": [], "staged": []}
+    (folder / "_commits" / "x.pending.json").write_text(json.dumps(record))
+    if is_local:
+        assert len(answers.top(folder, by="job")) == 6
+        assert not list(folder.glob("_commits/*.pending.json")), "what a killed scan has left is finished"
+        return
+    fsspec.filesystem("memory").put(str(folder), "/on-its-way", recursive=True)
+    try:
+        assert len(answers.top("memory://on-its-way", by="job")) == 6
+    finally:
+        fsspec.filesystem("memory").rm("/on-its-way", recursive=True)

@@ -158,3 +158,22 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["fleet", "report", folder, "-o", "-"]) == 0
     text = capsys.readouterr().out
     assert "verdict of a.log" in text and "<dt>hours lost</dt><dd>2.0</dd>" in text
+
+
+def test_since_leaves_earlier_failures_out_everywhere(tmp_path: Path) -> None:
+    rows = [
+        failure(f"{n}.log", job=f"j{n}", host=f"h{n}", team=f"t{n}", signature=f"s{n % 4}", time=at(-n))
+        for n in range(12)
+    ]
+    folder = write(tmp_path / "d", [*rows, failure("undated.log")], [log("a.log", at(-30), at(0))])
+    fleet = overview(folder, "3d")
+    assert (fleet.ranking.whole.failures, fleet.ranking.whole.jobs) == (4, 4)
+    assert sum(fleet.totals) == 4 and fleet.off_axis == 0
+    assert {host.name for host in fleet.hosts} == {"h0", "h1", "h2", "h3"}
+    assert [sum(cause.counts) for cause in fleet.causes] == [1, 1, 1, 1]
+    assert {job.name for cause in fleet.causes for job in cause.jobs} == {"j0", "j1", "j2", "j3"}
+    assert {group.name for group in fleet.tables[0].groups} == {"t0", "t1", "t2", "t3"}
+    page = tmp_path / "fleet.html"
+    assert main(["fleet", "report", folder, "--since", "3d", "-o", str(page)]) == 0
+    assert "j3" in page.read_text() and "j4" not in page.read_text()
+    assert main(["fleet", "report", folder, "--since", "2031-01-01", "-o", str(page)]) == 1

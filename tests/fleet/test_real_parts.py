@@ -20,6 +20,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.fleet.needed import fleet
 from tests.fleet.test_scan import FOUR, LOG, Here, found
+from tfmemlens.cli.main import main
 from tfmemlens.fleet import tasks
 from tfmemlens.fleet.scanning import scan
 from tfmemlens.fleet.store import Store, read
@@ -299,7 +300,12 @@ def s3(monkeypatch: pytest.MonkeyPatch, logs: tuple[Path, dict[str, int]]) -> It
 
 
 @pytest.mark.whole
-def test_logs_and_tables_in_s3(s3: dict[str, Any]) -> None:
+def test_logs_and_tables_in_s3(
+    s3: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     import fsspec
 
     out = f"{BUCKET}/out"
@@ -319,6 +325,13 @@ def test_logs_and_tables_in_s3(s3: dict[str, Any]) -> None:
     assert len(frame) == sum(inputs.values())
     assert set(frame.job) >= {"job-0", "job-1"}
     assert store._names("_staging") == []
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    option = ("--storage-option", f"endpoint_url={s3['endpoint_url']}")
+    for words in (("top", "--json"), ("diff", "--after", "2031-01-01", "--json")):
+        assert main(["fleet", words[0], out, *words[1:], *option]) == (0 if words[0] == "top" else 3)
+    assert json.loads(capsys.readouterr().out.split("\n}\n")[0] + "}")["failures"] == len(frame)
+    assert main(["fleet", "report", out, "-o", str(tmp_path / "fleet.html"), *option]) == 0
+    assert "job-1" in (tmp_path / "fleet.html").read_text()
 
 
 @pytest.mark.whole

@@ -24,6 +24,23 @@ def count(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    """A whole number, 0 included, for argparse."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no whole number")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time of more than nothing, for argparse."""
+    try:
+        if 0 < (found := float(text)) < float("inf"):
+            return found
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+
+
 def size(text: str) -> int:
     """A size such as 8GiB in bytes, for argparse."""
     try:
@@ -42,6 +59,28 @@ def add_limit_read(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="read this much of an archive or a stream (default 4GiB), or of one JSON document (128MiB)",
     )
+
+
+def add_storage(group: argparse._ActionsContainer) -> None:
+    """Options for the storage behind a URL."""
+    group.add_argument(
+        "--storage-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="for fsspec, such as anon=true or endpoint_url=http://minio:9000; repeatable",
+    )
+
+
+def storage(args: argparse.Namespace) -> dict[str, Any]:
+    """These options by their names. Raises UsageError."""
+    options: dict[str, Any] = {}
+    for text in args.storage_option:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise UsageError(f"--storage-option {text!r} has no value", "--storage-option anon=true")
+        options[name] = {"true": True, "false": False}.get(value.lower(), value)
+    return options
 
 
 def add_hints(parser: argparse.ArgumentParser) -> None:

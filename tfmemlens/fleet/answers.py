@@ -20,7 +20,7 @@ from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.questions import BY, When
 from tfmemlens.fleet.tallies import Rows
 from tfmemlens.model.fleet import Example, Group, NewCauses, Ranking, Read, Side, Tally, Windows
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -105,6 +105,12 @@ class Failures:
         if by == "job":
             return self._jobs()
         return self.coded[by]
+
+    def since(self, begin: datetime) -> Failures:
+        """The failures from then on."""
+        inside = self.rows.when >= as_seconds(begin)
+        coded = {name: column.chosen(inside) for name, column in self.coded.items()}
+        return replace(self, rows=self.rows.where(inside), coded=coded, start=begin)
 
     def _jobs(self) -> Coded:
         """`team/job` of each row; the source where the job is null."""

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.fleet import schema
+from tfmemlens.fleet import schema, store
 from tfmemlens.fleet.extras import load
-from tfmemlens.fleet.sources import file_system, storage_errors
+from tfmemlens.fleet.sources import Folder, StorageOptions, file_system, storage_errors
 from tfmemlens.model.fleet import Read
 from tfmemlens.values import dataclass
 
@@ -42,6 +42,10 @@ def as_datetime(seconds: int) -> datetime | None:
 def as_seconds(when: datetime) -> int:
     """The reverse, rounded up, so that nothing earlier is within."""
     return -((_EPOCH - when) // timedelta(seconds=1))
+
+
+def _options_of(source: Any) -> StorageOptions:
+    return source.options if isinstance(source, Folder) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +156,13 @@ def inputs(source: Any) -> Table | None:
     """The inputs of such a folder; a frame of incidents has none, nor has what another engine wrote."""
     if not isinstance(source, str | PathLike):
         return None
-    return _table(source, "inputs") if _files(fspath(source), "inputs") else None
+    return _table(source, "inputs") if _files(source, "inputs") else None
 
 
 def _table(source: Any, name: str) -> Table:
     columns = schema.TABLES[name]
     if isinstance(source, str | PathLike):
-        return _of_folder(fspath(source), name, columns)
+        return _of_folder(source, name, columns)
     arrow, dataset = load("pyarrow"), load("pyarrow.dataset")
     known = {column.name for column in columns}
     missing = {column.name for column in columns if column.always} - {*getattr(source, "columns", ())}
@@ -185,9 +189,9 @@ def _encoded(table: Any, columns: tuple[schema.Column, ...]) -> Any:
     return arrow.table(made, schema=_coded_schema(columns))
 
 
-def _of_folder(path: str, name: str, columns: tuple[schema.Column, ...]) -> Table:
-    dataset = load("pyarrow.dataset")
-    listed = _files(path, name)
+def _of_folder(source: Any, name: str, columns: tuple[schema.Column, ...]) -> Table:
+    dataset, path = load("pyarrow.dataset"), fspath(source)
+    listed = _files(source, name)
     if listed is None:
         there = "://" in path or Path(path).exists()
         raise UnreadableInput(
@@ -203,17 +207,22 @@ def _of_folder(path: str, name: str, columns: tuple[schema.Column, ...]) -> Tabl
     return Table(path, found, columns, files)
 
 
-def _files(path: str, name: str) -> tuple[Any, list[str]] | None:
-    """The storage of a table (None for this machine's) and its files there; None where there is no table.
-    Raises UnreadableInput.
+def _files(source: Any, name: str) -> tuple[Any, list[str]] | None:
+    """The storage of a table (None for this machine's) and its files there; None where there is no table. Of
+    a commit on its way there is all or nothing. Raises UnreadableInput.
     """
+    path = fspath(source)
     if "://" not in path:
         local = Path(path) / name
+        if any(local.parent.glob(f"{store.COMMITS}/*{store.PENDING}")):
+            return None, store.Store(path).files(name)
         files = sorted(str(file) for file in local.glob("*.parquet") if _is_committed(str(file)))
         return (None, files) if local.is_dir() else None
     with _reading(path):
-        fs, inner = file_system(path, {})
+        fs, inner = file_system(path, _options_of(source))
         folder = f"{inner.rstrip('/')}/{name}"
+        if fs.glob(f"{inner.rstrip('/')}/{store.COMMITS}/*{store.PENDING}"):
+            return fs, store.Store(path, _options_of(source)).files(name)
         if not fs.isdir(folder):
             return None
         return fs, sorted(file for file in fs.glob(f"{folder}/*.parquet") if _is_committed(file))

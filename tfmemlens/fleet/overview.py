@@ -13,6 +13,7 @@ import numpy as np
 from tfmemlens.fleet import answers, tallies
 from tfmemlens.fleet.answers import Failures
 from tfmemlens.fleet.columns import NEVER, Coded, Ints, as_datetime, as_seconds
+from tfmemlens.fleet.questions import When
 from tfmemlens.fleet.tallies import Rows
 from tfmemlens.model.fleet import (
     BAD_FAILURES,
@@ -60,12 +61,15 @@ class Axis:
         return tuple(f"{start:%Y-%m-%d}" for start in starts if start)
 
 
-def overview(source: Any) -> Fleet:
-    """The page's content, of a folder that a scan wrote or of a frame. Raises UnreadableInput,
-    MissingExtra.
+def overview(source: Any, since: When | None = None) -> Fleet:
+    """The page's content, of a folder that a scan wrote or of a frame; with `since` (a date, or a length of
+    time such as "7d") of failures from then on. Raises UnreadableInput, UsageError, MissingExtra.
     """
     data = answers.failures(source, "signature", "host", *_TABLES)
-    ranking = answers.ranking(data, "signature", limit=CAUSES)
+    ranking = answers.ranking(data, "signature", since, limit=CAUSES)
+    tables = tuple(answers.ranking(data, by, since, limit=ROWS) for by in _TABLES)
+    if since is not None and ranking.start is not None:
+        data = data.since(ranking.start)
     axis = _axis(data)
     column = axis.column(data.rows.when)
     hosts, more_hosts, bad_hosts = _hosts(data, column, axis.count)
@@ -79,7 +83,7 @@ def overview(source: Any) -> Fleet:
         hosts=hosts,
         more_hosts=more_hosts,
         bad_hosts=bad_hosts,
-        tables=tuple(answers.ranking(data, by, limit=ROWS) for by in _TABLES),
+        tables=tables,
     )
 
 

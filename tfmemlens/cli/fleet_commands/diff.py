@@ -28,11 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--before", metavar="DATE|7d", help="are compared with failures before then (default: as --after)"
     )
     _groups.add_arguments(parser, "new_causes")
+    _options.add_storage(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.fleet import answers
+    from tfmemlens.fleet.sources import Folder
 
-    found = answers.compare(args.folder, args.after, args.before, _groups.most(args))
+    folder = Folder(args.folder, _options.storage(args))
+    found = answers.compare(folder, args.after, args.before, _groups.most(args))
     _options.show(found, args, "new_causes")
     return 3 if not found.decided else int(bool(found.new))

@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job-pattern",
         metavar="REGEX",
-        help="searched in each source; its named groups team, job, rank and host fill these columns, others labels",
+        help="searched in each source; its named groups team, job, rank and host fill these columns, others labels"
+        " (default: that of the scan before)",
     )
     chosen = parser.add_argument_group("what is read")
     chosen.add_argument(
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits for a file")
     limits.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=_options.seconds,
         default=300.0,
         metavar="SECONDS",
         help="then it is given up (default 300)",
@@ -74,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read this much of what is compressed or in an archive (default 4GiB)",
     )
     limits.add_argument(
-        "--retries", type=_number, default=4, metavar="N", help="when the storage fails (default 4)"
+        "--retries", type=_options.whole, default=4, metavar="N", help="when the storage fails (default 4)"
     )
     group = parser.add_argument_group("where it runs")
     where = group.add_mutually_exclusive_group()
@@ -86,13 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="a Dask scheduler, tcp://host:8786 (default: the configured one, or this machine)",
     )
-    group.add_argument(
-        "--storage-option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="for fsspec, such as anon=true or endpoint_url=http://minio:9000; repeatable",
-    )
+    _options.add_storage(group)
     _options.add_form(parser, "fleet_scan")
 
 
@@ -109,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         last = summary
         progress.line(progress_line(summary))
 
-    options = dict(map(_option, args.storage_option))
+    options = _options.storage(args)
     try:
         scan(
             list(_sources(args)),
@@ -170,27 +165,3 @@ def _sources(args: argparse.Namespace) -> Any:
                 ) from None
         else:
             yield source
-
-
-def _option(text: str) -> tuple[str, Any]:
-    """`anon=true` as a name and a value. Raises UsageError."""
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise UsageError(f"--storage-option {text!r} has no value", "--storage-option anon=true")
-    return name, {"true": True, "false": False}.get(value.lower(), value)
-
-
-def _seconds(text: str) -> float:
-    """A time of more than nothing, for argparse."""
-    try:
-        if (seconds := float(text)) > 0:
-            return seconds
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
-
-
-def _number(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text} is no whole number")

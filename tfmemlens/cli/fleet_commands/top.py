@@ -34,11 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="DATE|7d", help="only failures from then on (default all): 2026-11-20, 7d, 12h"
     )
     _groups.add_arguments(parser, "causes")
+    _options.add_storage(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.fleet import answers
+    from tfmemlens.fleet.sources import Folder
 
-    ranking = answers.rank(args.folder, args.column, args.since, _groups.most(args))
+    ranking = answers.rank(
+        Folder(args.folder, _options.storage(args)), args.column, args.since, _groups.most(args)
+    )
     _options.show(ranking, args, "causes")
     return 0 if ranking.groups else 1
