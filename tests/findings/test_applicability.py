@@ -13,7 +13,7 @@ import pytest
 from tests.answers import explained
 from tests.conftest import ROOT
 from tests.test_verdicts import INPUTS, name_of
-from tfmemlens import findings
+from tfmemlens import findings, pipeline
 from tfmemlens.findings.support.applicability import TABLE, Applicability
 from tfmemlens.findings.support.situation import CPU, GPU, JAX, TENSORFLOW, TORCH_XLA, TPU, Situation
 from tfmemlens.model.case import Api, FrontEnd
@@ -103,9 +103,16 @@ def test_no_remedy_is_another_frameworks(run: str) -> None:
     assert seen > 100
 
 
+DRIVER = (
+    "I cuda_driver.cc:831] failed to allocate 5.21G (5594152960 bytes) from device:"
+    " CUDA_ERROR_OUT_OF_MEMORY\n"
+    "E cuda_dnn.cc:359] Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED\n"
+)
+
+
 def all_remedies() -> Iterator[Remedy]:
-    for path in INPUTS:
-        for finding in explained(path).findings:
+    for report in (*map(explained, INPUTS), pipeline.explain(DRIVER)):
+        for finding in report.findings:
             yield from finding.remedies
 
 

@@ -4,7 +4,8 @@ verdict.
 A rule is a docstring page, `check(case)`, and what ranks its findings: `BASIS`, the kind of evidence that it
 rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none). What a
 rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause;
-`GENERAL = 0.3` of one that names at least that share of the problem.
+`GENERAL = 0.3` of one that names at least that share of the problem. `HEDGED` holds the severities in which a
+rule says what it found in any case, and advises only where no other rule names the cause: of what may be.
 """
 
 from __future__ import annotations
@@ -41,25 +42,33 @@ def examine(case: Case) -> Report:
 
 
 def _telling(answers: list[Finding]) -> list[Finding]:
-    """Without the general advice for a failure whose cause is named, by what is asked for or who holds it."""
+    """Without the general advice for a failure whose cause is named, by what is asked for or who holds it,
+    and without the advice of findings that are hedged there.
+    """
     general = {slug: rule.GENERAL for slug, rule in rules().items() if hasattr(rule, "GENERAL")}
     named: dict[int, float] = {}
     for finding in answers:
         if (
             finding.rule not in general
+            and not _is_hedged(finding)
             and finding.severity is Severity.CAUSE
             and finding.remedies
             and finding.basis is not Basis.FIGURES
         ):
             named[finding.moment] = max(finding.share, named.get(finding.moment, 0.0))
     return [
-        finding
+        replace(finding, remedies=()) if finding.moment in named and _is_hedged(finding) else finding
         for finding in answers
         if finding.rule not in general
         or not finding.remedies
         or finding.moment not in named
         or (general[finding.rule] is not True and named[finding.moment] < general[finding.rule])
     ]
+
+
+def _is_hedged(finding: Finding) -> bool:
+    """Whether what a finding advises is of what may be, rather than of what it shows."""
+    return finding.severity in getattr(rules()[finding.rule], "HEDGED", ())
 
 
 def rules() -> dict[str, ModuleType]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
@@ -80,7 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
                     " never held whole",
                     slug="blockwise-attention",
                 ),
-                *(() if _over_an_image(failed, queries) else (_BUCKETS,)),
+                *((_BUCKETS,) if queries % _PADDED_TO else ()),
             ),
             detail=(
                 "Scores, softmax and, in training, the dropout mask are each this large, in every layer, and"
@@ -90,6 +91,8 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_PADDED_TO = 8
+"""Lengths that are no multiple of it are those of data, and differ from batch to batch; others were set."""
 _BUCKETS = Remedy(
     "sort sequences into buckets of similar length: one long outlier pads the whole batch",
     slug="bucket-sequences",
@@ -130,6 +133,10 @@ def _fewer_samples(
         yield remedies.SMALLER_REQUESTS
         return
     text = "halve the batch: each of them becomes half"
+    bound = batch_bound(case, moment)
+    if bound and not bound.none_fits:
+        yield from remedies.offered(case, moment, "smaller-batch")
+        return
     yield remedies.of_change(case, index, "smaller-batch", text, need and need // 2)
 
 

@@ -23,6 +23,12 @@ BASIS = Basis.NAME
 EXPLAINS = "all gradients that are alive"
 
 
+_CLIP = Remedy(
+    "weight gradients wait for each other under clip_by_global_norm: clip by value or per variable",
+    slug="clip-per-variable",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         gradients = of_kind(moment, Kind.GRADIENT)
@@ -39,11 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=tuple(quote(row) for row in gradients[:3]),
             remedies=(
                 *remedies.offered(case, moment, "smaller-batch", "mixed-precision"),
-                Remedy(
-                    "weight gradients wait for each other under clip_by_global_norm and in tower averaging:"
-                    " clip by value or per variable, or average with fewer towers at once",
-                    slug="clip-per-variable",
-                ),
+                *((_CLIP,) if case.capture.surroundings.clipping else ()),
             ),
             moment=index,
         )

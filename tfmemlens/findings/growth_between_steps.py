@@ -23,6 +23,7 @@ from tfmemlens.units import human
 
 BASIS = Basis.NAME
 EXPLAINS = "the growth from the first failure to the last"
+HEDGED = (Severity.FACTOR, Severity.NOTE)
 
 _REMEDIES = (
     Remedy(

@@ -31,6 +31,7 @@ from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the request"
+HEDGED = (Severity.FACTOR, Severity.NOTE)
 
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
@@ -192,7 +193,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="wait-for-each-call",
         )
     elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
-        yield _device_seen(case)
+        yield from _device_seen(case, moment)
     if other := another_program(moment):
         yield Remedy(
             f"give {other.partition(' ')[0]} a smaller heap or cache, or a machine of its own; or the machine"
@@ -208,9 +209,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"a smaller batch: {stated[0]} -> {half}", slug="smaller-batch")
     if moment.incident and moment.incident.compiler:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
-    elif not of_array:
+    elif not (of_array or _of_network(moment)):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
-    if not (limit and was_killed(moment)):
+    if not (limit and was_killed(moment)) and not _of_network(moment):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
         )
@@ -230,17 +231,31 @@ def _shared_with_the_gpu(case: Case) -> str:
     return "; on a Jetson the GPU uses the same RAM" if platform and platform[0] == "Jetson" else ""
 
 
-def _device_seen(case: Case) -> Remedy:
-    """What to look at where a GPU was expected: what the log says of it, else whether it is seen at all."""
+def _of_network(moment: Moment) -> bool:
+    """Whether a tensor of the program's own was refused: neither its input pipeline nor the machine's limits
+    are to blame then, unless something says so.
+    """
+    failed = moment.request.failed if moment.request else None
+    return bool(failed and failed.kind is RequestKind.TENSOR and failed.shape is not None) and not (
+        failed is not None and (failed.pipeline or "Iterator" in (failed.node or failed.op or ""))
+    )
+
+
+def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What to look at where a GPU was expected: what the log says of it, else, of a request that no op of the
+    program made, whether it is seen at all.
+    """
     name = framework_name(case)
     fallback = next((line for what, line in case.capture.surroundings.startup if _ON_THE_CPU in what), None)
     if fallback is None:
-        return Remedy(
-            f"if you expected a GPU: check that {name} sees it",
-            code_snippets.devices(case.api),
-            slug="check-the-device",
-        )
-    return Remedy(
+        if not _of_network(moment):
+            yield Remedy(
+                f"if you expected a GPU: check that {name} sees it",
+                code_snippets.devices(case.api),
+                slug="check-the-device",
+            )
+        return
+    yield Remedy(
         f"line {fallback.number} says that {name} runs on the CPU: if the machine has a GPU, install the"
         " build for it",
         'pip install -U "jax[cuda12]"',

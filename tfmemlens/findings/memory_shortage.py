@@ -21,6 +21,7 @@ from tfmemlens.findings.support.rows import (
     is_full,
     tensor_text,
 )
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -77,7 +78,6 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
             " does not help here"
         )
         return (Remedy(text, slug="smaller-model"),)
-    smaller = remedies.offered(case, moment, "smaller-batch")
-    if smaller:
-        return smaller
-    return (Remedy("free or shrink what is held", slug="free-what-is-held"),)
+    if situation(case, moment).program == "TensorFlow Serving":
+        return (remedies.SMALLER_REQUESTS,)
+    return remedies.offered(case, moment, "smaller-batch")

@@ -4,7 +4,7 @@ What it means: cuDNN offered an algorithm that wanted a big workspace; it could 
 with less was taken. The line is printed at most ten times per process. It is no cause of a crash.
 When it fires: the log has such lines. Without a real failure they are the whole story; beside one they are a
 hint that memory was scarce.
-What to do: nothing, or limit the workspaces, so that the choice is the same every time.
+What to do: nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -33,11 +33,4 @@ def check(case: Case) -> Iterator[Finding]:
         severity=Severity.FACTOR if alone else Severity.NOTE,
         headline=f"{text}: no failure, TensorFlow chose a slower plan with less workspace" if alone else text,
         evidence=(Evidence("the largest of them", largest.line),),
-        remedies=(
-            Remedy(
-                "let cuDNN not even try workspaces that large",
-                "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=1024",
-                slug="cudnn-workspace-limit",
-            ),
-        ),
     )

@@ -23,7 +23,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, Size, human, human_size, parse_size
+from tfmemlens.units import MIB, Size, human, human_size, parse_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
@@ -45,10 +45,6 @@ _MARK_STEP = Remedy(
 _SMALL_BYTES = 256 * MIB
 _MAX_GAIN = 0.95 / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
-
-
-_SMALL_DEVICE = 16 * GIB
-"""What is not known of a device: a larger need is rather too large for all of it."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -422,10 +418,8 @@ def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) ->
     pool = compiler.goal or device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None
     needed = compiler.reduced_to or compiler.needed or asked
-    if needed is None:
-        return pool is None
-    if pool is None:
-        return needed.low <= _SMALL_DEVICE
+    if needed is None or pool is None:
+        return False
     kept = moment.balance.in_use
     beside = kept.low if kept and compiler.goal is None else 0
     return needed.low + beside <= _MAX_GAIN * pool.high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.model.case import Case
@@ -11,20 +11,50 @@ from tfmemlens.model.finding import Action, Finding, Remedy
 
 def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
-    them, where the first of them stands. The order is that of the findings, which are ranked by what they
-    explain, and within a finding that of its rule: what ends the cause comes before what saves more by the
-    way. What buys nothing or needs more memory is last, and what cannot be enough gives way to what may be.
+    them, where the first of them stands and in its words. The order is that of the findings, which are ranked
+    by what they explain, and within a finding that of its rule: what ends the cause comes before what saves
+    more by the way. What buys nothing or needs more memory is last, and what cannot be enough gives way to
+    what may be.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     advised: dict[str, tuple[Remedy, list[str]]] = {}
     for finding in ours:
+        before = _things(each for each, _ in advised.values())
         for remedy in finding.remedies:
-            remedy, rules = advised.setdefault(remedy.change or remedy.text, (remedy, []))
+            known = remedy.change or remedy.text
+            if known not in advised and _thing(remedy) in before:
+                continue  # the same in other words
+            remedy, rules = advised.setdefault(known, (remedy, []))
             if finding.rule not in rules:
                 rules.append(finding.rule)
-    actions = [Action(remedy, tuple(rules)) for remedy, rules in advised.values()]
+    actions = _one_way_to_know_more([Action(remedy, tuple(rules)) for remedy, rules in advised.values()])
     short = shortfall(case, case.moments[0]) if case.moments else None
     return enough_first(sorted(actions, key=_buys_nothing), short)
+
+
+_TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
+"""What changes nothing, and tells more of the next failure."""
+
+
+def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
+    """Beside something to change one way to know more is enough."""
+    more = [action for action in actions if action.remedy.slug in _TELLING_MORE]
+    if len(more) == len(actions):
+        return actions
+    return [action for action in actions if action not in more[1:]]
+
+
+_IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time")
+"""Ways to do a thing in parts: what one rule says of it another need not say again."""
+
+
+def _things(remedies: Iterable[Remedy]) -> set[str]:
+    return set(map(_thing, remedies))
+
+
+def _thing(remedy: Remedy) -> str:
+    """What a remedy does, however a rule words it; of one without a slug its words."""
+    return "in parts" if remedy.slug in _IN_PARTS else remedy.slug or remedy.text
 
 
 def _buys_nothing(action: Action) -> bool:

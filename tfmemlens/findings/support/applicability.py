@@ -272,7 +272,6 @@ TABLE: dict[str, Applicability] = {
     "reduce-parts": _ANYWHERE,
     "without-pfor": Applicability(_TENSORFLOW, since=(1, 14)),
     "ring-buffer": _TENSORFLOW_CODE,
-    "free-what-is-held": _ANYWHERE,
     "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),
     "smaller-evaluation-batch": Applicability(code=_NAMED),
     "smaller-prediction-batch": Applicability(code=_NAMED),

@@ -16,11 +16,12 @@ from tfmemlens.findings.support.phase import (
     is_jacobian,
     other_than_training,
 )
-from tfmemlens.findings.support.rows import is_forward_only, of_a_program
+from tfmemlens.findings.support.rows import attributed, is_forward_only, of_a_program
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -193,6 +194,16 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return f"halve the batch{example}{again}", code_snippets.accumulate(case.api) if accumulate else None
 
 
+def _in_a_network(moment: Moment) -> bool:
+    """Whether a layer, a program or a list shows that activations of a network are held: what a policy of
+    precision does not touch, such as an eager op on boxes, it does not make smaller.
+    """
+    request = moment.request
+    if request is None or attributed(moment) or request.failed.keras_layer or request.owner.layer:
+        return True
+    return request.failed.kind is not RequestKind.TENSOR or "/" in (request.failed.node or "")
+
+
 def batch_of(case: Case, moment: Moment) -> int | None:
     """The batch as it is stated, else as the request's shape shows it."""
     return _stated_batch(case) or (moment.request.batch if moment.request else None)
@@ -255,6 +266,8 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
 def _mixed_precision(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """Activations in 16 bits; weights, slots and images of the input pipeline stay as they are."""
     if moment.request and moment.request.fixed and not saving.best_bytes:
+        return None
+    if not _in_a_network(moment):
         return None
     run = situation(case, moment)
     code = code_snippets.mixed_precision(case.api, run.device)
