@@ -33,7 +33,8 @@ def test_a_row_fits_its_examples_and_not_its_near_misses(row: Idiom) -> None:
 def test_an_example_is_explained_by_its_own_row(row: Idiom) -> None:
     """No row before it takes the line."""
     for line in row.examples:
-        shown = next(shown_by((), line, (), GIB), None)
+        code = (Line(1, "MCMC(kernel, chain_method='vectorized')"),) if row.beside else ()
+        shown = next(shown_by((), line, code, GIB), None)
         assert shown and shown[0] is row, line
 
 
@@ -218,3 +219,90 @@ def test_the_user_s_functions_say_what_ran(function: str, line: str, phase: str 
     if phase:
         assert "8 parts need 1.13 GiB each" in report.actions[0].remedy.text
         assert not {"donate-buffers", "recompute"} & {action.remedy.slug for action in report.actions}
+
+
+STEP = "state, loss = train_step(state, batch)"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "fine-tuning a 1.3B params model",
+        "gpt_1.3b, adamw",
+        "Total params: 1,300,000,000",
+        "1.3 billion weights",
+    ],
+)
+def test_weights_that_the_text_counts_explain_a_step(beside: str) -> None:
+    report = explained(STEP, GIB, beside)
+    assert "4.84 GiB in float32; to train all of them with Adam takes 19.37 GiB" in report.verdict
+    assert report.actions[0].remedy.slug == "low-rank-tuning"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "fine-tuning a 1.3B params model with LoRA",
+        "a 120M params model",  # its training needs 2 GiB
+        "1.3B rows",
+        "sharding = NamedSharding(mesh, P('data'))\na 1.3B params model",
+    ],
+)
+def test_weights_that_explain_no_step(beside: str) -> None:
+    assert "to train all of them" not in explained(STEP, GIB, beside).verdict
+
+
+def test_weights_that_are_made_are_told_with_those_of_the_whole_model() -> None:
+    report = explained("opt_state = tx.init(params)", 200 << 20, "a 7B model")
+    assert "the optimizer's state" in report.verdict and "26.08 GiB in float32" in report.verdict
+
+
+def test_a_longer_batch_is_told_by_what_jax_logs_of_compilations() -> None:
+    shapes = [(32, 217, 80), (32, 431, 80), (32, 298, 80), (32, 2871, 80)]
+    logged = [
+        f"Compiling jit(step) with global shapes and types (ShapedArray(f32[80,4]),"
+        f" ShapedArray(f32{list(x)}))."
+        for x in shapes
+    ]
+    lines = "\n".join(logged).replace(", ", ",")
+    report = pipeline.explain(
+        f"{lines}\njaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying"
+        f" to allocate"
+        f" {17 * GIB} bytes.\n"
+    )
+    assert "this batch is (32, 2871, 80), and none of the 3 before was above (32, 431, 80)" in report.verdict
+
+
+def test_a_fisher_matrix_may_be_kept_as_its_diagonal() -> None:
+    made = made_by("return (g.T @ g) / len(g)", 70_000**2 * 4)
+    assert made and made.remedies[0].slug == "diagonal-guide"
+    other = made_by("return x @ y", 70_000**2 * 4)
+    assert other and other.remedies[0].slug == "in-blocks"
+
+
+def test_a_module_that_pytorch_xla_moves_is_weights_and_ends_no_step() -> None:
+    report = pipeline.explain(
+        'Traceback (most recent call last):\n  File "/home/u/tune.py", line 31, in <module>\n'
+        '    model = Model.from_pretrained("llama-3-8b").to(xm.xla_device())\n'
+        '  File "/env/site-packages/torch/nn/modules/module.py", line 1160, in convert\n    return t.to(\n'
+        "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to"
+        " allocate 224.00M. That was not possible. There are 112.30M free.; (0x0x0_HBM0)\n"
+    )
+    assert "the module's weights are being moved to the device (about 8 billion weights" in report.verdict
+    assert [action.remedy.slug for action in report.actions] == ["narrow-weights-of-torch", "shard-arguments"]
+
+
+def test_a_loss_of_all_pairs_is_computed_for_blocks() -> None:
+    buffers = "".join(
+        f'  {at}. Size: 16.00G\n     Operator: op_name="pmap(step)/jit(main)/jvp()/{op}"\n'
+        f"     Shape: f32[65536,65536]{{1,0:T(8,128)}}\n     Unpadded size: 16.00G\n"
+        "     ==========================\n\n"
+        for at, op in enumerate(("dot_general", "exp"), 1)
+    )
+    report = pipeline.explain(
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used"
+        " 49.61G of"
+        f" 15.75G hbm. Exceeded hbm capacity by 33.86G.\n\n  Largest program allocations in hbm:\n\n{buffers}"
+    )
+    assert "a value for every pair of 65,536 x 65,536 rows" in report.verdict
+    assert report.actions[0].remedy.code and "jax.checkpoint" in report.actions[0].remedy.code

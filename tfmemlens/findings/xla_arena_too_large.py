@@ -19,6 +19,7 @@ from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -29,6 +30,7 @@ BASIS = Basis.FIGURES
 EXPLAINS = "all that the program or buffer asks for"
 
 _CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)")
+_MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -218,6 +220,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return _on_device(case, moment, compiler)
     if space := _on_chip(moment):
         return f"the {space} of a TPU core, which holds the tiles that a kernel works on, is too small for it"
+    if _moves_weights(moment):
+        weights = stated_weights(case.capture.surroundings)
+        many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
+        free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
+        return f"the module's weights are being moved to the device{many}{free}"
     if compiler.free:
         return (
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
@@ -320,6 +327,8 @@ def _remedies(
         return
     if compiler.free:
         yield from _let_go(moment)
+    if _moves_weights(moment):
+        return
     if is_buffer(moment):
         yield Remedy(
             "if it holds weights or data: shard it over devices, or keep it in 16 bits",
@@ -390,9 +399,30 @@ def _remedies(
     yield _WITHOUT_XLA
 
 
+def _moves_weights(moment: Moment) -> bool:
+    """Whether PyTorch was moving a module to the device."""
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and any(
+        _MODULE.search(frame.place) and frame.name in ("convert", "_apply", "to") for frame in failed.frames
+    )
+
+
 def _let_go(moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
     text = (moment.request.failed.source_text if moment.request else None) or ""
+    if _moves_weights(moment):
+        yield Remedy(
+            "load the weights in bfloat16: half of them",
+            "AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)",
+            slug="narrow-weights-of-torch",
+        )
+        yield Remedy(
+            "shard them over the chips before they are moved: each then holds its part",
+            "model = SpmdFullyShardedDataParallel(model, mesh=mesh)   #"
+            " torch_xla.experimental.spmd_fully_sharded_data_parallel",
+            slug="shard-arguments",
+        )
+        return
     if "mark_step" in text or "torch_xla.sync" in text:
         yield Remedy(
             "steps are ended already: keep numbers instead of tensors (loss.item()), and delete tensors of"

@@ -40,6 +40,8 @@ class Idiom:
     where: Where = Where.LINE
     frame: str = ""
     """The pattern of a library's frame, `path:line function`, that tells the same."""
+    beside: str = ""
+    """The pattern of a line that quoted code must hold as well."""
     least_bytes: int = LEAST_BYTES
     """The smallest request that it explains: 0 of what is made of many arrays."""
     _code: re.Pattern[str] = field(init=False, repr=False, compare=False, default=regex(""))
@@ -85,7 +87,12 @@ def shown_by(
     """
     own = [frame.text for frame in reversed(frames) if user_frame(frame.place) and frame.text != text]
     library = [frame for frame in frames if not user_frame(frame.place)]
-    fitting = [row for row in TABLE if need >= row.least_bytes]
+    fitting = [
+        row
+        for row in TABLE
+        if need >= row.least_bytes
+        and (not row.beside or any(re.search(row.beside, line.text) for line in code))
+    ]
     for row in fitting:
         if match := row.in_line(text):
             yield row, match, None
@@ -246,6 +253,77 @@ TABLE: tuple[Idiom, ...] = (
         least_bytes=0,
     ),
     Idiom(
+        "set-kept-on-device",
+        r"\[\s*(?:jax\.)?(?:device_put|jnp\.(?:as)?array"
+        r"|shard)\([^()]*(?:\([^()]*\)[^()]*)*\)\s+for \w+(?:, ?\w+)* in (?P<set>[\w.]+)",
+        "the list keeps every batch of `{set}` on the device: all of the data set, in the end",
+        (
+            Remedy(
+                "copy each batch when its step comes, and keep none",
+                "for batch in {set}: state, loss = step(state, jax.device_put(batch))",
+                slug="one-batch-to-the-device",
+            ),
+        ),
+        ("batches = [jax.device_put(b) for b in loader]", "xs = [jnp.array(x) for x, y in train_set]"),
+        ("shapes = [x.shape for x in xs]", "x = jax.device_put(batch)"),
+        Where.CODE,
+        least_bytes=0,
+    ),
+    Idiom(
+        "trees-in-a-list",
+        r"(?:tree\.map|tree_map)\(\s*lambda \*(?P<all>\w+):[^#]*\*(?P<list>\w+)",
+        "`{list}` keeps a whole tree of arrays of every turn (gradients or weights, as large as the"
+        " model), and this"
+        " line puts them together beside them",
+        (
+            Remedy(
+                "add up as you go: one tree is then kept",
+                "total = jax.tree.map(jnp.add, total, tree)   # of gradients: optax.MultiSteps(tx,"
+                " every_k_schedule=8)",
+                slug="sum-as-you-go",
+            ),
+        ),
+        ("grads = jax.tree.map(lambda *g: sum(g) / len(g), *grads_list)",),
+        ("grads = jax.tree.map(lambda g: g / 8, grads)",),
+        least_bytes=0,
+    ),
+    Idiom(
+        "gathered-from-all",
+        r"\bprocess_allgather\(|\b(?:lax\.)?all_gather\(|\bgather_params\w*\(|\bfully_replicated\b",
+        "the line gathers the parts of all devices: each device then holds the whole, however it was sharded",
+        (
+            Remedy(
+                "let each process save or use its own part: a checkpoint can be written sharded",
+                "ocp.StandardCheckpointer().save(path, params)   # every process writes its shards",
+                slug="save-sharded",
+            ),
+            Remedy(
+                "or gather one array at a time, and bring it to the host before the next", slug="in-pieces"
+            ),
+        ),
+        ("gathered = multihost_utils.process_allgather(state.params, tiled=True)",),
+        ("x = nodes[senders]", "x = jax.lax.psum(x, 'i')"),
+        Where.WAY,
+        least_bytes=0,
+    ),
+    Idiom(
+        "dense-adjacency",
+        r"\b(?:\w+_)?adj(?:acency|_\w+)?\s*=(?!=)[^#]*(?:\b(?:zeros|eye|ones)\(|\.at\[|to_?dense|toarray|todense)"
+        r"|\.at\[\s*(?:src|senders|row|edges?)\w*",
+        "the adjacency matrix is made dense: a number for every pair of nodes, nearly all of them zero",
+        (
+            Remedy(
+                "keep edges as two lists of indices, and sum over them",
+                "out = jax.ops.segment_sum(h[senders], receivers, num_segments=N)   # or"
+                " experimental.sparse.BCOO",
+                slug="stay-sparse",
+            ),
+        ),
+        ("adj = jnp.zeros((N, N)).at[src, dst].set(1.0)", "A = A.at[senders, receivers].add(1)"),
+        ("adjust = jnp.ones(3)", "buf = buf.at[i].set(x)"),
+        Where.CODE,
+    ),
+    Idiom(
         "copied-weights",
         r"(?P<copy>\b\w+)?(?:\s*=\s*)?(?:\b(?:jax\.)?(?:tree\.map|tree_map"
         r"|tree_util\.tree_map)\(\s*(?:jnp\.copy\b"
@@ -296,6 +374,29 @@ TABLE: tuple[Idiom, ...] = (
         ("g = jax.vmap(jax.grad(f), in_axes=(None, 0))(w, xs)",),
         ("g = jax.grad(lambda w: jax.vmap(f)(xs).mean())(w)",),
         Where.CODE,
+    ),
+    Idiom(
+        "vectorized-chains",
+        r"\bmcmc\.run\(",
+        "all chains run at once (chain_method='vectorized'): what one chain computes of the data, and"
+        " every draw that"
+        " is kept, exists once for each chain",
+        (
+            Remedy(
+                "run the chains one after another, or fewer at once",
+                "MCMC(kernel, num_warmup=..., num_samples=..., num_chains=4, chain_method='sequential')",
+                slug="fewer-chains",
+            ),
+            Remedy(
+                "let each step see a part of the data (subsampling)",
+                "HMCECS(NUTS(model), num_blocks=100)   # with numpyro.plate(..., subsample_size=...)",
+                slug="fewer-draws",
+            ),
+        ),
+        ("mcmc.run(random.PRNGKey(1), X, y, group)",),
+        ("mcmc.print_summary()",),
+        Where.WAY,
+        beside=r"chain_method\s*=\s*[\"']vectorized",
     ),
     Idiom(
         "mcmc-draws",
@@ -577,7 +678,7 @@ TABLE: tuple[Idiom, ...] = (
     Idiom(
         "eager-convolution",
         r"\b(?:lax\.)?conv(?:_general_dilated(?!_patches)\w*|_transpose)?\("
-        r"|\bConv(?:Transpose)?\([^()]*(?:\([^()]*\)[^()]*)*\)\(",
+        r"|\bConv(?:Transpose)?(?:\dD(?:Transpose)?)?\([^()]*(?:\([^()]*\)[^()]*)*\)\(",
         "a convolution that runs by itself makes its whole output, for all samples at once",
         (
             Remedy(

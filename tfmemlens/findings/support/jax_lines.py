@@ -11,13 +11,16 @@ from itertools import pairwise
 
 from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine, loaded_by, made_by_frames
+from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.findings.support.stated_sizes import Product, as_product
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
+from tfmemlens.units import GIB
 from tfmemlens.values import replace
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")
@@ -53,7 +56,65 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     made = _unrolled(code, need) or made_by(failed.source_text, need, failed.frames, code)
     double = any("enable_x64" in line.text for line in told.code)
     product = None if len(moment.attribution.table) else as_product(need, told.sizes, double=double)
-    return with_product(made, product, need)
+    made = with_product(made, product, need)
+    weights = stated_weights(told)
+    if weights is None or need is None or len(moment.attribution.table):
+        return made
+    if made:
+        of_weights = _OF_WEIGHTS_MADE & {remedy.slug for remedy in made.remedies}
+        return replace(made, what=f"{made.what}; {weights.needs}") if of_weights else made
+    if not _may_be_weights(case, moment, weights):
+        return None
+    return MadeByLine(
+        f"most likely the weights and what training adds to them: {weights.needs}",
+        _fewer_trained(case),
+        line=weights.line,
+    )
+
+
+_OF_WEIGHTS_MADE = frozenset({"smaller-moments", "smaller-model", "narrow-weights", "low-rank-tuning"})
+_SMALL_DEVICE = 16 * GIB
+"""What is not known of a device: training that needs more does not fit many."""
+
+
+def _may_be_weights(case: Case, moment: Moment, weights: StatedWeights) -> bool:
+    """Whether weights, gradients and slots fill the device, and nothing says that only a part of the weights
+    is trained.
+    """
+    told = case.capture.surroundings
+    failed = moment.request.failed if moment.request else None
+    runs = bool(failed and (failed.keras_call == "fit" or calls_program(failed.source_text)))
+    said = [*told.code, *(each.line for each in told.sizes)]
+    partly = any(_PARTLY.search(line.text) for line in said)
+    limit = device_limit(case, moment)
+    room = limit.bytes if limit else _SMALL_DEVICE
+    return runs and not partly and weights.trained_bytes > room
+
+
+_PARTLY = regex(
+    r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze|adapter|P\([\"']"
+)
+
+
+def _fewer_trained(case: Case) -> tuple[Remedy, ...]:
+    keras = case.api.library == "Keras"
+    return (
+        Remedy(
+            "train a low-rank addition to the weights instead of all of them (LoRA): gradients and slots"
+            " are then"
+            " next to nothing",
+            "model.backbone.enable_lora(rank=8)   # KerasHub" if keras else None,
+            slug="low-rank-tuning",
+        ),
+        Remedy(
+            "load the weights in bfloat16: half of them",
+            "keras.config.set_dtype_policy('bfloat16')   # before the model is built"
+            if keras
+            else "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)   # on the host",
+            slug="narrow-weights",
+        ),
+        Remedy("shard weights and optimizer state over devices", slug="shard-arguments"),
+    )
 
 
 def made_by(
@@ -272,6 +333,12 @@ def _vmapped_pairs(text: str, need: int) -> MadeByLine | None:
 _PRODUCT = regex(r"@|\b(?:jnp|np)\.(?:dot|matmul|inner|outer|tensordot)\(|\bcdist\(|_kernel\(|\bgram\w*\(")
 
 
+_FISHER = regex(r"(?i)\b(?P<rows>\w+)\.T\s*@\s*(?P=rows)\b|fisher|\bcov\w*\(|covariance")
+_DIAGONAL = Remedy(
+    "if it is a Fisher or covariance matrix: keep its diagonal, or a block for each layer",
+    "diagonal = (g**2).mean(0)",
+    slug="diagonal-guide",
+)
 _WITH_ITSELF = regex(r"\b(?P<rows>\w+) ?@ ?(?P=rows)\.T\b|_kernel\(|\bgram\w*\(|\bcdist\(")
 
 
@@ -285,7 +352,11 @@ def _square_product(text: str, need: int) -> MadeByLine | None:
         if side * side * item == need and (itself or side & (side - 1)):
             return MadeByLine(
                 f"the line makes a number for each pair of rows: {side:,} x {side:,} in {dtype}",
-                (*((_IN_FLOAT32,) if item == 8 else ()), IN_BLOCKS),
+                (
+                    *((_IN_FLOAT32,) if item == 8 else ()),
+                    *((_DIAGONAL,) if _FISHER.search(text) else ()),
+                    IN_BLOCKS,
+                ),
                 Basis.SHAPE,
             )
     return None

@@ -17,7 +17,7 @@ from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human_size
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _LEAST_BYTES = 64 * MIB
 _LEAST_SHARE = 0.3
@@ -42,6 +42,8 @@ _GRAPH = regex(
     r"(?:\A|[/(_])edges?(?:[/)_]|\Z)|message|\bmp_layer|\bgnn|\bgcn|senders|receivers|graph_?(?:conv|net)",
     re.IGNORECASE,
 )
+_WIDEST = 16_384
+"""No square weight is as wide as this."""
 _MANY_NODES = 50_000
 """From here on rows are rather a graph's than a batch's."""
 _DIFFERENCE = regex(r"(?:\A|[/(])sub(?:tract)?(?:\)|\Z|\W)")
@@ -144,11 +146,9 @@ def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
     if len(shape) not in (2, 3) or _is_weight(row, weights):
         return False
     first, second = shape[:2]
-    return (
-        first == second >= _MANY_ROWS
-        and row.owner.kind is not Kind.PARAMETER
-        and not _GRADIENT.search(_name(row))
-    )
+    name = _name(row)
+    of_weights = _GRADIENT.search(name) and not (first >= _WIDEST and "transpose(" not in name)
+    return first == second >= _MANY_ROWS and row.owner.kind is not Kind.PARAMETER and not of_weights
 
 
 def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
@@ -287,14 +287,20 @@ _IN_BLOCKS = Remedy(
 
 
 def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
-    del framework
     first, second = _shape(mine[0])[:2]
     differences = any(len(_shape(row)) == 3 and _DIFFERENCE.search(_name(row)) for row in mine)
+    trained = any(_GRADIENT.search(_name(row)) for row in mine)
+    of_loss = replace(
+        _IN_BLOCKS,
+        text="compute the loss for blocks of rows, and let the backward pass compute each block again (or use"
+        " a loss of single pairs, such as a sigmoid for each)",
+        code="loss = jax.lax.map(jax.checkpoint(loss_of_block), blocks).sum()" if framework == JAX else None,
+    )
     return Buffers(
         f"a value for every pair of {first:,} x {second:,} rows",
         _in_words(mine),
         held,
-        (*((_MATRIX_PRODUCT,) if differences else ()), _IN_BLOCKS),
+        (*((_MATRIX_PRODUCT,) if differences else ()), of_loss if trained else _IN_BLOCKS),
         recompute=False,
         batch=False,
     )

@@ -122,12 +122,17 @@ PROFILING = LineRule(
 CUDA_ERROR = LineRule(
     r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
     r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
+    r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b"
     r"|CUDA runtime implicit initialization .*out of"
     r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
     "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
     " warning(error) log entry (may be unrelated) 'Cuda failure 2 'out of memory''.",
-    needs=("out_of_memory", "memoryallocation", "outofmemory", "out of memory"),
+    "INTERNAL: NCCL operation ncclCommInitRankConfig failed: unhandled cuda error (run with"
+    " NCCL_DEBUG=INFO for"
+    " details). Last NCCL warning(error) log entry (may be unrelated) 'Failed to CUDA calloc async 608"
+    " bytes'.",
+    needs=("out_of_memory", "memoryallocation", "outofmemory", "out of memory", "failed to cuda"),
 )
 OUTPUT = LineRule(
     r"(?:Error: ?|RESOURCE_EXHAUSTED: |Resource exhausted: |Message: |\A\W*)(?:\{\{function_node [^}]*\}\}"

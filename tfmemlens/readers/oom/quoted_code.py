@@ -35,8 +35,16 @@ _NAMED = regex(
     r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w.%]|,\d|:\d)"
 )
 _COUNTED = regex(
-    r"(?<![\w.,:/@$-])(?P<figure>\d[\d,_]{0,14})(?P<unit>[kKM])?\s{1,2}(?P<name>[a-z]{3,20})\b(?! ?[:=(])"
+    r"(?<![\w.,:/@$-])(?P<figure>\d[\d,_]{0,14}(?:\.\d{1,3}(?=[kKMB ]))?)(?P<unit>[kKMB]| ?(?:billion"
+    r"|million))?\s{1,2}(?P<name>[a-z]{3,20})\b(?! ?[:=(])"
 )
+_MODEL = regex(
+    r"(?i)\b(?:llama|gemma|mistral|gpt|opt|falcon|phi|qwen|bloom|pythia|mpt"
+    r"|olmo)[\w.]{0,12}(?:[-_][a-z\d.]{1,12}){0,3}?"
+    r"[-_ ]?(?<=[-_ ])(?P<figure>\d{1,3}(?:\.\d)?)b(?![a-z\d])"
+)
+"""A model whose name says how many billions of weights it has: `gemma_2b_en`, `Meta-Llama-3-8B`."""
+MODEL_WEIGHTS = "parameters"
 _TUPLE = regex(
     r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}[=:]?\s{0,3}))?"
     r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s{0,2}[)\]](?!\{)"
@@ -48,7 +56,7 @@ _IN_COMMENT = regex(
 _ARGUMENT = regex(r"(?<=[(,:])\s?(?P<figure>\d[\d_]{0,14})(?=\s?[,)\]])")
 """A number as it stands in a call or a slice of code: `split(key, 64)`, `x[:256]`."""
 _ASSIGNED = regex(r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]*#")
-_UNITS = {"": 1, "k": 1000, "K": 1000, "M": 1_000_000}
+_UNITS = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "million": 10**6, "B": 10**9, "billion": 10**9}
 _NO_NAMES = frozenset(
     "line step epoch iteration it cell port pid rtx gtx gpu cuda v jax version seed lr bytes byte mib"
     " gib mb gb hours min"
@@ -103,6 +111,8 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
         figure = _number(match["figure"], match["unit"] or "")
         if figure > 1 and match["name"].lower() not in _NO_NAMES:
             yield StatedSize(match["name"] if _is_name(match) else "", (figure,), line)
+    for match in list(_MODEL.finditer(text))[:1]:
+        yield StatedSize(MODEL_WEIGHTS, (_number(match["figure"], "B"),), line)
     for match in _ARGUMENT.finditer(rest.partition("#")[0]):
         if (figure := _number(match["figure"], "")) > 1:
             yield StatedSize("", (figure,), line)
@@ -115,4 +125,4 @@ def _is_name(match: re.Match[str]) -> bool:
 
 def _number(figure: str, unit: str) -> int:
     digits, _, power = figure.replace("_", "").replace(",", "").partition("e")
-    return int(digits) * int(10 ** int(power or 0)) * _UNITS[unit]
+    return round(float(f"{digits}e{power or 0}") * _UNITS[unit.strip()])

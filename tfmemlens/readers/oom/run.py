@@ -136,7 +136,8 @@ STAGE = LineRule(
 )
 """Another stage of a training begins: as a rule with layers that were frozen."""
 LENGTH = LineRule(
-    r"(?i:\b(?:frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket|n_?nodes|img_?size"
+    r"(?i:\b(?:frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket"
+    r"|n_?nodes|img_?size"
     r"|resolution|seq)\b)[\s=:]*[(\[]?(?P<sizes>\d{1,8}(?:\s*[,x]\s*\d{1,8}){0,3})\b(?!\.\d|[KMG%])",
     "[02:11:40] step 13900 loss 2.405 batch frames (16, 768) 0.41s/step",
     "step 410 seq_len=512 loss 3.1",
@@ -169,6 +170,12 @@ _TAPE = regex(
 _LOOP = regex(r"\A(?P<indent>[ >|]{0,80})for\b(?P<over>[^#\n]{1,200}):")
 _MICRO = regex(r"(?i)accum|micro|\b(?:n_)?acc(?:_steps)?\b|sub_?batch|\bchunks?\b")
 _OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")
+COMPILING = LineRule(
+    r"Compiling \S+ (?:for )?with global shapes and types.*\[(?P<sizes>\d{1,8}(?:,\d{1,8}){1,3})\]",
+    "Compiling train_step with global shapes and types [ShapedArray(float32[32,217,80]), ...]",
+    needs="global shapes and types",
+)
+"""What JAX logs of each compilation (`jax_log_compiles`): the last shape of two sizes is a batch's."""
 _COUNTED = regex(r"(?i)\b(?:step|iter\w*|batch|update)\b[ :=#\[]*\d")
 SUMMARY = LineRule(
     r"\A[\s\u2502|]*(?P<name>[\w./-]{1,80}) \((?P<type>\w{1,40})\)[\s\u2502|]+[\[(]{1,2}None[^)]*\)\]?"
@@ -268,6 +275,8 @@ class RunCollector:
         text = line.text[-_LONGEST:]
         if self._printed_in or _OBSERVED.likely(text):
             self._observe(text, line)
+        if match := COMPILING.search(text):
+            self.lengths.append((tuple(int(size) for size in match["sizes"].split(",")), line))
         if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
             self.stores = name, line
         self.tapes.observe(line)
