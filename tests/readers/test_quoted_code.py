@@ -68,3 +68,11 @@ def test_no_more_is_kept_than_a_text_can_need() -> None:
     quoted = collected("\n".join(f"x{number} = f({number}00)" for number in range(2000)))
     assert len(quoted.code) == 300
     assert len(quoted.sizes) <= 82
+
+
+def test_lines_of_one_shape_state_what_each_of_them_does() -> None:
+    """Whether a line may state sizes is remembered for its shape, and not by the figures of the first."""
+    stated = [
+        collected(f"heads: {heads} max_len: {length}").sizes for heads, length in ((1, 1), (7, 4), (1, 4))
+    ]
+    assert [[each.sizes for each in sizes] for sizes in stated] == [[], [(7,), (4,)], [(4,)]]

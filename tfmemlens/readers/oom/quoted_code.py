@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import shape_of
 
 _LONGEST = 400
 _MOST_LINES = 300
@@ -89,8 +91,14 @@ class QuotedCode:
             return
         if len(self.code) < _MOST_LINES and _CODE.search(text):
             self.code.append(line)
-        if len(self.sizes) < _MOST_SIZES and any(map(str.isdigit, text)):
+        if len(self.sizes) < _MOST_SIZES and _may_state_sizes(shape_of(text)):
             self.sizes += _sizes(text, line)
+
+
+@lru_cache(maxsize=4096)
+def _may_state_sizes(shape: str) -> bool:
+    """Whether a line of this shape, with large figures, states any: a log has many lines of few shapes."""
+    return any(map(str.isdigit, shape)) and any(_sizes(shape.replace("0", "9"), Line(0, shape)))
 
 
 def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
