@@ -15,7 +15,14 @@ from tfmemlens.fleet import flow, ranges, rows, schema
 LOGS = ROOT / "sample_traces" / "oom_log"
 SAMPLES = sorted(LOGS.glob("*.txt"))
 SMALL = ranges.Sizes(
-    piece=1 << 10, quiet=4, context=2, longest=64 << 10, head=4 << 10, tail=16 << 10, block=8 << 10
+    piece=1 << 10,
+    quiet=4,
+    context=2,
+    longest=64 << 10,
+    head=4 << 10,
+    tail=16 << 10,
+    end=8 << 10,
+    block=8 << 10,
 )
 ORIGIN = flow.Origin("big.log", {})
 
@@ -88,6 +95,28 @@ def test_the_last_lines_are_read_for_every_word() -> None:
     together = whole(raw)
     assert [row["offset"] for row in together.rows] == [raw.rindex(b"slurmstepd")]
     assert cut(raw, [96 << 10]) == together
+
+
+def test_a_phrase_of_a_failure_is_found_before_the_last_lines() -> None:
+    chance = random.Random(1)
+    after = quiet(12_000, chance)
+    assert SMALL.end < len(after) < SMALL.tail
+    for line, count in ((b"Dst tensor is not initialized.\n", 1), (b"Buffer 1:\n\tSize: 3.15GiB\n", 0)):
+        raw = quiet(100_000, chance) + line + after
+        assert len(whole(raw).rows) == count
+        assert len(whole(raw[: -len(after)]).rows) == 1
+        assert cut(raw, [96 << 10]) == whole(raw)
+
+
+@pytest.mark.parametrize("shift", range(-40, 8, 7))
+def test_words_across_two_blocks_are_found(shift: int) -> None:
+    chance = random.Random(2)
+    place = 3 * SMALL.block + shift
+    raw = quiet(place, chance)
+    raw = raw[: raw.rindex(b"\n", 0, place - 1) + 1].ljust(place - 1, b"x") + b"\n"
+    raw += b"OOM when allocating tensor with shape[8,8] and type float on /gpu:0\n"
+    together = whole(raw + quiet(40_000, chance))
+    assert [(row["offset"], row["line"]) for row in together.rows] == [(place, raw.count(b"\n"))]
 
 
 def test_a_log_in_two_bytes_a_character_is_read_once() -> None:

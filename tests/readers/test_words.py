@@ -10,6 +10,7 @@ from tfmemlens import pipeline
 from tfmemlens.readers.oom import compiler, disguises, dump, report, sentence, words
 
 SAMPLES = sorted((ROOT / "sample_traces" / "oom_log").glob("*.txt"))
+DISGUISES = [rule for name, rule in vars(disguises).items() if name.isupper() and hasattr(rule, "examples")]
 RULES = [
     *(sentence.SENTENCE, sentence.OP_REQUIRES),
     *(dump.START, dump.HEAD, dump.BIN, dump.WANT, dump.BIN_CHUNK, dump.REGION, dump.CHUNK, dump.SUMMARY_HEAD),
@@ -19,7 +20,7 @@ RULES = [
     *(compiler.SECTION, compiler.PEAK_BUFFERS, compiler.BUFFER, compiler.TPU, compiler.ON_STACK),
     *(compiler.TWO_CORES, compiler.ON_CHIP, compiler.TPU_RESERVE, compiler.TPU_LEDGER, compiler.TPU_TOTAL),
     *(compiler.EARLY, compiler.TPU_ENTRY, compiler.TPU_UNPADDED, compiler.TPU_EXTRA),
-    *(rule for name, rule in vars(disguises).items() if name.isupper() and hasattr(rule, "examples")),
+    *DISGUISES,
 ]
 
 
@@ -27,6 +28,18 @@ RULES = [
 def test_every_message_has_a_word(rule: sentence.LineRule) -> None:
     for example in rule.examples:
         assert any(word in example.lower().encode() for word in words.WORDS), example
+
+
+@pytest.mark.parametrize("rule", DISGUISES, ids=lambda rule: rule.examples[0][:40])
+def test_every_indirect_failure_has_a_phrase(rule: sentence.LineRule) -> None:
+    for example in rule.examples:
+        assert words.names_a_failure(example.encode()), example
+
+
+def test_every_failure_has_a_phrase() -> None:
+    for sample in SAMPLES:
+        raw = sample.read_bytes()
+        assert words.names_a_failure(raw) or not words.may_tell(raw), sample
 
 
 def test_a_text_is_passed_over_where_the_reader_finds_nothing() -> None:

@@ -13,6 +13,7 @@ from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.bytes.literals import Literals
 from tfmemlens.readers.formats import oom_log
 
 WORDS = tuple(
@@ -70,6 +71,68 @@ WORDS = tuple(
     )
 )
 """In small letters: each line that begins a message, a dump or a list has one."""
+PHRASES = tuple(
+    phrase.encode()
+    for phrase in (
+        "oom when",
+        "resource_exhausted",
+        "resource exhausted",
+        "resourceexhausted",
+        "out of memory",
+        "out_of_memory",
+        "outofmemory",
+        "dst tensor",
+        "current usage from",
+        "bfc_allocator",
+        "bfcallocator",
+        "bad_alloc",
+        "memoryerror",
+        "memory limit",
+        "memory_limit_",
+        "max memory used",
+        "hbm usage",
+        "than is available",
+        "available ram",
+        "cannot allocate",
+        "failed to alloc",
+        "could not allocate",
+        "unable to allocate",
+        "alloc_failed",
+        "cumemalloc",
+        "not_initialized",
+        "no algorithm worked",
+        "convolution algorithm",
+        "cudnn handle",
+        "handle) failed",
+        "launch failed",
+        "no dnn",
+        "cannot parse tensor",
+        "not possible. there",
+        "peak buffers",
+        "bufferassignment",
+        "aborting compilation",
+        "in-use chunks",
+        "chunks of size",
+        "chunk state",
+        "chunks in use",
+        "next region",
+        "killed",
+        "oom-kill",
+        "oom_kill",
+        "sigkill",
+        "signal 9",
+        "code 137",
+        "code: 137",
+        "status 137",
+        "exitcode",
+        "code -",
+        "status -9",
+        "badness",
+        "quota",
+    )
+)
+"""In small letters, what few lines but those of a failure say: each failure has one in some of its lines."""
+_PHRASES = Literals(*PHRASES)
 _COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
 _SURE = b"oom when allocating tensor with shape"
@@ -81,6 +144,11 @@ _MANY = 400
 def failures(capture: Capture) -> tuple[Incident, ...]:
     """The incidents that are failures, and no accounts of a program or of a device."""
     return tuple(each for each in capture.incidents if each.request.kind not in _NO_FAILURE)
+
+
+def names_a_failure(raw: bytes) -> bool:
+    """Whether a text says what few others do but those of a failure."""
+    return _PHRASES.stand_in(raw.lower())
 
 
 def may_tell(raw: bytes) -> bool:
