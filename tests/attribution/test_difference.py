@@ -60,6 +60,17 @@ class TestTheVerdict:
         nameless = difference(case(("x", 1, owner(None))), case(("x", 2, owner(None))))
         assert nameless.verdict.endswith("most of it in allocations without a layer.")
 
+    @pytest.mark.parametrize("error, said", [(-1, "shrank by 1 B"), (1, "grew by 1 B")])
+    def test_a_single_byte(self, error: int, said: str) -> None:
+        one, other = (Allocation("net/x", MIB + more) for more in (0, error))
+        sides = [
+            Case(capture(), (Moment(Attribution(AllocationTable.of([row]), [owner("net")]), Balance()),))
+            for row in (one, other)
+        ]
+        verdict = difference(*sides).verdict
+        assert said in verdict
+        assert verdict.endswith("most of it in net.")
+
     def test_a_case_without_figures_cannot_be_compared(self) -> None:
         with pytest.raises(LookupError):
             compared(Case(capture(), ()))
@@ -97,6 +108,7 @@ class TestSides:
             ({}, {"more": 2}, ["`after` has 3"]),
             ({"error": 1}, {}, ["TensorFlow rounded"]),
             ({}, {"error": 1}, ["TensorFlow rounded"]),
+            ({"error": 1}, {"error": 1}, ["TensorFlow rounded"]),
         ],
     )
     def test_notes(self, before: dict[str, Any], after: dict[str, Any], notes: list[str]) -> None:
@@ -132,6 +144,35 @@ class TestRows:
         assert self.rows(difference(case(conv(1), conv(2)), case(conv(7)))) == [
             ("net/conv/Conv2D", "net/conv/Conv2D", 3, 7)
         ]
+
+    def test_executions_of_a_node_are_counted(self) -> None:
+        """Three executions of 1 MiB before, one of 3 MiB after: no change."""
+        thrice = Attribution(AllocationTable.of([Allocation("net/x", MIB, count=3)]), [owner("net")])
+        found = difference(
+            Case(capture(), (Moment(thrice, Balance()),)), case(("net/x", 3, owner("net")))
+        )
+        assert self.rows(found) == [("net/x", "net/x", 3, 3)]
+
+    def test_what_is_gone_keeps_its_layer(self) -> None:
+        found = difference(case(conv(1)), case(("other/Relu", 2, owner("other"))))
+        assert [(each.layer, each.before) for each in found.allocations] == [
+            ("other", None), ("net/conv", "net/conv/Conv2D"),
+        ]  # fmt: skip
+        assert [(each.before, each.after, each.change_bytes) for each in found.layers] == [
+            (None, "other", 2 * MIB), ("net/conv", None, -MIB),
+        ]  # fmt: skip
+
+    def test_without_a_layer_nodes_are_told_by_their_forward_op(self) -> None:
+        one, same, other = (
+            (name, 1, owner(None, forward=forward))
+            for name, forward in (("a/Cast", "a"), ("a_1/Cast", "a_1"), ("b/Cast", "b"))
+        )
+        assert len(self.rows(difference(case(one), case(same)))) == 1
+        assert len(self.rows(difference(case(one), case(other)))) == 2
+        within, beside = (
+            ("x/Cast", 1, owner(layer, forward=f"{layer}/mul")) for layer in ("net", "net_1")
+        )
+        assert len(self.rows(difference(case(within), case(beside)))) == 1
 
     def test_what_a_pass_renamed(self) -> None:
         forward = "net/conv/mul"
@@ -173,6 +214,7 @@ class TestRows:
         (["a_2", "a_10"], ["a_9", "a_11"], [("a_2", "a_9"), ("a_10", "a_11")]),
         (["a", "a_1"], ["a_1"], [("a_1", "a_1"), ("a", None)]),
         (["a_3"], ["a", "a_1"], [("a_3", "a"), (None, "a_1")]),
+        (["²_1", "²"], ["²", "²_1"], [("²", "²"), ("²_1", "²_1")]),  # a digit, but no decimal
         (["a_01"], ["a_02"], [("a_01", None), (None, "a_02")]),
         (["a_1/b"], ["a/b_2"], [("a_1/b", "a/b_2")]),
         (["a_1|x"], ["a|x"], [("a_1|x", "a|x")]),

@@ -129,9 +129,7 @@ def _layers(old: Attribution, new: Attribution) -> tuple[ComparedItem, ...]:
     left, right = ({group.name or "": group.total_bytes for group in side.by("layer")} for side in (old, new))
     pairs = matched(left, right)
     return _ordered(
-        ComparedItem(
-            a, b, left.get(a or "", 0) if a is not None else 0, right.get(b or "", 0) if b is not None else 0
-        )
+        ComparedItem(a, b, left[a] if a is not None else 0, right[b] if b is not None else 0)
         for a, b in pairs
     )
 
@@ -168,8 +166,9 @@ def plain(name: str) -> str:
     return _UNIQUE.sub("", name)
 
 
-def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    return tuple((1, int(part)) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name))
+def _natural(name: str) -> list[int | str]:
+    """Words and numbers in turn, so that `a_2` comes before `a_10`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _allocations(old: Attribution, new: Attribution, renamed: Mapping[str, str]) -> tuple[ComparedItem, ...]:
