@@ -148,9 +148,7 @@ class TestRows:
     def test_executions_of_a_node_are_counted(self) -> None:
         """Three executions of 1 MiB before, one of 3 MiB after: no change."""
         thrice = Attribution(AllocationTable.of([Allocation("net/x", MIB, count=3)]), [owner("net")])
-        found = difference(
-            Case(capture(), (Moment(thrice, Balance()),)), case(("net/x", 3, owner("net")))
-        )
+        found = difference(Case(capture(), (Moment(thrice, Balance()),)), case(("net/x", 3, owner("net"))))
         assert self.rows(found) == [("net/x", "net/x", 3, 3)]
 
     def test_what_is_gone_keeps_its_layer(self) -> None:
@@ -169,9 +167,7 @@ class TestRows:
         )
         assert len(self.rows(difference(case(one), case(same)))) == 1
         assert len(self.rows(difference(case(one), case(other)))) == 2
-        within, beside = (
-            ("x/Cast", 1, owner(layer, forward=f"{layer}/mul")) for layer in ("net", "net_1")
-        )
+        within, beside = (("x/Cast", 1, owner(layer, forward=f"{layer}/mul")) for layer in ("net", "net_1"))
         assert len(self.rows(difference(case(within), case(beside)))) == 1
 
     def test_what_a_pass_renamed(self) -> None:

@@ -108,7 +108,7 @@ def _is_replacement(freed: int, kept: Sequence[int]) -> bool:
     """Whether a buffer of this size may have made way for one that the step keeps: BFC's chunks are up to
     twice the request.
     """
-    return freed > 0 and bisect_left(kept, 2 * freed) > bisect_right(kept, freed // 2)
+    return bisect_left(kept, 2 * freed) > bisect_right(kept, freed // 2)
 
 
 def _path(levels: Sequence[int], options: Sequence[frozenset[int]], kept: Sequence[int]) -> list[int]:

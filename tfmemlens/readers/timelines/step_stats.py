@@ -397,7 +397,7 @@ def op_of(label: str) -> str | None:
     """
     at = label.find(" = ")
     end = label.find("(", at)
-    return label[at + 3 : end] if at >= 0 and end > at else None
+    return label[at + 3 : end] if 0 <= at < end else None
 
 
 def _replacement(places: list[_Place], change: baseline.UseChange) -> tuple[str | None, float]:
