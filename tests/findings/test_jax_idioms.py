@@ -75,7 +75,7 @@ def test_a_small_request_is_explained_by_what_is_made_of_many_arrays_alone() -> 
 def explained(line: str, need: int, beside: str = "") -> Report:
     return pipeline.explain(
         f'Traceback (most recent call last):\n  File "/home/u/run.py", line 12, in main\n    {line}\n'
-        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
         f" {need} bytes.\n\n{beside}\n"
     )
 
@@ -306,3 +306,51 @@ def test_a_loss_of_all_pairs_is_computed_for_blocks() -> None:
     )
     assert "a value for every pair of 65,536 x 65,536 rows" in report.verdict
     assert report.actions[0].remedy.code and "jax.checkpoint" in report.actions[0].remedy.code
+
+
+def test_arrays_that_were_donated_in_vain_are_told() -> None:
+    warning = (
+        "mlir.py:1184: UserWarning: Some donated buffers were not usable: ShapedArray(float32[50304,4096])."
+    )
+    report = explained(STEP, 24 * GIB, warning)
+    assert "donated arrays (float32[50304,4096] and others) were not usable" in report.verdict
+    assert report.actions[0].remedy.slug == "donatable-results"
+    assert "donated" not in explained(STEP, 24 * GIB).verdict
+
+
+def test_readings_that_quoted_code_prints_as_in_use_are_growth() -> None:
+    readings = "\n".join(f"step {1000 * at} | in_use {2 + 3 * at}.1 GiB" for at in range(1, 5))
+    report = explained("state = update(state, batch)", 3 * GIB, f"{readings}\nckpts.append((val, state))")
+    assert "rose from 5.10 GiB to 14.10 GiB" in report.verdict and "`ckpts`" in report.verdict
+
+
+def test_a_layer_of_all_pairs_is_told_by_its_line() -> None:
+    frames = stack(
+        ("joint.py:30", "__call__", "logits = self.out(jnp.tanh(enc[:, :, None, :] + pred[:, None, :, :]))"),
+        LAYER,
+    )
+    made = made_by(frames[0].text, 6 * GIB, frames)
+    assert made and "pairs every row" in made.what
+
+
+def test_what_a_scan_stacks_is_no_data_that_could_be_narrower() -> None:
+    line = "x, traj = jax.lax.scan(step, x_T, jnp.arange(1000))"
+    report = explained(line, 1000 * 64 * 200 * 200 * 3 * 4, "x_T: (64, 200, 200, 3)")
+    assert "1,000 x 64 x 200 x 200 x 3 (`x_T`)" in report.verdict
+    assert "narrow-copy" not in [action.remedy.slug for action in report.actions]
+
+
+def test_dispatch_of_a_mixture_of_experts() -> None:
+    buffers = "".join(
+        f"\tBuffer {at}:\n\t\tSize: 8.00GiB\n\t\tOperator:"
+        f' op_name="jit(step)/jit(main)/jvp(MoE)/router/{op}"\n'
+        "\t\tShape: f32[16384,64,2048]\n\t\t==========================\n\n"
+        for at, op in enumerate(("one_hot", "mul"), 1)
+    )
+    report = pipeline.explain(
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 36507222016 bytes.\n"
+        f"BufferAssignment OOM Debugging.\nPeak buffers:\n{buffers}"
+    )
+    assert "a mixture of experts" in report.verdict
+    assert report.actions[0].remedy.slug == "sorted-tokens"

@@ -31,6 +31,14 @@ EXPLAINS = "all that the program or buffer asks for"
 
 _CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)")
 _MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
+_IN_VAIN = regex(r"not usable: (?:ShapedArray\()?(?P<array>\w+\[[\d,]*\])")
+_DONATABLE = Remedy(
+    "let the step give back each array with the shape and dtype that it was given: it then takes the old"
+    " one's"
+    " place",
+    "new = jax.tree.map(lambda n, o: n.astype(o.dtype), new, old)   # and donate no batch",
+    slug="donatable-results",
+)
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 _WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -166,6 +174,15 @@ def _captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | 
     return match["size"] if max(2 * constants.bytes, 2 * _SMALL_BYTES) > size.bytes else None
 
 
+def _donated_in_vain(case: Case, moment: Moment) -> str | None:
+    """The first donated array that JAX could not use, as printed; where the program's buffers are listed,
+    they tell more.
+    """
+    line = case.capture.surroundings.shows("donating in vain")
+    match = _IN_VAIN.search(line.text) if line and not len(moment.attribution.table) else None
+    return match["array"] if match else None
+
+
 def _of_a_whole_graph(case: Case, buffers: Buffers | None) -> bool:
     """Whether the text says that a graph network works on its whole graph, and no buffer says otherwise."""
     return buffers is None and bool(case.capture.surroundings.shows("whole graph"))
@@ -200,6 +217,12 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return (
             f"JAX warned that {captured} of constants became part of the program: an array that the jitted"
             " function uses without being given it, most likely a data set"
+        )
+    if array := _donated_in_vain(case, moment):
+        return (
+            f"JAX warned that donated arrays ({array} and others) were not usable: no result has their"
+            f" shape and"
+            " dtype, so that the old state and the new one exist side by side"
         )
     if _ends_no_step(case) and compiler.needed:
         return (
@@ -367,6 +390,8 @@ def _remedies(
     ran = other_than_training(case, moment.request)
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
+    if _donated_in_vain(case, moment):
+        yield _DONATABLE
     of_arguments = program_account.mostly_arguments(compiler)
     undonated = program_account.undonated(compiler)
     if undonated and program_account.could_donate(case, moment, compiler):

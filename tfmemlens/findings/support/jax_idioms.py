@@ -308,7 +308,8 @@ TABLE: tuple[Idiom, ...] = (
     ),
     Idiom(
         "dense-adjacency",
-        r"\b(?:\w+_)?adj(?:acency|_\w+)?\s*=(?!=)[^#]*(?:\b(?:zeros|eye|ones)\(|\.at\[|to_?dense|toarray|todense)"
+        r"\b(?:\w+_)?adj(?:acency|_\w+)?\s*=(?!=)[^#]*(?:\b(?:zeros|eye|ones)\(|\.at\[|to_?dense|toarray"
+        r"|todense)"
         r"|\.at\[\s*(?:src|senders|row|edges?)\w*",
         "the adjacency matrix is made dense: a number for every pair of nodes, nearly all of them zero",
         (
@@ -799,6 +800,41 @@ TABLE: tuple[Idiom, ...] = (
         (_UINT8_ON_HOST, IN_BLOCKS),
         ("x = jax.image.resize(x, (n, 224, 224, 3), 'bilinear')",),
         ("image.resize_to = 3",),
+    ),
+    Idiom(
+        "search-tree",
+        r"\bmctx\.\w+_policy\(|\bnum_simulations\s*=",
+        "the search tree keeps an embedding of every simulation, for every root of the batch",
+        (
+            Remedy(
+                "run fewer simulations, or search from fewer roots at a time: the tree is as large as both",
+                "out = mctx.gumbel_muzero_policy(params, key, root, recurrent_fn, num_simulations=64)",
+                slug="smaller-tree",
+            ),
+            Remedy(
+                "make the embedding smaller, or keep it in bfloat16 (or the moves instead of it)",
+                slug="narrow-copy",
+            ),
+        ),
+        ("out = mctx.gumbel_muzero_policy(params, rng, root, recurrent_fn, num_simulations=800)",),
+        ("import mctx", "num_simulation_steps = 3"),
+        Where.WAY,
+    ),
+    Idiom(
+        "whole-on-every-device",
+        r"\bin_(?:specs|shardings)\s*=(?:(?!\bout_)[^#])*?\bP(?:artitionSpec)?\(\s*\)",
+        "an argument with the spec `P()` is whole on every device, and what is computed from it as well",
+        (
+            Remedy(
+                "shard the large argument, too, and combine the parts (psum, or a merge of the best rows)",
+                "in_specs=(P('dp'), P()), out_specs=P('dp')   # the large array sharded, the small one whole",
+                slug="shard-arguments",
+            ),
+            IN_BLOCKS,
+        ),
+        ("f = jax.shard_map(g, mesh=mesh, in_specs=(P(), P('dp')), out_specs=P('dp'))",),
+        ("f = jax.shard_map(g, mesh=mesh, in_specs=(P('x'), P('dp')), out_specs=P())",),
+        Where.CODE,
     ),
     Idiom(
         "history-of-gradients",

@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
-from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine, loaded_by, made_by_frames
+from tfmemlens.findings.support.jax_stack import (
+    LEAST_BYTES,
+    MadeByLine,
+    layers_op_by_op,
+    loaded_by,
+    made_by_frames,
+)
 from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -138,6 +144,8 @@ def made_by(
     for row, match, line in shown_by(frames, "" if program else text, lines, need):
         what, remedies = row.told(match)
         return MadeByLine(f"most likely {what} (line {line.number})" if line else what, remedies, line=line)
+    if made := layers_op_by_op(frames, text, need):
+        return made
     if not program and need >= LEAST_BYTES and (made := _copied(text, need)):
         return made
     return loaded_by(frames, text)
@@ -187,7 +195,8 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
     narrower = []
     if product.dtype == "float64":
         narrower = [replace(_IN_FLOAT32, saves_bytes=need // 2 if need else None, certainty=Certainty.EXACT)]
-    if product.is_images and product.dtype == "float32":
+    of_data = made is None or bool(_OF_DATA & {remedy.slug for remedy in made.remedies})
+    if of_data and product.is_images and product.dtype == "float32":
         quarter = need // 4 * 3 if need else None
         narrower = [
             Remedy(
@@ -217,6 +226,8 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
     )
 
 
+_OF_DATA = frozenset({"narrow-copy", "one-batch-to-the-device", "smaller-buffer", "shuffle-indices"})
+"""Remedies for what holds data as it came, which may be kept in fewer bits."""
 _IN_FLOAT32 = Remedy(
     "compute in float32: half of this",
     "jax.config.update('jax_enable_x64', False)",

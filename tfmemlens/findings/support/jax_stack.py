@@ -54,10 +54,11 @@ _INITIALISERS = regex(
     r"\brandom\.(?:normal|uniform|truncated_normal|orthogonal)\(|\binitializers?\.|\bjnp\.(?:zeros|ones"
     r"|full)\("
 )
-_WEIGHTS_BY_NAME = regex(
+_DRAWN_BY_NAME = regex(
     r"\A\s*(?:self\.)?\w*(?:params?|weights?|kernel|embed(?:ding)?s?|table)\w*(?:\[[^\]]*\])?\s*=(?!=)"
+    r"[^#]*\brandom\.(?:normal|uniform|truncated_normal|orthogonal)\("
 )
-"""A line that gives a weight its name."""
+"""A line that draws numbers and gives them a weight's name."""
 _LAYER = regex(
     r"\b(?P<layer>nnx?\.(?:Dense\w*|Embed|Conv\w*|Linear\w*|Einsum|LayerNorm|RMSNorm|\w*Attention))\("
 )
@@ -178,8 +179,8 @@ def _update(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> 
 def _weights(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """A weight of the model, when it is made."""
     last = own[-1:] and own[-1]
-    named = last and (_INITIALISING.fullmatch(last.name) or _WEIGHTS_BY_NAME.search(last.text))
-    by_hand = bool(last and named and _INITIALISERS.search(last.text))
+    by_hand = bool(last and _INITIALISING.fullmatch(last.name) and _INITIALISERS.search(last.text))
+    by_hand = by_hand or bool(last and _DRAWN_BY_NAME.search(last.text))
     drawn = last and _KERAS_LAYER.search(last.text) and any(_DRAWN.search(each.place) for each in frames)
     if not (
         by_hand
@@ -372,9 +373,10 @@ _APPLYING_FILES = regex(
 )
 
 
-def _layers_op_by_op(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+def layers_op_by_op(frames: Sequence[Frame], text: str | None, need: int) -> MadeByLine | None:
     """A layer that runs outside of jit: traced code has no such frames when it fails."""
-    if need is None or need < LEAST_BYTES or not _runs_through(frames, _APPLYING_FILES, regex("__call__")):
+    own = _own(frames, text)
+    if need < LEAST_BYTES or not _runs_through(frames, _APPLYING_FILES, regex("__call__")):
         return None
     graded = _code(own, regex(r"\bgrad\(|\bvalue_and_grad\(|\bgrad_fn\("))
     kept = ", and the gradient keeps those of all layers" if graded else ""
@@ -402,6 +404,5 @@ _READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeBy
     _first_call,
     _draws,
     _derivatives,
-    _layers_op_by_op,
 )
 """Readings of a traceback, the most particular first."""

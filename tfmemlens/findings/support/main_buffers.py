@@ -52,6 +52,7 @@ _MATRIX_PRODUCT = Remedy(
     "d2 = (x**2).sum(1)[:, None] + (y**2).sum(1)[None] - 2 * x @ y.T",
     slug="matrix-product",
 )
+_DISPATCH = regex(r"router|routing|dispatch|\bcombine\b|gating|\bmoe\b.*one_hot", re.IGNORECASE)
 _GATHER = regex(r"(?:\A|/)gather\Z|(?:\A|/)_?take\Z")
 _GRADIENT = regex(r"jvp\(|transpose\(|backward|gradient")
 
@@ -154,6 +155,31 @@ def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
 def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
     name = row.allocation.node or ""
     return "vmap(" in name and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+
+
+def _is_dispatch(row: Row, weights: Iterable[object]) -> bool:
+    return len(_shape(row)) in (3, 4) and bool(_DISPATCH.search(_name(row))) and not _is_weight(row, weights)
+
+
+def _dispatch(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    return Buffers(
+        "what a mixture of experts dispatches tokens with: a number for each token, expert and place",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "sort the tokens by expert and multiply group by group: no such tensor then exists",
+                "y = jax.lax.ragged_dot(x_sorted, w, group_sizes)" if framework == JAX else None,
+                slug="sorted-tokens",
+            ),
+            Remedy(
+                "or lower the capacity of an expert, and dispatch tokens in smaller groups: half the group is"
+                " a quarter of it",
+                slug="smaller-groups",
+            ),
+        ),
+        recompute=False,
+    )
 
 
 def _is_gathered(row: Row, weights: Iterable[object]) -> bool:
@@ -416,6 +442,7 @@ Test = Callable[[Row, Iterable[object]], bool]
 Build = Callable[[list[Row], int, "str | None"], Buffers]
 _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_weight, _gradients),
+    (_is_dispatch, _dispatch),
     (_is_logits, _logits),
     (_is_scores, _scores),
     (_is_of_a_loop, _stacks),

@@ -100,6 +100,13 @@ CAPTURING = LineRule(
     "UserWarning: A large amount of constants were captured during lowering (7.86GB total).",
     needs="constants were captured",
 )
+IN_VAIN = LineRule(
+    r"Some donated buffers were not usable: (?P<first>\w+\(?\w*\[[\d,]*\])",
+    "UserWarning: Some donated buffers were not usable: float32[1000,1000], float32[500,500].",
+    "UserWarning: Some donated buffers were not usable: ShapedArray(float32[50304,4096]).",
+    needs="donated buffers were not usable",
+)
+"""JAX's warning that no result takes a donated array's place."""
 WHOLE_GRAPH = LineRule(
     r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
@@ -117,6 +124,7 @@ PURPOSES = {
     "making sharded": SHARDED,
     "reading seldom": SELDOM,
     "capturing": CAPTURING,
+    "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
 }
 """What a program does, and how a line shows it."""

@@ -78,11 +78,12 @@ LIVE = LineRule(
 )
 """What a program prints of `jax.live_arrays()`, summed up."""
 PRINTED = LineRule(
-    r"\b(?i:gpu_?mem\w{0,40}|mem(?:ory)?(?:_used| used| in use)?|bytes_in_use|vram\w{0,40})"
-    r"\b[\s:=]{0,20}(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s{0,9}(?P<unit>[KMG])i?B\b",
+    r"\b(?i:gpu_?mem\w{0,40}|mem(?:ory)?(?:_used| used| in use)?|(?:bytes_)?in_use|vram\w{0,40})"
+    r"\b[\s:=]{0,20}(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s{0,9}(?P<unit>[KMG]i?)B\b",
     "epoch 1 step  200 loss 1.7500 gpu_mem 5.86 GB",
     "step 4020  loss 0.1879  bytes_in_use 22.08 GB",
     "step 100 mem 4.0 GB",
+    "step 1000 | in_use 5.1 GiB",
     needs="B",
 )
 """A program's own line of a step, with what it holds."""
