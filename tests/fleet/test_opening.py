@@ -90,7 +90,7 @@ def test_what_is_cut_is_read_as_far_as_it_goes(pack: Callable[[bytes], bytes], t
     ((_, raw, damage),) = contents(tmp_path / "log", packed[: len(packed) * 2 // 3])
     assert text.startswith(raw)
     assert len(raw) > len(text) // 4
-    assert damage.startswith("damaged: ")
+    assert damage.startswith("damaged after ")
 
 
 @pytest.mark.parametrize("pack", [lambda raw: raw, gzip.compress, lzma.compress, bz2.compress, zstd])
@@ -109,7 +109,7 @@ def test_a_cut_tar_gives_its_first_members(tmp_path: Path) -> None:
     assert found[0][1:] == (b"one", "")
     assert TEXT.startswith(found[1][1])
     assert len(found[1][1]) > 40_000
-    assert found[1][2].startswith("damaged: ")
+    assert found[1][2].startswith("damaged after ")
     assert found[2][1:] == (b"", found[2][2])
     assert found[2][2].startswith("damaged: ")
 
@@ -117,6 +117,30 @@ def test_a_cut_tar_gives_its_first_members(tmp_path: Path) -> None:
 def test_members_of_a_zip(tmp_path: Path) -> None:
     raw = zipped({"a/1.log": TEXT, "2.gz": gzip.compress(b"two"), "__MACOSX/._x": b"x"})
     assert contents(tmp_path / "z", raw) == [("!/a/1.log", TEXT, ""), ("!/2.gz", b"two", "")]
+
+
+def test_archives_in_archives(tmp_path: Path) -> None:
+    inner = tar({"0.log": b"zero", "1.log.zst": zstd(b"one")})
+    whole = tar({"a.tar.gz": gzip.compress(inner), "b.zip": zipped({"2.log": b"two"}), "3.log": b"three"})
+    expected = [
+        ("!/a.tar.gz!/0.log", b"zero", ""),
+        ("!/a.tar.gz!/1.log.zst", b"one", ""),
+        ("!/b.zip!/2.log", b"two", ""),
+        ("!/3.log", b"three", ""),
+    ]
+    assert contents(tmp_path / "t", zstd(whole)) == expected
+    assert contents(tmp_path / "z", zipped({"t.tar": whole}))[-1] == ("!/t.tar!/3.log", b"three", "")
+    assert contents(tmp_path / "g", gzip.compress(zipped({"2.log": TEXT}))) == [("!/2.log", TEXT, "")]
+    deep = zipped({"c.zip": zipped({"b.zip": zipped({"a.log": b"x"})})})
+    ((name, raw, _),) = contents(tmp_path / "d", deep)
+    assert (name, raw[:2]) == ("!/c.zip!/b.zip", b"PK"), "what lies deeper is not opened"
+
+
+def test_a_damaged_archive_in_one_is_said_of_it(tmp_path: Path) -> None:
+    whole = tar({"a.zip": zipped({"0.log": TEXT})[:-90], "1.log": b"one"})
+    found = contents(tmp_path / "t", whole)
+    assert [name for name, _, _ in found] == ["!/a.zip", "!/1.log"]
+    assert found[0][2].startswith("damaged: ") and found[1][1:] == (b"one", "")
 
 
 def test_a_keras_model_is_no_archive_of_logs(tmp_path: Path) -> None:
@@ -131,7 +155,7 @@ def test_damaged_zips(tmp_path: Path) -> None:
     middle = raw.index(b"2", 60) + 50
     found = contents(tmp_path / "z", raw[:middle] + b"\0" * 200 + raw[middle + 200 :])
     assert found[0] == ("!/1", b"one", "")
-    assert found[1][2].startswith("damaged: ")
+    assert found[1][2].startswith("damaged after ")
     secret = bytearray(zipped({"1": b"one"}))
     for header, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         secret[secret.index(header) + place] |= 1

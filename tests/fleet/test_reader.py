@@ -86,7 +86,7 @@ def test_what_is_damaged_is_unreadable_only_without_a_failure(tmp_path: Path) ->
     (tmp_path / "cut.gz").write_bytes(gzip.compress(LOG.read_bytes() + os.urandom(100_000))[:-5000])
     cut, empty = rows(tmp_path / "cut.gz") + rows(tmp_path / "empty.gz")
     assert (cut.row["status"], empty.row["status"]) == ("read", "unreadable")
-    assert all(done.row["reason"].startswith("damaged: ") for done in (cut, empty))
+    assert all(done.row["reason"].startswith("damaged after ") for done in (cut, empty))
 
 
 def test_a_bundle_is_explained_whole(tmp_path: Path) -> None:

@@ -173,3 +173,18 @@ def test_incidents_needs_no_engine() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code, UNET], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("how", ["gzip", "bz2", "lzma", "zstandard"])
+def test_what_is_compressed_is_read(how: str, tmp_path: Path) -> None:
+    module = pytest.importorskip(how)
+    raw = (ROOT / "sample_traces" / "oom_log" / "1.15-unet-report.txt").read_bytes()
+    pack = module.ZstdCompressor().compress if how == "zstandard" else module.compress
+    packed = gzip.compress(pack(raw))
+    (expected,) = rows.incidents(raw, source="a")
+    (tmp_path / "a.log").write_bytes(pack(raw))
+    for given in (pack(raw), packed, tmp_path / "a.log"):
+        (row,) = rows.incidents(given, source="a")
+        assert (row["line"], row["signature"]) == (expected["line"], expected["signature"])
+    with pytest.raises(UnreadableInput, match="damaged after"):
+        rows.incidents(pack(raw)[:300])

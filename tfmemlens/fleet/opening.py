@@ -7,12 +7,12 @@ said of the input, and what stands before the damage is read.
 from __future__ import annotations
 
 import io
-import zlib
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import IO, Any, TypeAlias
 
-from tfmemlens.errors import MissingExtra, TfmemlensError
-from tfmemlens.fleet.extras import load
+from tfmemlens.errors import TfmemlensError
+from tfmemlens.fleet import streams
 from tfmemlens.fleet.sources import MEMBER, Listed, StorageOptions, as_text, file_system, is_local
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
@@ -22,16 +22,14 @@ SMALL = 8 << 20
 """A file of this many bytes is asked for at once."""
 _PIECE = 1 << 20
 _BLOCK = 4 << 20
-_UNPACKED = 64 << 10
 _MEMBER_PIECE = 4 << 10
 """Of a cut tar file, so much before the cut is lost at most."""
-_FRAME_PIECE = 4 << 10
-"""Bytes of a compressed frame that are unpacked at once: they may hold a thousand times as many."""
 _NO_CREDENTIALS = regex(r"(?:No|Default|Partial|Missing)Credentials")
 """In the names of the classes that botocore and google.auth have for it."""
-_LAYERS = 2
+_ARCHIVES = 2
+"""So deep archives may lie in one another: what lies deeper is an input that no reader knows."""
 _USTAR, _USTAR_AT = b"ustar", 257
-_ZIP, _ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
+_ZIP = b"PK\x03\x04"
 _KERAS = {"config.json", "metadata.json"}
 """The members of a zip file that is a Keras model."""
 
@@ -147,7 +145,7 @@ def stored(listed: Listed, options: StorageOptions) -> Bytes:
 def is_packed(head: bytes) -> bool:
     """Whether first bytes are those of an archive or of something compressed."""
     is_tar = head[_USTAR_AT : _USTAR_AT + len(_USTAR)] == _USTAR
-    return is_tar or head.startswith(_ZIP) or _opener(head[:6]) is not None
+    return is_tar or head.startswith(_ZIP) or streams.opener(head[:6]) is not None
 
 
 def is_now(listed: Listed, options: StorageOptions) -> bool:
@@ -168,20 +166,56 @@ def fetched(listed: Listed, options: StorageOptions, folder: str) -> Any:
 
 
 def entries(listed: Listed, options: StorageOptions, limit_bytes: int) -> Iterator[Entry]:
-    """What a file holds: itself, decompressed, or the members of an archive. Of each no more than the limit
-    is given. Raises StorageError, GoneError.
+    """What a file holds: itself, decompressed, or the members of an archive, those of archives in it too. Of
+    each no more than the limit is given. Raises StorageError, GoneError.
     """
     raw = stored(listed, options)
     with raw:
-        damaged: list[str] = []
-        stream = _decompressed(raw, damaged)
-        head = stream.peek(_PIECE)
-        if head[_USTAR_AT : _USTAR_AT + len(_USTAR)] == _USTAR:
-            yield from _members_of_tar(listed, stream, damaged, limit_bytes)
-        elif head[: len(_ZIP)] == _ZIP and stream is raw:
-            yield from _members_of_zip(listed, raw, limit_bytes)
+        whole = _Content(listed.source, raw, listed.size, [], _ARCHIVES)
+        yield from _opened(whole, limit_bytes)
+
+
+@dataclass
+class _Content:
+    """A file or a member as it lies in storage; `damaged` is what was wrong with its bytes so far, `archives`
+    how many of them may lie in one another here.
+    """
+
+    source: str
+    stream: Bytes
+    size: int | None
+    damaged: list[str]
+    archives: int
+
+    def member(self, name: str, stream: Bytes, size: int | None, damaged: list[str]) -> _Content:
+        """A member of this archive."""
+        return _Content(f"{self.source}{MEMBER}{as_text(name)}", stream, size, damaged, self.archives - 1)
+
+
+def _opened(content: _Content, limit_bytes: int) -> Iterator[Entry]:
+    """The entries of a file or a member."""
+    stream = _decompressed(content.stream, content.damaged)
+    head = stream.peek(_PIECE)
+    if content.archives and head[_USTAR_AT : _USTAR_AT + len(_USTAR)] == _USTAR:
+        yield from _members_of_tar(content, stream, limit_bytes)
+    elif content.archives and head.startswith(_ZIP):
+        if stream.seekable():
+            yield from _members_of_zip(content, stream, limit_bytes)
         else:
-            yield _entry(listed.source, stream, listed.size, damaged, limit_bytes)
+            with tempfile.SpooledTemporaryFile(max_size=SMALL) as spool:
+                _copy(stream, spool, limit_bytes)
+                yield from _members_of_zip(content, io.BufferedReader(spool), limit_bytes)
+    else:
+        yield _entry(content.source, stream, content.size, content.damaged, limit_bytes)
+
+
+def _copy(stream: Bytes, spool: IO[bytes], limit_bytes: int) -> None:
+    """The bytes of a stream, as far as the limit."""
+    left = limit_bytes
+    while left > 0 and (piece := stream.read(min(_PIECE, left))):
+        spool.write(piece)
+        left -= len(piece)
+    spool.seek(0)
 
 
 def _entry(source: str, stream: Bytes, size: int | None, damaged: list[str], limit_bytes: int) -> Entry:
@@ -209,87 +243,23 @@ def _entry(source: str, stream: Bytes, size: int | None, damaged: list[str], lim
 
 def _decompressed(stream: Bytes, damaged: list[str]) -> Bytes:
     """The content of what is compressed, by its first bytes, also twice."""
-    for _ in range(_LAYERS):
-        opener = _opener(stream.peek(_PIECE)[:6])
+    for _ in range(streams.LAYERS):
+        opener = streams.opener(stream.peek(_PIECE)[:6])
         if opener is None:
             break
-        stream = io.BufferedReader(_Raw(_until_damaged(opener(stream), damaged)), _PIECE)
+        stream = _guarded(opener(stream), damaged)
     return stream
 
 
-def _opener(head: bytes) -> Callable[[Any], Any] | None:
-    if head.startswith(b"\x1f\x8b"):
-        import gzip
-
-        return lambda stream: gzip.GzipFile(fileobj=stream)  # has no name
-    if head.startswith(b"BZh"):
-        import bz2
-
-        return bz2.BZ2File
-    if head.startswith(b"\xfd7zXZ\x00"):
-        import lzma
-
-        return lzma.LZMAFile
-    if head.startswith(_ZSTANDARD):
-        load("zstandard")
-        return _Zstandard
-    return None
+def _guarded(file: Any, damaged: list[str], most: int = streams.UNPACKED) -> Bytes:
+    """Bytes that end where they are damaged, which is noted."""
+    return io.BufferedReader(_Raw(streams.Guarded(file, damaged.append, most).read), _PIECE)
 
 
-class _Zstandard:
-    """Zstandard's frames, one after the other; unlike the package's own reader it knows a cut one."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream, self._left = stream, b""
-        self._decoder: Any = None
-
-    def read(self, count: int) -> bytes:
-        """Up to so many bytes. Raises EOFError where a frame is cut, ZstdError where it is damaged."""
-        while not self._left:
-            raw = self._stream.read(_FRAME_PIECE)
-            if not raw:
-                if self._decoder is not None:
-                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-                return b""
-            self._left = self._decoded(raw)
-        piece, self._left = self._left[:count], self._left[count:]
-        return piece
-
-    def _decoded(self, raw: bytes) -> bytes:
-        content = b""
-        while raw:
-            decoder = self._decoder or load("zstandard").ZstdDecompressor().decompressobj()
-            content += decoder.decompress(raw)
-            raw, self._decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
-        return content
-
-
-def _until_damaged(file: IO[bytes], damaged: list[str], most: int = _UNPACKED) -> Callable[[int], bytes]:
-    """Reads until the packed bytes end or make no sense, which is noted."""
-    import lzma
+def _members_of_tar(content: _Content, stream: Bytes, limit_bytes: int) -> Iterator[Entry]:
     import tarfile
 
-    try:
-        zstandard_error: type[Exception] = load("zstandard").ZstdError
-    except MissingExtra:  # then nothing is packed so
-        zstandard_error = EOFError
-    errors = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zstandard_error)
-
-    some = getattr(file, "read1", file.read)  # `read` would lose what stands before the damage
-
-    def read(count: int) -> bytes:
-        try:
-            return bytes(some(min(count, most)))
-        except errors as problem:
-            damaged.append(f"damaged: {problem}")
-            return b""
-
-    return read
-
-
-def _members_of_tar(listed: Listed, stream: Bytes, damaged: list[str], limit_bytes: int) -> Iterator[Entry]:
-    import tarfile
-
+    damaged = content.damaged
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
@@ -298,62 +268,51 @@ def _members_of_tar(listed: Listed, stream: Bytes, damaged: list[str], limit_byt
                 file = archive.extractfile(member)
                 if file is not None:
                     own: list[str] = []
-                    inner = io.BufferedReader(_Raw(_until_damaged(file, own, _MEMBER_PIECE)), _PIECE)
-                    source = f"{listed.source}{MEMBER}{as_text(member.name)}"
-                    yield _entry(source, _decompressed(inner, own), member.size, own, limit_bytes)
+                    inner = _guarded(file, own, _MEMBER_PIECE)
+                    yield from _opened(content.member(member.name, inner, member.size, own), limit_bytes)
     except (tarfile.TarError, EOFError) as problem:
         damaged.append(f"damaged: {problem}")
     if damaged:
-        yield _entry(listed.source, io.BufferedReader(io.BytesIO()), listed.size, damaged, limit_bytes)
+        yield _nothing_of(content, limit_bytes)
 
 
-def _members_of_zip(listed: Listed, raw: Bytes, limit_bytes: int) -> Iterator[Entry]:
+def _nothing_of(content: _Content, limit_bytes: int) -> Entry:
+    """An archive itself, for what is to say of it."""
+    empty = io.BufferedReader(io.BytesIO())
+    return _entry(content.source, empty, content.size, content.damaged, limit_bytes)
+
+
+def _members_of_zip(content: _Content, stream: Bytes, limit_bytes: int) -> Iterator[Entry]:
     import zipfile
 
     try:
-        archive = zipfile.ZipFile(raw)
+        archive = zipfile.ZipFile(stream)
     except zipfile.BadZipFile as problem:
-        empty = io.BufferedReader(io.BytesIO())
-        yield _entry(listed.source, empty, listed.size, [f"damaged: {problem}"], limit_bytes)
+        content.damaged.append(f"damaged: {problem}")
+        yield _nothing_of(content, limit_bytes)
         return
     if set(archive.namelist()) >= _KERAS:
-        raw.seek(0)
-        yield _entry(listed.source, raw, listed.size, [], limit_bytes)
+        stream.seek(0)
+        yield _entry(content.source, stream, content.size, content.damaged, limit_bytes)
         return
     for member in archive.infolist():
-        if member.is_dir() or _is_hidden(member.filename):
-            continue
-        source = f"{listed.source}{MEMBER}{as_text(member.filename)}"
-        own: list[str] = []
-        inner = io.BufferedReader(_Raw(_member_of_zip(archive, member, own)), _PIECE)
-        yield _entry(source, _decompressed(inner, own), member.file_size, own, limit_bytes)
+        if not member.is_dir() and not _is_hidden(member.filename):
+            own: list[str] = []
+            inner = _member_of_zip(archive, member, own)
+            yield from _opened(content.member(member.filename, inner, member.file_size, own), limit_bytes)
 
 
-def _member_of_zip(archive: Any, member: Any, damaged: list[str]) -> Callable[[int], bytes]:
+def _member_of_zip(archive: Any, member: Any, damaged: list[str]) -> Bytes:
     import zipfile
 
     if member.flag_bits & 1:
         damaged.append("encrypted")
-        return _nothing
+        return io.BufferedReader(io.BytesIO())
     try:
-        read = _until_damaged(archive.open(member), damaged)
+        return _guarded(archive.open(member), damaged)
     except (NotImplementedError, zipfile.BadZipFile) as problem:
         damaged.append(f"damaged: {problem}")
-        return _nothing
-
-    def checked(count: int) -> bytes:
-        try:
-            return read(count)
-        except zipfile.BadZipFile as problem:
-            damaged.append(f"damaged: {problem}")
-            return b""
-
-    return checked
-
-
-def _nothing(count: int) -> bytes:
-    del count
-    return b""
+        return io.BufferedReader(io.BytesIO())
 
 
 def _is_hidden(name: str) -> bool:

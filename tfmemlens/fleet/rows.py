@@ -32,7 +32,8 @@ def incidents(
 
     Takes a path, a text, or the bytes of a file. `source` is what the rows are called after, else the path;
     `team`, `job`, `rank` and `host` fill these columns, all other keywords the column `labels`. Raises
-    UnreadableInput where nothing can be read; needs none of the packages of `tfmemlens[fleet]`.
+    UnreadableInput where nothing can be read; needs none of the packages of `tfmemlens[fleet]` but that for
+    what Zstandard has compressed.
     """
     year = None
     with ExitStack() as stack:
@@ -74,8 +75,11 @@ def read_bytes(
     origin = Origin(source, labels or {}, year, scan)
     guarded = streams.Guarded(stream)
     raw = guarded.read(inputs.SMALL + 1)
-    if raw.startswith(streams.GZIP):
-        guarded = streams.Guarded(streams.Unzipped(streams.Rest(raw, guarded)))
+    for _ in range(streams.LAYERS):
+        opener = streams.opener(raw[:6])
+        if opener is None:
+            break
+        guarded = streams.Guarded(opener(streams.Rest(raw, guarded)), most=streams.UNPACKED)
         raw = guarded.read(inputs.SMALL + 1)
     if not raw:
         status = schema.UNREADABLE if guarded.problem else schema.NO_FAILURE
