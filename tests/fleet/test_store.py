@@ -14,7 +14,7 @@ import pytest
 
 from tests.fleet.needed import fleet
 from tfmemlens.errors import UnreadableInput, UsageError
-from tfmemlens.fleet import schema, store
+from tfmemlens.fleet import schema, stages, store
 from tfmemlens.fleet.store import OutputFailed, Store
 
 pytestmark = fleet
@@ -244,7 +244,7 @@ def test_the_status_of_ranges(statuses: list[str], status: str) -> None:
     rows = [
         input_row("/l/b", FIRST, 0, status=each, reason="cut" * (each == "unreadable")) for each in statuses
     ]
-    joined = store._one_input(rows)
+    joined = stages.one_input(rows)
     assert joined["status"] == status
     assert joined["reason"] == ("cut" if "unreadable" in statuses else None)
 
@@ -292,8 +292,8 @@ def test_what_arrow_cannot_hold_is_left_out_of_its_row(folder: Store) -> None:
 def test_many_rows_are_written_in_groups(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow.parquet as parquet
 
-    monkeypatch.setattr(store, "_ROWS_A_BATCH", 10)
-    monkeypatch.setattr(store, "_ROWS_A_GROUP", 20)
+    monkeypatch.setattr(stages, "_ROWS_A_BATCH", 10)
+    monkeypatch.setattr(stages, "_ROWS_A_GROUP", 20)
     stage(folder, FIRST, "x", {"/l/a": 55})
     folder.commit(FIRST, ["x"], {}, "n")
     (path,) = folder.files("incidents")

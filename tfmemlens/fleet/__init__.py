@@ -22,8 +22,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfmemlens.fleet.answers import diff, top
 
-_HOMES = {"scan": "scanning", "read": "store", "incidents": "rows", "top": "answers", "diff": "answers"}
-__all__ = ["diff", "incidents", "read", "scan", "top"]
+_HOMES = {
+    "scan": "scanning",
+    "read": "store",
+    "incidents": "rows",
+    "table": "stages",
+    "top": "answers",
+    "diff": "answers",
+}
+__all__ = ["diff", "incidents", "read", "scan", "table", "top"]
 
 
 def __getattr__(name: str) -> object:

@@ -26,27 +26,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tfmemlens.errors import TfmemlensError, UnreadableInput, UsageError
-from tfmemlens.fleet import schema
+from tfmemlens.fleet import schema, stages
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.sources import MEMBER, StorageOptions, file_system, is_local, storage_errors
+from tfmemlens.fleet.stages import INCIDENTS, INPUTS, Row
 from tfmemlens.values import dataclass, field
 
-INCIDENTS, INPUTS = "incidents", "inputs"
 COMMITS, PENDING = "_commits", ".pending.json"
 """Where the records of commits lie, and how the name of one ends that is on its way."""
 _STAGING, _RANGES, _LOCK, _SETTINGS = "_staging", "ranges", "_lock", "_settings.json"
 _WORK, _TEMPORARY = "commit-", ".tmp-"
 _DONE = ".json"
 _PART, _STAGED = ".parquet", ".arrow"
-_ROWS_A_BATCH, _BYTES_A_BATCH = 500, 8 << 20
-_ROWS_A_GROUP, _BYTES_A_GROUP = 50_000, 32 << 20
 _ROWS_AT_ONCE = 2000
-_OFFSET_BYTES = 8
-_INT64 = 1 << 63
-_LINES = b"lines"
 _EXAMPLES = 5
-
-Row = dict[str, Any]
 
 
 class OutputFailed(TfmemlensError):
@@ -157,12 +150,12 @@ class Store:
     # ---- what tasks stage
 
     @contextmanager
-    def staging(self, scan: str, name: str) -> Iterator[Stage]:
+    def staging(self, scan: str, name: str) -> Iterator[stages.Stage]:
         """Where a task writes its rows. What it has written is there whole when the block ends well, or not
         at all. Raises OutputFailed.
         """
         with self._put(_STAGING, scan, f"{name}{_STAGED}") as file:
-            stage = Stage(file)
+            stage = stages.Stage(file)
             yield stage
             stage.finish()
 
@@ -189,9 +182,9 @@ class Store:
             lines = 0
             for path in paths:
                 for batch in self._staged_incidents(path):
-                    stage.add_incidents(_moved_down(batch.to_pylist(), lines))
+                    stage.add_incidents(stages.moved_down(batch.to_pylist(), lines))
                 lines += self._staged_lines(path)
-            stage.add_input(_one_input(rows) | {"scan": scan})
+            stage.add_input(stages.one_input(rows) | {"scan": scan})
         for path in paths:
             self._remove(path)
 
@@ -429,21 +422,17 @@ class Store:
     # ---- rows
 
     def _staged_inputs(self, path: str) -> list[Row]:
-        rows: list[Row] = self._staged_table(path).to_pylist()
+        with self._open(path) as file:
+            rows: list[Row] = stages.staged_inputs(file).to_pylist()
         return rows
 
     def _staged_lines(self, path: str) -> int:
-        return int(self._staged_table(path).schema.metadata[_LINES])
-
-    def _staged_table(self, path: str) -> Any:
         with self._open(path) as file:
-            file.seek(-_OFFSET_BYTES, os.SEEK_END)
-            file.seek(int.from_bytes(file.read(_OFFSET_BYTES), "little"))
-            return load("pyarrow.ipc").open_stream(file).read_all()
+            return stages.staged_lines(stages.staged_inputs(file))
 
     def _staged_incidents(self, path: str) -> Iterator[Any]:
         with self._open(path) as file:
-            yield from load("pyarrow.ipc").open_stream(file)
+            yield from stages.staged_incidents(file)
 
     def _added(self, table: str, staged: Iterable[str], origin: dict[str, str]) -> Iterator[Any]:
         """The rows that tasks staged, of the files that are theirs."""
@@ -451,9 +440,9 @@ class Store:
             if table == INCIDENTS:
                 batches: Iterable[Any] = self._staged_incidents(path)
             else:
-                batches = _batches(INPUTS, self._staged_inputs(path))
+                batches = stages.batches(INPUTS, self._staged_inputs(path))
             for batch in batches:
-                yield _filtered(batch, [origin.get(file) == path for file in _containers(batch)])
+                yield stages.filtered(batch, [origin.get(file) == path for file in _containers(batch)])
 
     def _kept(self, part: str, gone: set[str]) -> Iterator[Any]:
         """The rows of a part, without those of the files that are gone."""
@@ -461,13 +450,13 @@ class Store:
             return
         with self._open(part) as file:
             for batch in load("pyarrow.parquet").ParquetFile(file).iter_batches(_ROWS_AT_ONCE):
-                yield _filtered(batch, [name not in gone for name in _containers(batch)])
+                yield stages.filtered(batch, [name not in gone for name in _containers(batch)])
 
     def _write_part(self, table: str, batches: Iterable[Any], path: str) -> bool:
         """Write the rows of some batches as Parquet, in bounded memory; nothing where there are none."""
         pa, parquet = load("pyarrow"), load("pyarrow.parquet")
         columns = schema.arrow_schema(schema.TABLES[table])
-        groups = (pa.Table.from_batches(group).cast(columns) for group in _row_groups(batches))
+        groups = (pa.Table.from_batches(group).cast(columns) for group in stages.row_groups(batches))
         first = next(groups, None)
         if first is None:
             return False
@@ -483,102 +472,8 @@ class Store:
         return True
 
 
-class Stage:
-    """The rows of a task on their way into one file: incidents, inputs, and where the inputs begin."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._inputs: list[Row] = []
-        self._incidents: list[Row] = []
-        self._bytes = 0
-        self.lines = 0
-        """Of a range of a log, the ends of lines in it."""
-        self._writer = _stream_writer(file, INCIDENTS)
-
-    def add_input(self, row: Row) -> None:
-        """A row of the table of inputs."""
-        self._inputs.append(row)
-
-    def add_incidents(self, rows: Iterable[Row]) -> None:
-        """Rows of the table of incidents."""
-        for row in rows:
-            self._incidents.append(row)
-            self._bytes += len(row["report"])
-            if len(self._incidents) >= _ROWS_A_BATCH or self._bytes >= _BYTES_A_BATCH:
-                self._flush()
-
-    def _flush(self) -> None:
-        for batch in _batches(INCIDENTS, self._incidents):
-            self._writer.write_batch(batch)
-        self._incidents, self._bytes = [], 0
-
-    def finish(self) -> None:
-        """Write what is left."""
-        self._flush()
-        self._writer.close()
-        offset = self._file.tell()
-        with _stream_writer(self._file, INPUTS, {_LINES: str(self.lines)}) as writer:
-            for batch in _batches(INPUTS, self._inputs):
-                writer.write_batch(batch)
-        self._file.write(offset.to_bytes(_OFFSET_BYTES, "little"))
-
-
-def _stream_writer(file: BinaryIO, table: str, said: dict[bytes, str] | None = None) -> Any:
-    ipc = load("pyarrow.ipc")
-    columns = schema.arrow_schema(schema.TABLES[table]).with_metadata(said)
-    return ipc.new_stream(file, columns, options=ipc.IpcWriteOptions(compression="zstd"))
-
-
-def _batches(table: str, rows: list[Row]) -> list[Any]:
-    """Rows as Arrow holds them; a figure or a letter that it cannot hold is left out of its row."""
-    if not rows:
-        return []
-    pa = load("pyarrow")
-    columns = schema.arrow_schema(schema.TABLES[table])
-    listed = [{name: _pairs(row.get(name)) for name in columns.names} for row in rows]
-    try:
-        return [pa.RecordBatch.from_pylist(listed, schema=columns)]
-    except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
-        bounded = [{name: _bounded(value) for name, value in row.items()} for row in listed]
-        return [pa.RecordBatch.from_pylist(bounded, schema=columns)]
-
-
-def _pairs(value: Any) -> Any:
-    """A map as Arrow takes it."""
-    return list(value.items()) if isinstance(value, dict) else value
-
-
-def _bounded(value: Any) -> Any:
-    """Without halves of letters, and without figures of more than 64 bits."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, list):
-        return [(_bounded(key), _bounded(each)) for key, each in value]
-    return None if isinstance(value, int) and not -_INT64 <= value < _INT64 else value
-
-
-def _row_groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    """The batches that are not empty, in groups of bounded size."""
-    group: list[Any] = []
-    rows = size = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        group.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _ROWS_A_GROUP or size >= _BYTES_A_GROUP:
-            yield group
-            group, rows, size = [], 0, 0
-    if group:
-        yield group
-
-
 def _containers(batch: Any) -> list[str]:
     return [container(source) for source in batch.column("source").to_pylist()]
-
-
-def _filtered(batch: Any, mask: list[bool]) -> Any:
-    return batch if all(mask) else batch.filter(load("pyarrow").array(mask, "bool"))
 
 
 def _know(known: dict[str, Known], row: Row, part: str) -> None:
@@ -587,26 +482,6 @@ def _know(known: dict[str, Known], row: Row, part: str) -> None:
     known[container(row["source"])] = Known(
         size, row["mtime"], row["etag"] or "", row["scan"] or "", part, row["status"], row["reason"] or ""
     )
-
-
-def _moved_down(rows: list[Row], lines: int) -> list[Row]:
-    """Incidents of a range, with the numbers of their lines in the whole log."""
-    return [row | {"line": row["line"] and row["line"] + lines} for row in rows]
-
-
-def _one_input(rows: list[Row]) -> Row:
-    """The row of an input of the rows of its ranges."""
-    status, reason = schema.together([(row["status"], row["reason"]) for row in rows])
-    times = [(row["first_time"], row["last_time"]) for row in rows]
-    return rows[0] | {
-        "status": status,
-        "reason": reason,
-        "incidents": sum(row["incidents"] for row in rows),
-        "first_time": min((first for first, _ in times if first), default=None),
-        "last_time": max((last for _, last in times if last), default=None),
-        "bytes_read": sum(row["bytes_read"] or 0 for row in rows),
-        "seconds": sum(row["seconds"] or 0.0 for row in rows),
-    }
 
 
 def read(
