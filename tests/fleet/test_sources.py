@@ -106,6 +106,22 @@ def test_what_a_scheme_lacks_is_named(url: str, package: str, monkeypatch: pytes
         sources.find([url], {})
 
 
+def test_a_machine_belongs_to_a_name_and_a_password_does_not() -> None:
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Remote(MemoryFileSystem):  # type: ignore[misc]
+        @staticmethod
+        def _get_kwargs_from_urls(url: str) -> dict[str, str]:
+            return {"host": url}
+
+    ftp, memory = Remote(), MemoryFileSystem()
+    url = sources.name_of("ftp://me:se:cret@host:21/jobs/*", ftp, "/jobs/a.log")
+    assert url == "ftp://me:se:cret@host:21/jobs/a.log"
+    assert sources.as_source(url) == "ftp://me@host:21/jobs/a.log"
+    assert sources.name_of("memory://jobs/*", memory, "/jobs/a.log") == "memory:///jobs/a.log"
+    assert sources.as_source("/jobs/12:30@night/a.log") == "/jobs/12:30@night/a.log"
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="nothing is closed to root")
 def test_a_closed_folder_is_told(tmp_path: Path) -> None:
     write(tmp_path, "a/1.log", "closed/2.log")
@@ -159,6 +175,8 @@ def test_what_a_storage_tells_nothing_of_is_never_as_it_was() -> None:
         ({"updated": "2026-11-01T00:00:00.000Z", "etag": "CJ="}, WHEN, "CJ="),
         ({"Last-Modified": "Sun, 01 Nov 2026 00:00:00 GMT"}, WHEN, ""),
         ({"mtime": "yesterday"}, None, ""),
+        ({"modify": "20261101000000.123"}, WHEN, ""),
+        ({"modify": "yesterday"}, None, ""),
         ({}, None, ""),
     ],
 )

@@ -25,8 +25,9 @@ MEMBER = "!/"
 """
 OWN_COLUMNS = ("team", "job", "rank", "host")
 """Groups of a job pattern that have a column of their own."""
-_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "Last-Modified")
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "Last-Modified", "modify")
 _MARKS = ("ETag", "etag", "md5Hash", "content_md5", "generation")
+_PASSWORD = regex(r"(\A\w+://[^/@:]*):[^/@]*@")
 _RECORD, LOG = "run.json", "log.txt"
 """What lies in every bundle of `tfmemlens run`."""
 
@@ -140,19 +141,26 @@ def storage_errors() -> Iterator[None]:
 
 
 def name_of(url: str, fs: Any, path: str) -> str:
-    """How a file is named in the tables: local ones by their absolute path, others by their URL."""
+    """What opens a file again: local ones their absolute path, others their URL, with the machine where the
+    path alone does not tell it (ftp, sftp, hdfs).
+    """
     if "::" in url:
         first, _, rest = url.partition("::")
         scheme, is_url, _ = first.partition("://")
         return f"{scheme}://{path}::{rest}" if is_url else f"{first}::{name_of(rest, fs, path)}"
     if is_local(fs):
         return path
+    if "host" in type(fs)._get_kwargs_from_urls(url):
+        scheme, _, rest = url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}/{path.lstrip('/')}"
     return str(fs.unstrip_protocol(path))
 
 
 def as_source(url: str) -> str:
-    """A path or URL as the tables name it: bytes that are no letters are written out."""
-    return as_text(url.replace(MEMBER, "%21/"))
+    """A path or URL as the tables name it: without a password, and bytes that are no letters are written
+    out.
+    """
+    return as_text(_PASSWORD.sub(r"\1@", url.replace(MEMBER, "%21/")))
 
 
 def as_text(name: str) -> str:
@@ -284,7 +292,7 @@ def _time(info: Mapping[str, Any]) -> datetime | None:
         if isinstance(value, int | float):
             value = datetime.fromtimestamp(value, timezone.utc)
         if isinstance(value, str):
-            value = parsedate_to_datetime(value) if "," in value else _parsed(value)
+            value = _parsed(value)
     except (ValueError, OverflowError, OSError):
         return None
     if not isinstance(value, datetime):
@@ -297,7 +305,13 @@ def _mark(info: Mapping[str, Any]) -> str:
 
 
 def _parsed(text: str) -> datetime:
-    """A date as ISO 8601 writes it; Python 3.10 does not know `Z`. Raises ValueError."""
+    """A date as ISO 8601 writes it (Python 3.10 does not know `Z`), as HTTP does, or FTP. Raises
+    ValueError.
+    """
+    if "," in text:
+        return parsedate_to_datetime(text)
+    if re.fullmatch(r"\d{14}(?:\.\d+)?", text):
+        return datetime.strptime(text[:14], "%Y%m%d%H%M%S")  # in UTC, which is meant
     return datetime.fromisoformat(re.sub(r"[Zz]\Z", "+00:00", text.strip()))
 
 
