@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
+from tests.fleet.made import failure, write
 from tfmemlens.fleet import answers, schema
 
 PAGE = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
@@ -60,3 +61,55 @@ def test_sparks_recipe_makes_the_rows_of_the_table(logs: Path, tmp_path: Path) -
     ranking = answers.rank(tmp_path / "failures", "job")
     assert [(group.name, group.tally.failures) for group in ranking.groups] == [("vision/seg-31", 2)]
     assert ranking.whole.seconds_lost is None and ranking.read.inputs == 0
+
+
+def code(beginning: str) -> str:
+    """The block of Python on the page that begins so."""
+    (block,) = (each for each in re.findall(r"```python\n(.*?)```", PAGE, re.S) if each.startswith(beginning))
+    return str(block)
+
+
+def failures_of() -> Any:
+    """The function that the page gives to Ray's `map_batches`."""
+    function = code("import ray\n").partition("\nlogs = ")[0].replace("import ray\n", "")
+    place: dict[str, Any] = {}
+    exec(function, place)
+    return place["failures_of"]
+
+
+def test_rays_recipe_makes_the_table_whatever_a_batch_holds(logs: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    files = sorted(logs.rglob("*.*"))
+    batches = [files[:1], [], files[1:]]
+    tables = [
+        failures_of()(pa.table({"path": list(map(str, part)), "bytes": [file.read_bytes() for file in part]}))
+        for part in batches
+    ]
+    assert {table.schema for table in tables} == {schema.arrow_schema(schema.INCIDENTS)}
+    assert sum(map(len, tables)) == 2
+
+
+@pytest.mark.slow
+def test_ray_runs_it(logs: Path, tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray", reason="pip install ray[data]")
+    words = code("import ray\n").replace("s3://logs/jobs/", str(logs))
+    words = words.replace("failures/incidents", str(tmp_path / "failures" / "incidents"))
+    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": str(ROOT)}})
+    try:
+        exec(words, {"__name__": "recipe"})
+    finally:
+        ray.shutdown()
+    assert answers.rank(tmp_path / "failures").whole.failures == 2
+
+
+def test_duckdb_counts_as_the_page_says(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="pip install duckdb")
+    rows = [
+        failure(f"{n}.log", host=f"h{n % 2}", kinds={"activation": n}, report='{"verdict": "v"}')
+        for n in range(5)
+    ]
+    folder = write(tmp_path / "failures", rows)
+    (query,) = re.findall(r'duckdb\.sql\("(.*?)"\)', PAGE)
+    assert duckdb.sql(query.replace("failures/", f"{folder}/")).fetchall() == [("h0", 3), ("h1", 2)]
+    held = "SELECT sum(kinds['activation']), any_value(json_extract_string(report, '$.verdict'))"
+    assert duckdb.sql(f"{held} FROM '{folder}/incidents/*.parquet'").fetchall() == [(10, "v")]
