@@ -96,6 +96,10 @@ class TestRows:
         assert [(row.size_bytes, row.count) for row in holders(found)] == [(1024, 5), (256, 3)]
         assert holders(incident(size_classes=(SizeClass(1, 1024, line),)))[0].line == line
 
+    def test_many_small_chunks_stand_before_few_large_ones(self) -> None:
+        found = incident(size_classes=(SizeClass(1, 1000), SizeClass(3, 400), SizeClass(2, 300)))
+        assert [(row.size_bytes, row.count) for row in holders(found)] == [(400, 3), (1000, 1), (300, 2)]
+
     def test_chunks_in_use_stand_in_with_their_names(self) -> None:
         plain = chunks((512, True), (256, False), (512, True), (256, True))
         assert chunk_sizes(incident(chunks=plain)) == {512: 2, 256: 1}

@@ -15,6 +15,7 @@ from tfmemlens.model.case import Request
 from tfmemlens.model.incident import Argument, FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
+from tfmemlens.values import replace
 
 EAGER = "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__%s_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when allocating tensor with shape[%s] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:%s]\n"  # noqa: E501
 CALLED = """Exception encountered when calling layer "scale" (type Scale).
@@ -239,3 +240,24 @@ class TestConditions:
         line = Line(1, "")
         arguments = tuple(Argument("x", shape, "float32", line) for shape in shapes)
         assert dimension((96, 3), op="Reshape", arguments=arguments).batch == batch
+
+    @pytest.mark.parametrize(
+        "shape, fed, batch",
+        [
+            ((2048, 3), 2048, None),  # as likely positions of all samples
+            ((2047, 3), 2047, 2047),
+            ((2048, 3), 1024, 1024),
+            ((2048, 3, 4), 2048, 2048),
+            ((3, 2048), 3, 3),
+        ],
+    )
+    def test_rows_of_a_large_matrix(self, shape: tuple[int, ...], fed: int, batch: int | None) -> None:
+        arguments = (Argument("x", (fed, 5), "float32", Line(1, "")),)
+        assert dimension(shape, op="Reshape", arguments=arguments).batch == batch
+
+    def test_temporaries_and_gradients_of_weights_have_none(self) -> None:
+        request = FailedRequest(node="net/conv/Conv2D", shape=(64, 28, 28, 8))
+        owner = attribute_request(request)
+        assert first_dimension(request, owner).batch == 64
+        for kind in (Kind.WORKSPACE, Kind.LOOP_STACK):
+            assert first_dimension(request, replace(owner, kind=kind)).batch is None
