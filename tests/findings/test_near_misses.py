@@ -266,6 +266,10 @@ CASES: dict[str, tuple[str, str]] = {
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal\n",
     ),
+    "one-large-sample": (
+        oom("1,24,192,224,192", "unet/enc0/Conv3D"),
+        oom("8,24,96,112,96", "unet/enc0/Conv3D"),
+    ),
     "one-chunk-dominates": (dump(64, 8000, 7990), dump(4000, 8000, 7990) + oom("4000,512,512")),
     "one-tensor-dominates": (
         dump(4096, 8000, 6000) + oom("256,256,256,64"),

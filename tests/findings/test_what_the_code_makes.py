@@ -214,3 +214,10 @@ def test_sessions_get_code_for_sessions(session: bool) -> None:
     code = told[0].remedies[0].code or ""
     assert ("sess.run" in code) is session
     assert told[0].remedies[0].saves_bytes
+
+
+def test_models_in_a_list_are_a_guess_that_a_cleared_session_refutes() -> None:
+    text = "    models.append(m)\n" + oom("512,512,64,4")
+    assert found(text)[0].because.startswith("most likely `models` (line 1) keeps every model")
+    assert found("    tf.keras.backend.clear_session()\n" + text) == []
+    assert found(text.replace("models.append(m)", "losses.append(m)")) == []

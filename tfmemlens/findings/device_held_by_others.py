@@ -22,6 +22,7 @@ from tfmemlens.model.capture import DeviceInfo
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, Size, human, human_size, percent
 
 BASIS = Basis.MEASURED
@@ -46,6 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=tuple(evidence for _, evidence in proof),
             remedies=(
                 *_hide(case),
+                *_pin(case),
                 *_end(case, moment),
                 Remedy(
                     "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
@@ -53,13 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
                     "nvidia-smi",
                     slug="see-device-users",
                 ),
-                Remedy(
-                    f"with several processes, give each its own GPU before {framework_name(case)} starts;"
-                    " inside, each calls its device number 0",
-                    "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(),"
-                    " OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID",
-                    slug="one-device-each",
-                ),
+                *_each_its_own(case),
                 Remedy(
                     f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
                     " for the other process",
@@ -80,6 +76,61 @@ def _hide(case: Case) -> Iterator[Remedy]:
             "tf.config.set_visible_devices([], 'GPU')   # before tfds.load and tf.data",
             slug="tensorflow-off-the-gpu",
         )
+
+
+_CONFIG = regex(r"\b(?:ConfigProto|GPUOptions|RunConfig|Session)\(")
+_PINNED = regex(r"visible_device_list|set_visible_devices|CUDA_VISIBLE_DEVICES")
+
+
+def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
+    """Ranks of one machine that opened the same card, where one of them got little of it."""
+    told = case.capture.surroundings
+    got = [(device.limit.bytes, rank, device) for rank, device in told.on_one_device if device.limit]
+    if len(got) < 2 or min(got)[0] > 0.5 * max(got)[0]:
+        return
+    least, rank, device = min(got, key=lambda each: each[0])
+    ranks = ", ".join(each for each, _ in told.on_one_device[:8])
+    code = next((line for line in told.code if _CONFIG.search(line.text)), None)
+    unpinned = code is not None and not any(_PINNED.search(line.text) for line in told.code)
+    why = f"; line {code.number} makes the session without visible_device_list" if code and unpinned else ""
+    yield (
+        max(got)[0] - least,
+        Evidence(
+            f"{len(told.on_one_device)} ranks ({ranks}) opened the same GPU, pci bus id"
+            f" {device.bus}, and rank {rank}"
+            f" got only {human(least)} of it{why}",
+            device.line,
+        ),
+    )
+
+
+def _each_its_own(case: Case) -> Iterator[Remedy]:
+    if not any(_of_other_ranks(case)):
+        yield Remedy(
+            f"with several processes, give each its own GPU before {framework_name(case)} starts;"
+            f" inside, each"
+            " calls its device number 0",
+            "export CUDA_VISIBLE_DEVICES=$LOCAL_RANK   # or hvd.local_rank(), OMPI_COMM_WORLD_LOCAL_RANK,"
+            " SLURM_LOCALID",
+            slug="one-device-each",
+        )
+
+
+def _pin(case: Case) -> Iterator[Remedy]:
+    """Give each rank a card of its own, where several opened one."""
+    if any(_of_other_ranks(case)):
+        yield Remedy(
+            "let each rank see the GPU of its local rank only, before TensorFlow starts",
+            "config.gpu_options.visible_device_list = str(hvd.local_rank())"
+            if _of_sessions(case)
+            else "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')",
+            slug="one-device-each",
+        )
+
+
+def _of_sessions(case: Case) -> bool:
+    """Whether devices are set by a session's configuration."""
+    return case.api.is_tf1 or any("ConfigProto(" in line.text for line in case.capture.surroundings.code)
 
 
 def _of_tensorflow(case: Case) -> list[tuple[int, Evidence]]:
@@ -119,6 +170,7 @@ def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
 def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     """What shows that others hold the device, each with the bytes that TensorFlow could not get."""
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
+    yield from _of_other_ranks(case)
     if shared := _of_tensorflow(case):
         yield from shared
         return

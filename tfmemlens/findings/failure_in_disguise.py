@@ -24,6 +24,7 @@ from tfmemlens.units import human_size
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
 HEDGED = tuple(Severity)
+GENERAL = True
 
 _MEANING = {
     RequestKind.COPY: "the device was full when a tensor was to be copied to it",

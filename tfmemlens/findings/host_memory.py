@@ -192,7 +192,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
             slug="wait-for-each-call",
         )
-    elif not (case.capture.surroundings.devices or failed.pipeline or was_killed(moment)):
+    elif not (
+        case.capture.surroundings.devices
+        or case.capture.surroundings.shows("without a GPU")
+        or failed.pipeline
+        or was_killed(moment)
+    ):
         yield from _device_seen(case, moment)
     if other := another_program(moment):
         yield Remedy(

@@ -29,8 +29,23 @@ def check(case: Case) -> Iterator[Finding]:
         f"{len(soft)} warning{'s' if len(soft) > 1 else ''} that an allocation failed harmlessly, the largest"
         f" for {human_size(largest.size)}"
     )
+    nan = case.capture.surroundings.shows("no number") if alone else None
+    other = f"; that the loss is nan (line {nan.number}) has another cause than memory" if nan else ""
+    whole = f"{text}: no failure, TensorFlow chose a slower plan with less workspace{other}"
     yield Finding(
         severity=Severity.FACTOR if alone else Severity.NOTE,
-        headline=f"{text}: no failure, TensorFlow chose a slower plan with less workspace" if alone else text,
-        evidence=(Evidence("the largest of them", largest.line),),
+        headline=whole if alone else text,
+        evidence=(
+            Evidence("the largest of them", largest.line),
+            *((Evidence("the loss is no number", nan),) if nan else ()),
+        ),
+        remedies=(_FIND_THE_NAN,) if nan else (),
     )
+
+
+_FIND_THE_NAN = Remedy(
+    "find the first op that makes the nan; common are a learning rate that is too large, inputs that are not"
+    " scaled (0 to 255), the logarithm of 0 and float16 without loss scaling",
+    "tf.debugging.enable_check_numerics()   # TF 1: tf.add_check_numerics_ops()",
+    slug="find-the-nan",
+)

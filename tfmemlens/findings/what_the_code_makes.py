@@ -159,7 +159,10 @@ def _of_text(
     by_op = by_op and (idiom.of is not Of.WEIGHT or _is_weight(request))
     in_ram = Told.RAM in idiom.told and failed.kind is RequestKind.HOST and on_host(moment)
     by_number = Told.NUMBER in idiom.told and failed.shape is not None
-    if not (by_op or in_ram or by_number):
+    quoted = Told.TEXT in idiom.told and not in_ram
+    if not (by_op or in_ram or by_number or quoted):
+        return None
+    if idiom.unless is not None and any(idiom.unless.search(line.text) for line in code):
         return None
     for line in code:
         match = idiom.match(line.text)
@@ -168,8 +171,9 @@ def _of_text(
         place = f"line {line.number}"
         if by_number and (number := _agreeing(idiom, match, request, numbers)):
             return _Shown(idiom, Told.NUMBER, match, place, line, number)
-        if by_op or in_ram:
-            return _Shown(idiom, Told.OP if by_op else Told.RAM, match, place, line)
+        if by_op or in_ram or quoted:
+            told = Told.OP if by_op else Told.RAM if in_ram else Told.TEXT
+            return _Shown(idiom, told, match, place, line)
     return None
 
 
@@ -210,7 +214,7 @@ def _stated(match: re.Match[str], numbers: Mapping[str, int]) -> int | None:
 def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _Shown) -> Finding:
     idiom, words = shown.idiom, _words(request, shown)
     what = idiom.makes.format_map(words)
-    guess = "most likely " if shown.told in (Told.WAY, Told.RAM) else ""
+    guess = "most likely " if shown.told in (Told.WAY, Told.RAM, Told.TEXT) else ""
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{guess}{what}",

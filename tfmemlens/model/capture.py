@@ -72,6 +72,8 @@ class DeviceInfo:
     free: Size | None = None
     limit: Size | None = None
     line: Line | None = None
+    bus: str | None = None
+    """Its PCI bus id: the same card has the same in all processes of a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,8 @@ class Surroundings:
     """Libraries on top of JAX that the text names, the one that decides what code looks like first: (`Keras`,
     the first line)."""
     ranks: tuple[str, ...] = ()
+    on_one_device: tuple[tuple[str, DeviceInfo], ...] = ()
+    """Processes that made the same GPU their first one, each with what it got of it: (rank, device)."""
     session: bool = False
     """Whether a stack trace goes through `Session.run`."""
     foreign: tuple[tuple[str, Line], ...] = ()

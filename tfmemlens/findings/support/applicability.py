@@ -315,6 +315,7 @@ TABLE: dict[str, Applicability] = {
     "shorter-buffer": _ANYWHERE,
     "save-the-weights": _IN_TENSORFLOW,
     "no-histograms": _IN_TENSORFLOW,
+    "find-the-nan": _TENSORFLOW_CODE,
     # Of models.
     "count-parameters": _ANYWHERE,
     "penalty-on-part": _IN_TRAINING,

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.patterns import regex
@@ -270,6 +270,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         surroundings=replace(
             surroundings.value(soft, ranks),
             session=any(stream.sentences.session for stream in streams),
+            on_one_device=_on_one_device(streams),
             progress=tuple(main.run.progress) if main else (),
             pipeline_buffers=tuple(
                 {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
@@ -293,6 +294,17 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         notes=notes,
     )
+
+
+def _on_one_device(streams: list[_Stream]) -> tuple[tuple[str, DeviceInfo], ...]:
+    """The processes that made the same card their first GPU, the most of them."""
+    of_bus: dict[str, list[tuple[str, DeviceInfo]]] = {}
+    for stream in streams:
+        for device in stream.surroundings.devices.values():
+            if stream.rank and device.bus and device.name.upper().endswith("GPU:0"):
+                of_bus.setdefault(device.bus, []).append((stream.rank, device))
+    most = max(of_bus.values(), key=len, default=[])
+    return tuple(most) if len(most) > 1 else ()
 
 
 def _with_statistics(incidents: tuple[Incident, ...], streams: list[_Stream]) -> tuple[Incident, ...]:

@@ -114,6 +114,23 @@ WHOLE_GRAPH = LineRule(
     "the whole graph goes in one piece (2.4M nodes)",
     needs=("full-graph", "full graph", "whole graph", "no mini"),
 )
+NO_NUMBER = LineRule(
+    r"(?i)\bloss\w{0,20}['\"]?[\s:=]{1,4}nan\b|\bnan\b[^.\n]{0,20}\bloss\b",
+    "step 20 loss nan",
+    "12/12 [====] - 3s 240ms/step - loss: nan - accuracy: 0.1000",
+    needs=("nan",),
+)
+"""A loss that is no number: a failure of its own, of which memory knows nothing."""
+WITHOUT_GPU = LineRule(
+    r"(?i)\b(?:no|without an?y?|(?:has|have|had) no|(?:do|does)n.t have an?y?) (?:NVIDIA |CUDA |dedicated )?"
+    r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
+    r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b",
+    "My laptop has no GPU, 16 GB RAM",
+    "on a machine without a GPU",
+    "tensorflow-cpu==2.11.0",
+    needs=(" gpu", "cpu"),
+)
+"""The text says that a GPU is not expected."""
 PURPOSES = {
     "training": TRAINING,
     "explaining": EXPLAINING,
@@ -126,5 +143,7 @@ PURPOSES = {
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
+    "no number": NO_NUMBER,
+    "without a GPU": WITHOUT_GPU,
 }
 """What a program does, and how a line shows it."""

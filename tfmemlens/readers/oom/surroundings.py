@@ -24,7 +24,7 @@ from tfmemlens.units import MIB, Size, parse_size
 CREATED = LineRule(
     rf"Creat(?:ed|ing) (?:TensorFlow )?device \(?(?P<device>{DEVICE}|/\w+:\d+)\)?(?: with (?P<mb>\d+) MB"
     r" memory\)?)?:? *-> *(?:physical GPU )?\(?device: \d+, name: (?P<model>[^,]+),"
-    r"(?:.*compute capability: (?P<capability>[\d.]+))?",
+    r"(?:.{0,20}pci bus id: (?P<bus>[\w:.]{1,30}))?(?:.*compute capability: (?P<capability>[\d.]+))?",
     "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10089 MB memory) ->"
     " physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
     "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 9651 MB memory:  -> device: 0, name:"
@@ -208,7 +208,7 @@ class SurroundingsCollector:
             known = self.devices.get(name)
             total = _whole_of(known, limit) if known and known.model == model else None
             self.devices[name] = DeviceInfo(
-                name, model, match["capability"], total=total, limit=limit, line=line
+                name, model, match["capability"], total=total, limit=limit, line=line, bus=match["bus"]
             )
             return True
         if match := MEMORY.search(text):

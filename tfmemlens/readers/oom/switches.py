@@ -373,7 +373,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
         if shown and not _ADVICE.search(text, 0, shown.start()):
-            yield name, shown["value"] if name in _NUMBERS else _value(shown["value"])
+            yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
 
 
 _PROGRAMS = {

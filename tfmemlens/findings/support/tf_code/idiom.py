@@ -17,6 +17,7 @@ class Told(Enum):
     NUMBER = "a number that it states is a size of what was asked for"
     OP = "the op that failed is of the kind that it makes"
     RAM = "host RAM ran out, and it keeps data there"
+    TEXT = "the text quotes it"
 
 
 class Of(Enum):
@@ -73,6 +74,8 @@ class Idiom:
     """A smaller request failed for what was held beside it."""
     keeps: bool = False
     """Whether it keeps memory beside what was asked for, whose size then tells nothing."""
+    unless: re.Pattern[str] | None = None
+    """What another line of the text shows where this one is harmless."""
     also: tuple[str, ...] = ()
     """Remedies for any such run that help here, too: `smaller-batch`."""
 

@@ -233,11 +233,12 @@ ROWS = (
     Idiom(
         "results-stacked",
         regex(
-            r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*(?:\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]|(?P<what>\w{0,30}(?:outputs?|results?|preds?|feats?|features|frames|states|history|samples|parts|chunks|logits|embeddings|shifts|volumes?)\w{0,10}))\s*,?"
+            r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]"
+            r"|\btf\.(?P<stacks>stack|parallel_stack)\(\s*\w{0,30}(?:outputs|results|preds|feats|features|frames|states|history|samples|parts|chunks|embeddings|shifts|volumes)\b"
         ),
         ("tf.stack(", "tf.concat(", "parallel_stack("),
         (Told.LINE,),
-        "{call} joins all parts into one tensor beside them{at}: {shape}, so that both take twice that",
+        "{call}{stacks} joins all parts into one tensor beside them{at}: {shape}, and both take twice that",
         (
             Advice("reduce-parts", "reduce each part before they are joined"),
             Advice(
@@ -247,7 +248,7 @@ ROWS = (
                 "y = np.concatenate([sess.run(part) for part in parts])",
             ),
         ),
-        ("vol = tf.stack([warp(f, d) for d in range(D)], 1)", "feats = tf.concat(all_feats, 0)"),
+        ("vol = tf.stack([warp(f, d) for d in range(D)], 1)", "feats = tf.stack(all_feats, 0)"),
         ("x = tf.concat([x, skip], -1)", "x = tf.stack([a, b], 0)"),
     ),
 )

@@ -259,4 +259,27 @@ ROWS = (
         op=regex(r"(?i)histogram|summary"),
         keeps=True,
     ),
+    Idiom(
+        "models-in-a-list",
+        regex(
+            r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks|agents)\w{0,10})(?:\.append\(|\s*\+=\s*\[)\s*\w{1,30}\s*[\])]"
+            r"|(?P<made>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks|agents))\s*=\s*\[\s*\w{0,30}(?:model|net|build|make|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
+        ),
+        ("models", "nets", "ensemble", "members", "learners", "networks", "agents"),
+        (Told.TEXT,),
+        "`{list}{made}`{at} keeps every model that is made, each with its weights and its optimizer's slots",
+        (
+            Advice(
+                "drop-models",
+                "save each model when it is trained, and drop it; load one at a time to predict",
+                "model.save_weights(path); del model; tf.keras.backend.clear_session()",
+            ),
+            Advice("own-process", "or train each in a process of its own, whose end frees everything"),
+        ),
+        ("    models.append(m)", "ensemble = [build_model(s) for s in range(20)]"),
+        ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]"),
+        of=Of.ANY,
+        keeps=True,
+        unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess"),
+    ),
 )

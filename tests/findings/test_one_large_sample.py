@@ -1,0 +1,51 @@
+"""A volume or an image so large that one of it is a batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom, report
+from tests.findings.test_what_is_no_batch import explained
+from tfmemlens.model.finding import Finding
+
+
+def found(text: str) -> list[Finding]:
+    return [finding for finding in explained(text).findings if finding.rule == "one-large-sample"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "node", "said"),
+    [
+        (
+            "1,24,192,224,192",
+            "unet/enc0/Conv3D",
+            "one volume of 192 x 224 x 192 makes 756.00 MiB with 24 channels",
+        ),
+        ("1,192,224,192,24", "unet/enc0/Relu", "192 x 224 x 192 makes 756.00 MiB with 24 channels"),
+        ("2,128,128,128,32", "unet/enc0/Relu", "one volume of 128 x 128 x 128 makes 256.00 MiB"),
+        ("1,64,3000,4000", "vgg/conv1_2/Conv2D", "one image of 3000 x 4000 makes 2.86 GiB with 64 channels"),
+        ("1,2160,3840,16", "net/up_sampling2d/Resize", "one image of 2160 x 3840"),
+        ("8,24,96,112,96", "unet/enc0/Conv3D", ""),
+        ("1,24,24,24,24", "unet/enc0/Conv3D", ""),
+        ("1,300,300,512", "net/conv/Conv2D", ""),
+        ("1,12,4096,4096", "bert/attention/Softmax", ""),
+        ("1,64,3000,4000", "vgg/conv1_2/patches", ""),
+        ("1,64,3000,4000", "Adam/vgg/conv/m/Initializer/zeros", ""),
+    ],
+)
+def test_the_sample_is_named(shape: str, node: str, said: str) -> None:
+    told = found(oom(shape, node))
+    assert bool(told) is bool(said)
+    assert said in (told[0].because if told else "")
+
+
+def test_half_the_sides_are_an_eighth_of_a_volume() -> None:
+    first = found(oom("1,24,192,224,192", "unet/enc0/Conv3D"))[0].remedies[0]
+    assert "96 x 112 x 96" in first.text and first.saves_bytes == 7 * (756 << 20) // 8
+    assert "tiles" in found("y = model.predict(x)\n" + oom("1,24,192,224,192", "unet/Conv3D").replace(
+        "\n\t", " [Op:__inference_predict_function_7]\n\t"))[0].remedies[0].text  # fmt: skip
+
+
+def test_a_list_of_holders_says_it_better() -> None:
+    rows = report("756.00MiB from unet/enc0/Relu", "756.00MiB from unet/enc1/Relu")
+    assert found(oom("1,24,192,224,192", "unet/enc0/Conv3D") + rows) == []

@@ -1,0 +1,65 @@
+"""What a text says beside its failure: ranks on one card, a loss of nan, a machine without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, oom
+from tests.findings.test_what_is_no_batch import explained, slugs
+
+CREATED = (
+    "[1,{rank}]<stderr>:Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with"
+    " {mb} MB memory) ->"
+    " physical GPU (device: 0, name: Tesla P100-PCIE-16GB, pci bus id: 0000:{bus}:00.0, compute"
+    " capability: 6.0)\n"
+)
+SOFT = (
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.14GiB with freed_by_count=0. The"
+    " caller indicates"
+    " that this is not a failure, but may mean that there could be performance gains if more memory"
+    " were available.\n"
+)
+
+
+def ranks(second_bus: str, second_mb: int, code: str = "config = tf.ConfigProto()") -> str:
+    failure = oom("64,112,112,64", "resnet/conv1/Conv2D").replace("tensorflow.", "[1,1]<stderr>:tensorflow.")
+    created = CREATED.format(rank=0, mb=15214, bus="04")
+    created += CREATED.format(rank=1, mb=second_mb, bus=second_bus)
+    return f"{created}{failure}\n    {code}\n"
+
+
+def test_ranks_on_one_card_are_told_with_the_line_that_pins_none() -> None:
+    told = explained(ranks("04", 311))
+    assert "2 ranks (1,0, 1,1) opened the same GPU, pci bus id 0000:04:00.0, and rank 1,1" in told.verdict
+    assert "without visible_device_list" in told.verdict
+    assert "visible_device_list = str(hvd.local_rank())" in (told.actions[0].remedy.code or "")
+    pinned = explained(ranks("04", 311, "config = tf.ConfigProto(gpu_options=g(visible_device_list='0'))"))
+    assert "opened the same GPU" in pinned.verdict and "without visible" not in pinned.verdict
+
+
+@pytest.mark.parametrize(("bus", "mb"), [("05", 311), ("04", 15000)])
+def test_ranks_on_cards_of_their_own_or_of_other_machines_are_not(bus: str, mb: int) -> None:
+    assert "opened the same GPU" not in explained(ranks(bus, mb)).verdict
+
+
+def test_a_loss_of_nan_is_no_matter_of_memory() -> None:
+    assert (
+        "the loss is nan (line 1) has another cause than memory"
+        in explained("step 3 loss nan\n" + SOFT).verdict
+    )
+    assert slugs("step 3 loss nan\n" + SOFT) == ["find-the-nan"]
+    assert slugs("step 3 loss 0.2, Nancy\n" + SOFT) == ["cudnn-workspace-limit"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("My laptop has no GPU.", False),
+        ("pip install tensorflow-cpu==2.9", False),
+        ("There is no GPU memory left", True),
+        ("It needs 16 GB", True),
+    ],
+)
+def test_who_has_no_gpu_is_not_asked_for_it(said: str, asked: bool) -> None:
+    told = slugs(f"{said}\n" + oom("60000,15052", "ConcatV2", on=CPU, by="cpu"))
+    assert ("check-the-device" in told) is asked

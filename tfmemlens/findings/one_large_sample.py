@@ -1,0 +1,112 @@
+"""One sample is large: a volume or a photograph whose every feature map takes hundreds of MiB.
+
+What it means: a feature map of the first layers has the sample's full height, width and depth, times its
+channels, and training keeps one or more for each layer of that size. With a batch of 1 or 2 no smaller batch
+is left.
+When it fires: the failing tensor has a batch of 1 or 2, and two or three long sides, of at least 128 MiB; it
+is no weight, and no list names who held the memory.
+What to do: train on patches or crops; compute in 16 bits; recompute; fewer channels in the first layers. What
+is only evaluated can go in tiles that overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.rows import alike, attributed, place, requests, tensor_text
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the failing tensor, and held tensors of the same size"
+
+_LEAST_BYTES = 128 * MIB
+_LONG_SIDE = {2: 512, 3: 48}
+"""The shortest side of a large sample, by how many sides there are."""
+_OF_LAYERS = regex(
+    r"(?i)conv|relu|bn|batch_?norm|batchnorm|norm|bias|pool|concat|add|activation|up_?sampl|block|enc|dec"
+)
+"""Ops and layers that make feature maps."""
+_NO_MAPS = regex(r"(?i)col_buffer|patches|crop|mask|iou|FilterV2|Conv3DBackpropFilter|shuffle|transpose")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        sample = _sample(request)
+        if sample is None or attributed(moment) or framework_of(case) != TENSORFLOW:
+            continue
+        sides, channels, batch = sample
+        need = request.needed_bytes or 0
+        trains = other_than_training(case, request) is None
+        kind = "volume" if len(sides) == 3 else "image"
+        size = " x ".join(map(str, sides))
+        kept = ", and training keeps one and more for each layer of this size" if trains else ""
+        what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=alike(moment),
+            evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
+            remedies=(
+                _patches(sides, need, trains),
+                *remedies.offered(case, moment, "mixed-precision", "recompute"),
+                Remedy(
+                    "fewer channels in the layers of full size, or a strided first layer",
+                    slug="fewer-channels",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _is_of_layers(request: Request) -> bool:
+    failed = request.failed
+    names = " ".join(filter(None, (failed.node, failed.op, *(failed.keras_layer or ()))))
+    return bool(_OF_LAYERS.search(names)) and not _NO_MAPS.search(names)
+
+
+def _sample(request: Request) -> tuple[Sequence[int], int, int] | None:
+    """The sides, channels and batch of a feature map of one large sample; None of anything else."""
+    failed, need = request.failed, request.needed_bytes
+    shape = [size or 0 for size in failed.shape or ()]
+    if (
+        failed.kind is not RequestKind.TENSOR
+        or need is None
+        or need < _LEAST_BYTES
+        or not _is_of_layers(request)
+    ):
+        return None
+    if len(shape) not in (4, 5) or shape[0] not in (1, 2) or not all(shape) or like_a_kernel(tuple(shape)):
+        return None
+    weight = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    if weight or request.fixed or failed.creating or failed.updating:
+        return None
+    last, first = (shape[1:-1], shape[-1]), (shape[2:], shape[1])
+    sides, channels = max((last, first), key=lambda each: min(each[0]) / max(each[0]))
+    if min(sides) < _LONG_SIDE[len(sides)]:
+        return None
+    return sides, channels, shape[0]
+
+
+def _patches(sides: Sequence[int], need: int, trains: bool) -> Remedy:
+    """Patches of half the sides: the share of each feature map that is left."""
+    half = [math.ceil(side / 2 / 16) * 16 for side in sides]
+    left = need * math.prod(half) // math.prod(sides)
+    size = " x ".join(map(str, half))
+    how = f"train on patches of {size}" if trains else f"go through it in tiles of {size} that overlap"
+    return Remedy(
+        f"{how}: each of these maps then takes {human(left)}",
+        saves_bytes=need - left,
+        certainty=Certainty.EXACT,
+        slug="smaller-input",
+    )
