@@ -63,3 +63,42 @@ def test_a_loss_of_nan_is_no_matter_of_memory() -> None:
 def test_who_has_no_gpu_is_not_asked_for_it(said: str, asked: bool) -> None:
     told = slugs(f"{said}\n" + oom("60000,15052", "ConcatV2", on=CPU, by="cpu"))
     assert ("check-the-device" in told) is asked
+
+
+COPY = (
+    "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to"
+    " /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is not"
+    " initialized.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("stated", "named"),
+    [
+        (
+            "x_train.shape (52000, 192, 192, 3) float64",
+            "`x_train` [52000,192,192,3] of line 1, 42.85 GiB as float64",
+        ),
+        ("X: (52000, 192, 192, 3)", "`X` [52000,192,192,3] of line 1, 21.42 GiB as float32"),
+        ("kernel (3, 3, 64, 64)", ""),
+        ("x (52000, 192, 192, 3), z (90000, 160, 160, 3)", ""),
+    ],
+)
+def test_the_array_that_was_copied_is_the_one_that_the_text_states(stated: str, named: str) -> None:
+    verdict = explained(f"{stated}\n{COPY}").verdict
+    assert named in verdict and (("most likely" in verdict) is bool(named))
+
+
+@pytest.mark.parametrize(("name", "ids"), [("all_logits", True), ("queue", False)])
+def test_steps_keep_what_was_chosen_and_not_all_classes(name: str, ids: bool) -> None:
+    text = (
+        f'Traceback (most recent call last):\n  File "gen.py", line 6, in generate\n'
+        f"    {name} = tf.concat([{name}, x], axis=1)\n" + oom("8,1023,32000", "concat")
+    )
+    assert (slugs(text)[0] == "reduce-parts") is ids
+
+
+def test_the_size_that_a_command_asks_for_is_named() -> None:
+    text = "python style.py --image-size 3000\n" + oom("1,64,2000,3000", "vgg/conv1_2/Conv2D")
+    assert "one image of 2000 x 3000 (line 1 asks for 3000)" in explained(text).verdict
+    assert "asks for" not in explained(text.replace("3000\n", "300\n")).verdict

@@ -18,7 +18,7 @@ from tfmemlens.model.finding import Finding
 
 RULE = "what-the-code-makes"
 WORDS = {"at", "shape", "bytes", "first", "second", "third", "last", "samples", "longest", "per_hundred",
-         "number", "times", "half"}  # fmt: skip
+         "number", "times", "half", "factors"}  # fmt: skip
 KILLED = "Out of memory: Killed process 21992 (python3) total-vm:98211200kB, anon-rss:62914560kB\n"
 
 
@@ -221,3 +221,33 @@ def test_models_in_a_list_are_a_guess_that_a_cleared_session_refutes() -> None:
     assert found(text)[0].because.startswith("most likely `models` (line 1) keeps every model")
     assert found("    tf.keras.backend.clear_session()\n" + text) == []
     assert found(text.replace("models.append(m)", "losses.append(m)")) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "shape", "node", "said"),
+    [
+        ("with tf.GradientTape() as meta_tape:", "75,64,84,84", "Conv2D", "the outer tape (line 1) records"),
+        ("with tf.GradientTape() as tape:", "75,64,84,84", "Conv2D", ""),
+        ("with tf.GradientTape(persistent=True) as t:", "75,64,84,84", "Conv2D", "a persistent tape"
+            " (line 1)"),
+        ("    gp = gradient_penalty(c, x, y)", "75,64,84,84", "critic/Conv2D", "a gradient penalty (line 1)"),
+    ],
+)
+def test_tapes_in_quoted_code_are_a_guess(code: str, shape: str, node: str, said: str) -> None:
+    told = found(f"{code}\n{oom(shape, node)}")
+    assert bool(told) is bool(said)
+    assert not told or told[0].because.startswith(f"most likely {said}")
+
+
+@pytest.mark.parametrize(("stated", "product"), [("32", " = 16 (batch_size) x 32"), ("30", "")])
+def test_frames_are_told_by_what_makes_their_number(stated: str, product: str) -> None:
+    code = f"clip = Input(({stated}, 224, 224, 3))\nx = TimeDistributed(cnn)(clip)\nmodel.fit(gen,"
+            f" batch_size=16)\n"
+    told = found(code + oom("512,112,112,128", "time_distributed_4/conv/Conv2D"))[0].because
+    assert told.endswith(f"512 at once{product}")
+
+
+def test_a_graph_net_has_a_rule_of_its_own() -> None:
+    text = frame("msg = tf.gather(h, src)") + oom("2400000,128", "gather")
+    assert "gather writes a row of `h`" in found(text)[0].because
+    assert found("    y = GCNConv(64)(x)\n" + text) == []

@@ -14,9 +14,18 @@ from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
+
+
+_OF_STEPS = regex(r"(?i)logits|probs?\b|probabilit|scores|attn|attention")
+_CHOSEN = Remedy(
+    "keep what later steps read of each, such as the chosen ids, and not all classes of every step",
+    "ids = tf.concat([ids, tf.argmax(step_logits, -1)[:, None]], 1)",
+    slug="reduce-parts",
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -31,9 +40,10 @@ def check(case: Case) -> Iterator[Finding]:
             explains=request.needed_bytes,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=(
+                *((_CHOSEN,) if _OF_STEPS.search(name) else ()),
                 Remedy(
                     f"keep `{name}` at a fixed size: overwrite its oldest rows, or cut them off",
-                    f"{name} = tf.concat([{name}, x], 0)[-65536:]",
+                    None if _OF_STEPS.search(name) else f"{name} = tf.concat([{name}, x], 0)[-65536:]",
                     slug="ring-buffer",
                 ),
             ),

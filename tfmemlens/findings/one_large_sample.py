@@ -23,6 +23,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -49,6 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
         trains = other_than_training(case, request) is None
         kind = "volume" if len(sides) == 3 else "image"
         size = " x ".join(map(str, sides))
+        asked = _asked_for(case, max(sides))
+        size += f" (line {asked.number} asks for {max(sides)})" if asked else ""
         kept = ", and training keeps one and more for each layer of this size" if trains else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(
@@ -56,7 +59,10 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             explains=alike(moment),
-            evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
+            evidence=(
+                Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),
+                *((Evidence("the size that is asked for", asked),) if asked else ()),
+            ),
             remedies=(
                 _patches(sides, need, trains),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
@@ -67,6 +73,12 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _asked_for(case: Case, side: int) -> Line | None:
+    """The line of the program or its command that states the longest side."""
+    stated = (size for size in case.capture.surroundings.sizes if side in size.sizes)
+    return next((size.line for size in stated if "shape[" not in size.line.text), None)
 
 
 def _is_of_layers(request: Request) -> bool:
@@ -104,6 +116,8 @@ def _patches(sides: Sequence[int], need: int, trains: bool) -> Remedy:
     left = need * math.prod(half) // math.prod(sides)
     size = " x ".join(map(str, half))
     how = f"train on patches of {size}" if trains else f"go through it in tiles of {size} that overlap"
+    if len(sides) == 2:
+        how = f"make it smaller, or {how}"
     return Remedy(
         f"{how}: each of these maps then takes {human(left)}",
         saves_bytes=need - left,

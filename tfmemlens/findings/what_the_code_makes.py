@@ -42,6 +42,7 @@ _A_HUNDRED = 100
 _BASIS = {Told.NUMBER: Basis.MEASURED, Told.OP: Basis.MEASURED, Told.LINE: Basis.SHAPE}
 _MARKED = regex(r"\A\s*-{2,}> ?\d{1,5}[ :]\s*(?P<code>\S.*)")
 """A line that a notebook marks as the one that failed."""
+_BATCH = regex(r"(?i)\Abatch|batch_?size\Z|\Abs\Z")
 _FLAG = regex(r"DEFINE_integer\(\s*['\"](?P<name>\w{1,60})['\"]\s*,\s*(?P<value>\d[\d_]{0,12})")
 
 
@@ -85,7 +86,7 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     last = _last_lines(failed, own) or _marked(failed, code)
     numbers = _numbers(case.capture.surroundings)
     for idiom in TABLE:
-        if not _fits(idiom, request):
+        if not _fits(idiom, request) or _is_harmless(idiom, code):
             continue
         found = (
             _of_frames(idiom, Told.LINE, last, request, numbers)
@@ -127,6 +128,11 @@ def _fits(idiom: Idiom, request: Request) -> bool:
     return ((shape[0] or 0) if shape else 0) >= idiom.least_first
 
 
+def _is_harmless(idiom: Idiom, code: Sequence[Line]) -> bool:
+    """Whether another line of the text shows that this idiom is no cause here."""
+    return idiom.unless is not None and any(idiom.unless.search(line.text) for line in code)
+
+
 def _is_weight(request: Request) -> bool:
     failed = request.failed
     of_weights = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
@@ -162,8 +168,8 @@ def _of_text(
     quoted = Told.TEXT in idiom.told and not in_ram
     if not (by_op or in_ram or by_number or quoted):
         return None
-    if idiom.unless is not None and any(idiom.unless.search(line.text) for line in code):
-        return None
+    agreeing = ((Told.OP, by_op), (Told.RAM, in_ram), (Told.TEXT, quoted))
+    told = next((way for way, agrees in agreeing if agrees), Told.NUMBER)
     for line in code:
         match = idiom.match(line.text)
         if match is None:
@@ -172,7 +178,6 @@ def _of_text(
         if by_number and (number := _agreeing(idiom, match, request, numbers)):
             return _Shown(idiom, Told.NUMBER, match, place, line, number)
         if by_op or in_ram or quoted:
-            told = Told.OP if by_op else Told.RAM if in_ram else Told.TEXT
             return _Shown(idiom, told, match, place, line)
     return None
 
@@ -213,6 +218,7 @@ def _stated(match: re.Match[str], numbers: Mapping[str, int]) -> int | None:
 
 def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _Shown) -> Finding:
     idiom, words = shown.idiom, _words(request, shown)
+    words["factors"] = _factors(case.capture.surroundings, request.failed.shape)
     what = idiom.makes.format_map(words)
     guess = "most likely " if shown.told in (Told.WAY, Told.RAM, Told.TEXT) else ""
     return Finding(
@@ -231,6 +237,17 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
         ),
         moment=index,
     )
+
+
+def _factors(told: Surroundings, shape: Sequence[int | None] | None) -> str:
+    """` = 16 (batch_size) x 32`: the first size as the batch times a number that the text states, too."""
+    first = (shape[0] or 0) if shape else 0
+    batches = [(size.name, size.sizes[0]) for size in told.sizes if _BATCH.search(size.name)]
+    others = {number for size in told.sizes for number in size.sizes}
+    for name, batch in batches:
+        if 1 < batch < first and not first % batch and first // batch in others:
+            return f" = {batch} ({name}) x {first // batch}"
+    return ""
 
 
 def _words(request: Request, shown: _Shown) -> dict[str, str]:

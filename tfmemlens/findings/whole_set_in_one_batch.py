@@ -17,6 +17,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -66,6 +67,8 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     at = f" at {where}" if where else ""
     validating = copying and _validates(case, failed)
     remedies = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
+    if copying and not samples and (array := _stated_array(case)):
+        many = f"most likely {array}"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     return Finding(
         severity=Severity.CAUSE,
@@ -80,6 +83,27 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         remedies=remedies if copying else (_batches(case, samples, failed.tensor_bytes),),
         moment=index,
     )
+
+
+_ITEM_BYTES = {"float64": 8, "float32": 4, "float16": 2, "uint8": 1, "int64": 8, "int32": 4}
+_DTYPE = regex(r"\b(?:float(?:16|32|64)|uint8|int(?:32|64))\b")
+_LEAST_ARRAY = 256 * MIB
+
+
+def _stated_array(case: Case) -> str | None:
+    """The one large array whose shape the text states, with its bytes: as float32 where it states no type."""
+    large: dict[tuple[int, ...], str] = {}
+    for stated in case.capture.surroundings.sizes:
+        dtype = _DTYPE.search(stated.line.text)
+        kind = dtype[0] if dtype else "float32"
+        size = math.prod(stated.sizes) * _ITEM_BYTES[kind]
+        if len(stated.sizes) > 1 and size >= _LEAST_ARRAY:
+            name = f"`{stated.name.removesuffix('.shape')}` " if stated.name else ""
+            text = (
+                f"{name}{format_shape(stated.sizes)} of line {stated.line.number}, {human(size)} as {kind},"
+            )
+            large.setdefault(stated.sizes, text)
+    return next(iter(large.values())) if len(large) == 1 else None
 
 
 _VALIDATES = regex(r"validation_data\s*=\s*[(\[]")

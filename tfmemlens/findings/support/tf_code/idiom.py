@@ -44,8 +44,8 @@ class Idiom:
 
     `makes` and the texts of the advice may name the pattern's groups, the sizes of what was asked for
     (`{shape}`, `{first}`, `{second}`, `{last}`, `{samples}`: all but the last one), its bytes (`{bytes}`),
-    the line's place (`{at}`), `{number}`: the figure that agrees, and `{times}`: how often it is in the first
-    size.
+    the line's place (`{at}`), `{number}`: the figure that agrees, `{times}`: how often it is in the first
+    size, and `{factors}`: the batch that the text states, times another stated number, where both make it.
     """
 
     slug: str

@@ -106,7 +106,7 @@ ROWS = (
         ("TimeDistributed(",),
         (Told.OP,),
         "TimeDistributed({layer}) sees every frame of every sample as a sample of its own{at}:"
-        " {first} at once",
+        " {first} at once{factors}",
         (
             Advice(
                 "fewer-frames", "fewer frames in a clip, or a smaller batch: the layer sees their product"
@@ -138,7 +138,7 @@ ROWS = (
             r"|\bpenalty\s*="
         ),
         ("gp", "enalty", "r1_", "r2_", "R1_", "path_length"),
-        (Told.WAY, Told.LINE),
+        (Told.WAY, Told.LINE, Told.TEXT),
         "a gradient penalty{at} is the gradient of a gradient: the outer tape keeps the inner"
         " backward pass and its"
         " activations beside the plain loss's",
@@ -156,7 +156,7 @@ ROWS = (
             r"\bGradientTape\([^)]{0,60}\)\s+as\s+(?P<tape>(?:outer|meta|query|second|hess)\w{0,20}|\w{0,20}(?:outer|meta)\w{0,10})|\bfor\b.{1,40}\b(?:inner_?steps|n_inner|inner_updates|adapt\w{0,8}_steps)\b"
         ),
         ("GradientTape(", "inner", "adapt"),
-        (Told.WAY,),
+        (Told.WAY, Told.TEXT),
         "the outer tape{at} records every inner step with its gradients, so that memory grows with"
         " their number",
         (
@@ -177,7 +177,7 @@ ROWS = (
         "persistent-tape",
         regex(r"\bGradientTape\(\s*persistent\s*=\s*True"),
         ("persistent",),
-        (Told.WAY, Told.LINE),
+        (Told.WAY, Told.LINE, Told.TEXT),
         "a persistent tape{at} keeps everything it recorded until it is deleted, and not only until its first"
         " gradient",
         (

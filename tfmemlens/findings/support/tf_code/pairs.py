@@ -128,6 +128,7 @@ ROWS = (
         ),
         ("msg = tf.gather(h, src)",),
         ("row = gather(x)", "z = all_gather(z)"),
+        unless=regex(r"(?i)\bSAGE|\bGCN|\bGAT|edge_index|graph_?net|spektral|message_passing|adjacency"),
         least_first=1000,
         least_bytes=256 << 20,
     ),
