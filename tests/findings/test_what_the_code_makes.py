@@ -228,8 +228,12 @@ def test_models_in_a_list_are_a_guess_that_a_cleared_session_refutes() -> None:
     [
         ("with tf.GradientTape() as meta_tape:", "75,64,84,84", "Conv2D", "the outer tape (line 1) records"),
         ("with tf.GradientTape() as tape:", "75,64,84,84", "Conv2D", ""),
-        ("with tf.GradientTape(persistent=True) as t:", "75,64,84,84", "Conv2D", "a persistent tape"
-            " (line 1)"),
+        (
+            "with tf.GradientTape(persistent=True) as t:",
+            "75,64,84,84",
+            "Conv2D",
+            "a persistent tape (line 1)",
+        ),
         ("    gp = gradient_penalty(c, x, y)", "75,64,84,84", "critic/Conv2D", "a gradient penalty (line 1)"),
     ],
 )
@@ -241,13 +245,14 @@ def test_tapes_in_quoted_code_are_a_guess(code: str, shape: str, node: str, said
 
 @pytest.mark.parametrize(("stated", "product"), [("32", " = 16 (batch_size) x 32"), ("30", "")])
 def test_frames_are_told_by_what_makes_their_number(stated: str, product: str) -> None:
-    code = f"clip = Input(({stated}, 224, 224, 3))\nx = TimeDistributed(cnn)(clip)\nmodel.fit(gen,"
-            f" batch_size=16)\n"
-    told = found(code + oom("512,112,112,128", "time_distributed_4/conv/Conv2D"))[0].because
+    code = f"clip = Input(({stated}, 224, 224, 3))\nx = TimeDistributed(cnn)(clip)\n"
+    told = found(
+        code + "model.fit(gen, batch_size=16)\n" + oom("512,112,112,128", "time_distributed_4/conv/Conv2D")
+    )[0].because
     assert told.endswith(f"512 at once{product}")
 
 
 def test_a_graph_net_has_a_rule_of_its_own() -> None:
-    text = frame("msg = tf.gather(h, src)") + oom("2400000,128", "gather")
+    text = frame("msg = tf.gather(h, src)") + oom("2400000,16,128", "GatherV2")
     assert "gather writes a row of `h`" in found(text)[0].because
     assert found("    y = GCNConv(64)(x)\n" + text) == []

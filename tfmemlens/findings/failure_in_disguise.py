@@ -23,7 +23,6 @@ from tfmemlens.units import human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
-HEDGED = tuple(Severity)
 GENERAL = True
 
 _MEANING = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES

@@ -14,6 +14,7 @@ ROWS = (
         "boxes-in-pairs",
         regex(
             rf"(?i)\b{_BOXES}\w{{0,12}}\s*{_AXIS}.{{0,120}}?\b{_BOXES}\w{{0,12}}\s*{_AXIS}|\b\w{{0,20}}iou\w{{0,20}}\([^)]{{0,80}}\b{_BOXES}"
+            rf"|\btf\.(?:broadcast_to|tile|repeat)\(\s*[^,]{{0,60}}\b{_BOXES}"
         ),
         ("anchor", "box", "gt", "prior", "proposals", "Anchor", "Box"),
         (Told.LINE,),
@@ -128,7 +129,9 @@ ROWS = (
         ),
         ("msg = tf.gather(h, src)",),
         ("row = gather(x)", "z = all_gather(z)"),
-        unless=regex(r"(?i)\bSAGE|\bGCN|\bGAT|edge_index|graph_?net|spektral|message_passing|adjacency"),
+        unless=regex(
+            r"(?i)\b(?:Graph)?SAGE|\bGCN|\bGAT(?:v2)?(?:Conv|Layer)?\b|edge_index|graph_?net|spektral|message_passing|adjacency"
+        ),
         least_first=1000,
         least_bytes=256 << 20,
     ),
