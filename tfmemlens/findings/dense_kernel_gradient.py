@@ -18,7 +18,7 @@ from tfmemlens.findings.support.rows import alike, place, requests, rows, size_o
 from tfmemlens.findings.support.weights import Weight, copies, optimizer_of, weight_of
 from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -142,7 +142,7 @@ def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, time
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",
             "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
-            if case.api.is_tf1
+            if case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
             else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
             times * need,
             Certainty.BOUND,

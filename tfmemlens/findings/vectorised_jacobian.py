@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "compute the Jacobian in an ordinary loop, one output after the other: slower, and this"
                     f" tensor is {turns:,} times smaller",
-                    "tape.jacobian(y, x, experimental_use_pfor=False)",
+                    "tape.jacobian(y, x, experimental_use_pfor=False)   # eager: persistent=True",
                     need - need // turns if need else None,
                     Certainty.ESTIMATE if need else None,
                     slug="without-pfor",

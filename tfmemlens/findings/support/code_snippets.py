@@ -99,8 +99,8 @@ def recompute(api: Api) -> str:
         return "block = jax.checkpoint(block)   # in TensorFlow: tf.recompute_grad(block)"
     if api.is_tf1:
         return (
-            "block = tf.contrib.layers.recompute_grad(block)   # TF 1.4+; the block must create its variables"
-            " with get_variable"
+            "with tf.variable_scope('block', use_resource=True): y ="
+            " tf.contrib.layers.recompute_grad(block)(x)   # TF 1.4+; its variables by get_variable"
         )
     return "block = tf.recompute_grad(block)"
 

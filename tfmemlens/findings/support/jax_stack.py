@@ -277,7 +277,8 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
             (
                 Remedy(
                     "shard weights and optimizer state over the devices instead of copying them",
-                    "state = jax.device_put(state, NamedSharding(mesh, P('data')))   # FSDP",
+                    "split = lambda w: P('data') if w.ndim and w.shape[0] % mesh.size == 0 else P()\n"
+                    "state = jax.tree.map(lambda w: jax.device_put(w, NamedSharding(mesh, split(w))), state)",
                     slug="shard-arguments",
                 ),
                 Remedy("keep the weights in 16 bits: half of each copy", slug="narrow-weights"),

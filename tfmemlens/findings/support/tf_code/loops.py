@@ -91,7 +91,8 @@ ROWS = (
                 "recompute",
                 "compute each turn again in the backward pass",
                 "body = tf.recompute_grad(body)",
-                "body = tf.contrib.layers.recompute_grad(body)",
+                "with tf.variable_scope('body', use_resource=True): y ="
+                " tf.contrib.layers.recompute_grad(body)(x)",
             ),
         ),
         ("_, out = tf.while_loop(cond, body, [0, x])", "y = tf.map_fn(f, x)"),

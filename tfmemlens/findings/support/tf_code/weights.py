@@ -250,7 +250,7 @@ ROWS = (
             Advice(
                 "no-histograms",
                 "leave histograms out",
-                "TensorBoard(log_dir, histogram_freq=0, write_grads=False)",
+                "TensorBoard(log_dir, histogram_freq=0)",
             ),
         ),
         ("tb = TensorBoard('logs', histogram_freq=1, write_grads=True)",),
