@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from tfmemlens.renderers.html import page as html
 from tfmemlens.use_cases.page import build_page
 
@@ -92,3 +93,17 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
     yield made
     for tab in opened:
         tab.context.close()
+
+
+def violations(tab: Tab) -> list[Any]:
+    """What axe finds wrong with a page that was opened with `bypass_csp`; skips where there is no axe."""
+    places = [ROOT / "node_modules", ROOT / "tests" / "browser" / "node_modules"]
+    axe = next((file for place in places if (file := place / "axe-core" / "axe.min.js").exists()), None)
+    if axe is None:
+        pytest.skip("axe-core is not installed: npm install --prefix tests/browser")
+    tab.page.add_script_tag(path=str(axe))
+    found: list[Any] = tab.page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(each =>"
+        " [each.id, each.help, each.nodes.slice(0, 3).map(node => node.html)]))"
+    )
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Open, Tab
+from tests.browser.conftest import Open, Tab, violations
 from tests.fleet.made import at, failure, log, write
 from tests.fleet.test_overview import EVIL, held
 from tfmemlens.fleet.overview import overview
@@ -102,3 +102,10 @@ def test_a_bad_host_is_marked(fleet: Any) -> None:
     assert tab.page.locator("td.held").get_attribute("title") == (
         "2024-11-20: 3 failures, 3 for memory held by another process"
     )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(fleet: Any, scheme: str) -> None:
+    tab = fleet(color_scheme=scheme, bypass_csp=True)
+    tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert violations(tab) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 
 import tfmemlens
 from tests.answers import explained
-from tests.browser.conftest import Open, Tab
-from tests.conftest import ROOT, SAMPLES
+from tests.browser.conftest import Open, Tab, violations
+from tests.conftest import SAMPLES
 from tests.tiers import evenly
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
@@ -618,18 +617,9 @@ def test_hostile_rows_reach_the_table(show: Open) -> None:
 
 
 def test_axe_finds_nothing(show: Open) -> None:
-    places = [ROOT / "node_modules", ROOT / "tests" / "browser" / "node_modules"]
-    axe = next((file for place in places if (file := place / "axe-core" / "axe.min.js").exists()), None)
-    if axe is None or not shutil.which("node"):
-        pytest.skip("axe-core is not installed: npm install --prefix tests/browser")
     for sample in (LENET, LOG, SAMPLES / "oom_log" / "2.21-fragmentation.txt"):
         for scheme in ("light", "dark"):
             tab = show(sample, LENET, color_scheme=scheme, bypass_csp=True)
-            tab.page.add_script_tag(path=str(axe))
             if sample is LOG:
                 tab.page.get_by_role("tab", name="Comparison").click()
-            found = tab.page.evaluate(
-                "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(each =>"
-                " [each.id, each.help, each.nodes.slice(0, 3).map(node => node.html)]))"
-            )
-            assert found == [], (sample, scheme)
+            assert violations(tab) == [], (sample, scheme)
