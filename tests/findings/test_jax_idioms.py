@@ -354,3 +354,37 @@ def test_dispatch_of_a_mixture_of_experts() -> None:
     )
     assert "a mixture of experts" in report.verdict
     assert report.actions[0].remedy.slug == "sorted-tokens"
+
+
+def test_listed_buffers_tell_more_than_lines_above_the_failing_one() -> None:
+    frames = stack(
+        ("run.py:9", "<module>", "x, ys = jax.lax.scan(body, x, None, 1000)"),
+        ("run.py:3", "body", "y = f(x)"),
+    )
+    assert made_by("y = f(x)", GIB, frames)
+    assert made_by("y = f(x)", GIB, frames, way=False) is None
+    assert made_by(frames[0].text, GIB, frames[:1], way=False)
+
+
+def test_a_program_s_constants_are_no_request_of_the_same_size() -> None:
+    size = 40_000 * 128 * 128 * 3 * 4
+    account = (
+        f"BufferAssignment stats:\n  constant allocation: {size / GIB:.2f}GiB\n  total allocation: 7.9GiB\n"
+    )
+    report = pipeline.explain(
+        f"jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {size}"
+        f" bytes.\n"
+        f"{account}X_train (40000, 128, 128, 3)\n"
+    )
+    assert report.actions[0].remedy.slug == "pass-as-argument"
+
+
+def test_weights_do_not_explain_what_found_a_device_full() -> None:
+    report = pipeline.explain(
+        f'File "run.py", line 3, in <module>\n    {STEP}\n'
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Error"
+        " loading program 'jit_train_step': Attempting to reserve 11.35G at the bottom of memory. That"
+        " was not"
+        " possible. There are 6.94G free, 0B reserved, and 6.94G reservable.\n\ngemma-2b\n"
+    )
+    assert "only about 6.94 GiB was free" in report.verdict

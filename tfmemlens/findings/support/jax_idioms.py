@@ -80,10 +80,10 @@ def _filled(text: str, groups: dict[str, str]) -> str:
 
 
 def shown_by(
-    frames: Sequence[Frame], text: str, code: Sequence[Line], need: int
+    frames: Sequence[Frame], text: str, code: Sequence[Line], need: int, *, way: bool = True
 ) -> Iterator[tuple[Idiom, re.Match[str] | None, Line | None]]:
     """The rows that the failing line, the frames or quoted code show, the surest first; the line where it is
-    quoted code alone.
+    quoted code alone. Without `way` no line above the failing one is asked.
     """
     own = [frame.text for frame in reversed(frames) if user_frame(frame.place) and frame.text != text]
     library = [frame for frame in frames if not user_frame(frame.place)]
@@ -100,7 +100,7 @@ def shown_by(
         if any(map(row.in_frame, library)):
             lines = [text, *own, *(line.text for line in code)]
             yield row, next(filter(None, map(row.in_line, lines)), None), None
-    for row in fitting:
+    for row in fitting if way else ():
         if row.where is not Where.LINE and (match := next(filter(None, map(row.in_line, own)), None)):
             yield row, match, None
     for row in fitting:

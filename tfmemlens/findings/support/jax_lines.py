@@ -17,7 +17,7 @@ from tfmemlens.findings.support.jax_stack import (
     loaded_by,
     made_by_frames,
 )
-from tfmemlens.findings.support.rows import device_limit
+from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
@@ -58,13 +58,14 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if request is None:
         return None
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
-    code = () if len(moment.attribution.table) else told.code
-    made = _unrolled(code, need) or made_by(failed.source_text, need, failed.frames, code)
-    double = any("enable_x64" in line.text for line in told.code)
-    product = None if len(moment.attribution.table) else as_product(need, told.sizes, double=double)
-    made = with_product(made, product, need)
+    if len(moment.attribution.table):
+        return made_by(failed.source_text, need, failed.frames, way=False)
+    made = _unrolled(told.code, need) or made_by(failed.source_text, need, failed.frames, told.code)
+    if made or not (of_a_program(moment) or told.shows("capturing")):
+        double = any("enable_x64" in line.text for line in told.code)
+        made = with_product(made, as_product(need, told.sizes, double=double), need)
     weights = stated_weights(told)
-    if weights is None or need is None or len(moment.attribution.table):
+    if weights is None or need is None:
         return made
     if made:
         of_weights = _OF_WEIGHTS_MADE & {remedy.slug for remedy in made.remedies}
@@ -89,6 +90,9 @@ def _may_be_weights(case: Case, moment: Moment, weights: StatedWeights) -> bool:
     """
     told = case.capture.surroundings
     failed = moment.request.failed if moment.request else None
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler and compiler.free:
+        return False  # what was there before is told to hold the rest
     runs = bool(failed and (failed.keras_call == "fit" or calls_program(failed.source_text)))
     said = [*told.code, *(each.line for each in told.sizes)]
     partly = any(_PARTLY.search(line.text) for line in said)
@@ -98,7 +102,7 @@ def _may_be_weights(case: Case, moment: Moment, weights: StatedWeights) -> bool:
 
 
 _PARTLY = regex(
-    r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze|adapter|P\([\"']"
+    r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze|adapter|fsdp|P\([\"']"
 )
 
 
@@ -124,7 +128,12 @@ def _fewer_trained(case: Case) -> tuple[Remedy, ...]:
 
 
 def made_by(
-    text: str | None, need: int | None, frames: Sequence[Frame] = (), code: Sequence[Line] = ()
+    text: str | None,
+    need: int | None,
+    frames: Sequence[Frame] = (),
+    code: Sequence[Line] = (),
+    *,
+    way: bool = True,
 ) -> MadeByLine | None:
     """What the line makes, where it explains a request of so many bytes; None where it does not. What
     `frames` show to be made needs no size. A line that calls a compiled step explains nothing itself, and
@@ -141,7 +150,7 @@ def made_by(
     if need is None:
         return loaded_by(frames, text)
     lines = [line for line in code if line.text.strip() != text.strip()]
-    for row, match, line in shown_by(frames, "" if program else text, lines, need):
+    for row, match, line in shown_by(frames, "" if program else text, lines, need, way=way):
         what, remedies = row.told(match)
         return MadeByLine(f"most likely {what} (line {line.number})" if line else what, remedies, line=line)
     if made := layers_op_by_op(frames, text, need):
