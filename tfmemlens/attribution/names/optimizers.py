@@ -43,7 +43,7 @@ def slot_of(name: str) -> str | None:
         if match := pattern.match(name):
             return _variable_path(match["x"]) if pattern is _KERAS3 else match["x"]
     if _COUNTERS.fullmatch(name):
-        return name.split("/")[0] if "/" in name else name
+        return name.partition("/")[0]
     return None
 
 
@@ -69,6 +69,6 @@ def update_of(name: str) -> str | None:
     """
     if "update_" in name and (match := _UPDATE.match(name)):
         return "" if match["x"].isdigit() else _without_ops(match["x"])
-    if _UNDER_OPTIMIZER.match(name) or (_IS_TRAINING.match(name) and "/" in name):
+    if _UNDER_OPTIMIZER.match(name) or _IS_TRAINING.match(name):
         return ""
     return None
