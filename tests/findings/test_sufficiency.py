@@ -198,3 +198,36 @@ def test_weights_that_a_list_names_are_in_what_is_taken() -> None:
     listed = report("140.00MiB from net/fc/kernel/Adam", "230.00MiB from x/Relu")
     found = short(FULL + SHAPE + listed)
     assert found is not None and found.missing.bytes == 29 * MIB
+
+
+# ------------------------------------------------------------------ how much smaller
+
+
+def test_a_first_dimension_is_not_only_made_to_fit_by_itself() -> None:
+    text = dump(300, 250, 0) + oom("1280,61440", "decoder/projection/MatMul")
+    said = " ".join(action.remedy.text for action in pipeline.explain(text).actions)
+    assert "1280 -> " in said or "with 256, as a guess" in said
+    assert "with 640 the tensor" not in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (250, "no more than 256,000 rows fit 250.00 MiB: begin with 120,000"),
+        (399, "no more than 408,576 rows fit 399.00 MiB: begin with 200,000"),
+        (400, ""),  # four copies of 100 MiB fit
+    ],
+)
+def test_a_table_has_as_many_rows_as_the_limit_has_room_for(limit: int, told: str) -> None:
+    text = dump(100, limit, limit - 1) + oom("409600,64", "word_embeddings/Adam/Assign")
+    said = " ".join(action.remedy.text for action in pipeline.explain(text).actions)
+    assert "make the table smaller" in said
+    assert told in said and ("begin with" in said) is bool(told)
+
+
+def test_a_leading_one_of_an_eager_op_is_no_batch() -> None:
+    eager = oom("1,40000,300,2", "x").replace(" [[{{node x}}]]", " [Op:Sub]")
+    said = " ".join(action.remedy.text for action in pipeline.explain(dump(92, 250, 249) + eager).actions)
+    assert "batch is 1 already" not in said
+    network = dump(92, 250, 249) + oom("1,200,200,600", "net/conv/Conv2D")
+    assert "batch is 1 already" in " ".join(each.remedy.text for each in pipeline.explain(network).actions)

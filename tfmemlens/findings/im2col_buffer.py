@@ -248,14 +248,6 @@ def _detail(reading: _Reading) -> str:
 
 def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     size, patch = reading.bytes, reading.buffer.patch
-    if reading.volume and set(reading.kernel) == {1} and not reading.forward:
-        text = (
-            "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
-            " computes it without this buffer"
-        )
-        yield Remedy(
-            text, "x = tf.keras.layers.Dense(filters)(x)", size, Certainty.BOUND, slug="dense-for-1x1x1"
-        )
     if reading.volume and reading.buffer.images > 1:
         yield onednn(size)
         yield Remedy(
@@ -273,6 +265,14 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         yield Remedy(
             "split the volume into patches, with the overlap that the kernels need", slug="split-volume"
         )
+        if set(reading.kernel) == {1} and not reading.forward:
+            text = (
+                "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
+                " computes it without this buffer (a layer with a larger kernel at this size needs a larger"
+                " one, and keeps it)"
+            )
+            code = "x = tf.keras.layers.Dense(filters)(x)"
+            yield Remedy(text, code, size, Certainty.BOUND, slug="dense-for-1x1x1")
         return
     yield from _thinner(
         reading,

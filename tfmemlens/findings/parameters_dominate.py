@@ -18,6 +18,7 @@ from tfmemlens.findings.support.rows import (
     OF_UPDATE,
     alike,
     cut_list,
+    device_limit,
     held,
     of_kind,
     place,
@@ -31,7 +32,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human, percent
+from tfmemlens.units import MIB, human, human_size, percent
 
 BASIS = Basis.NAME
 EXPLAINS = "weights and slots; or the failing one and held ones of the same size"
@@ -109,6 +110,27 @@ def _while_making(case: Case) -> Iterator[Finding]:
             )
 
 
+_COPIES, _BEGIN_WITH = 4, 0.5
+"""Of a table that is trained with two slots: itself, the slots, its gradient. Temporaries of the update come
+on top, so half of the rows that these leave room for are a start."""
+
+
+def _rows_that_fit(case: Case, moment: Moment, request: Request) -> str:
+    """How many rows the limit has room for, where that is less than there are; nothing without a limit."""
+    limit, shape, need = device_limit(case, moment), request.failed.shape, request.failed.tensor_bytes
+    if not (limit and shape and need and shape[0]) or request.owner.kind is not Kind.OPTIMIZER_SLOT:
+        return ""
+    most = int(limit.bytes / (_COPIES * need) * shape[0])
+    if most >= shape[0]:
+        return ""
+    begin = int(most * _BEGIN_WITH)
+    digits = 10 ** max(len(str(begin)) - 2, 0)
+    return (
+        f". With its slots and gradient no more than {most:,} rows fit {human_size(limit)}: begin with"
+        f" {begin // digits * digits:,}"
+    )
+
+
 def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     """What makes this kind of weight smaller."""
     what, known = weight_of(request), optimizer_of(request)
@@ -124,7 +146,7 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
             )
         yield Remedy(
             "make the table smaller: fewer rows (a smaller vocabulary, hashing of rare ids), a smaller"
-            " dimension",
+            f" dimension{_rows_that_fit(case, moment, request)}",
             slug="smaller-vocabulary",
         )
         yield Remedy("place the table on the CPU, or split it over devices", slug="table-on-host")

@@ -67,6 +67,9 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
     if sizes[0] >= 2 and request and not request.fixed:
         if bound and request.batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; then this tensor"
+        elif bound and bound.most(sizes[0]):
+            fits = bound.start(sizes[0])
+            first = f"its first dimension is {sizes[0]}: with {fits}, as a guess, the tensor"
         else:
             fits = max(sizes[0] // -(-need // limit), 1)
             first = f"its first dimension is {sizes[0]}: with {fits} the tensor"

@@ -38,7 +38,7 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
     index = next(at for at, known in enumerate(case.moments) if known is moment)
     saving = case.what_if(index, slug)
     if slug == "smaller-batch":
-        if not saving.best_bytes and not shows_batch(case, moment):
+        if not saving.best_bytes and (not shows_batch(case, moment) or _one_alone(case, moment)):
             return _in_pieces(case, moment)
         saving = _of_first_batch(case, index, moment, saving)
     if saving.basis is Basis.LIST and _is_beside_the_point(moment):
@@ -202,6 +202,13 @@ def _in_a_network(moment: Moment) -> bool:
     if request is None or attributed(moment) or request.failed.keras_layer or request.owner.layer:
         return True
     return request.failed.kind is not RequestKind.TENSOR or "/" in (request.failed.node or "")
+
+
+def _one_alone(case: Case, moment: Moment) -> bool:
+    """Whether only a leading 1 of an eager op's shape speaks for a batch: then there is none."""
+    request = moment.request
+    shaped = request is not None and request.batch == 1 and _stated_batch(case) is None
+    return shaped and not _in_a_network(moment) and situation(case, moment).training is None
 
 
 def batch_of(case: Case, moment: Moment) -> int | None:
