@@ -18,7 +18,15 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutCopy, LayoutStudy
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers.terminal import _copies, _fleet, _request, _timeline, convolution
+from tfmemlens.renderers.terminal import (
+    _balance,
+    _copies,
+    _fleet,
+    _holders,
+    _request,
+    _timeline,
+    convolution,
+)
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 from tfmemlens.values import replace
@@ -304,3 +312,93 @@ class TestCurves:
         assert ordinal[2].endswith("at line 5,000 of 10,000")
         made = _timeline.curve(replace(at, timeline=replace(measured, predicted=True)), View(width=14))
         assert made[2].endswith("peak 8.00 MiB (the order of ops, not their times)")
+
+
+class TestMemoryUse:
+    LIST = AllocationTable.of([Allocation("net/conv/Relu", 5 * MIB)])
+    OWNED = Attribution(LIST, [Owner("net/conv", Kind.ACTIVATION, Phase.FORWARD)])
+
+    def page(self, **books: int | None) -> list[str]:
+        sizes: Any = {
+            name: None if mib is None else Size.exactly(mib * MIB)
+            for name, mib in books.items() if name != "missing"
+        }  # fmt: skip
+        shown = Moment(self.OWNED, Balance(**sizes, missing=books.get("missing")))
+        return [" ".join(line.split()) for line in _balance.page(shown, View(width=26))]
+
+    def test_with_a_limit(self) -> None:
+        lines = self.page(limit=10, in_use=5, free=5, largest_free_chunk=2, waste=1, peak=7, missing=3 * MIB)
+        assert lines[:4] == [
+            "", "MEMORY USE", "limit 10.00 MiB, peak so far 7.00 MiB", f"[{'█' * 11}{'·' * 11}]",
+        ]  # fmt: skip
+        assert lines[4:6] == ["█ activation 5.00 MiB 100 %", "· free 5.00 MiB"]
+        assert " ".join(lines[6:]) == (
+            "in use 5.00 MiB, largest free block 2.00 MiB, lost to allocator rounding 1.00 MiB,"
+            " missing 3.00 MiB"
+        )
+
+    def test_without_one(self) -> None:
+        assert self.page()[2:] == [
+            "held 5.00 MiB (limit unknown)", f"[{'█' * 22}]", "█ activation 5.00 MiB 100 %",
+        ]  # fmt: skip
+        full = self.page(limit=5, in_use=5, free=0, largest_free_chunk=0, waste=0)
+        assert full[4:] == ["█ activation 5.00 MiB 100 %", "in use 5.00 MiB"]
+        assert _balance.page(Moment(Attribution(AllocationTable(), []), Balance()), WIDE) == []
+
+    def test_of_a_traced_and_of_a_predicted_step(self) -> None:
+        step = timeline(row("net/conv/Relu", 5, 0, 1))
+        traced = Moment(self.OWNED, Balance(peak=Size.exactly(7 * MIB)), timeline=step)
+        assert _balance.headline(traced) == "held 5.00 MiB (limit unknown), peak 7.00 MiB"
+        made = replace(traced, timeline=replace(step, predicted=True))
+        assert _balance.headline(made) == "needed 5.00 MiB (no --limit was given)"
+        limited = replace(made, balance=Balance(limit=Size.exactly(9 * MIB), peak=Size.exactly(7 * MIB)))
+        assert _balance.headline(limited) == "limit 9.00 MiB, needed 7.00 MiB"
+        assert _balance.style(None) == "dim"
+        assert _balance.style(Kind.ACTIVATION).startswith("color-")
+
+
+class TestHolders:
+    def test_layers_then_the_largest_allocations(self) -> None:
+        rows = (
+            (
+                Allocation("net/conv/Relu", 4 * MIB, count=3, shape=(4, 256, 1024), dtype="float32"),
+                "net/conv",
+            ),
+            (Allocation("net/fc/MatMul", 2 * MIB, error_bytes=9), "net/fc"),
+            (Allocation(None, MIB), None),
+        )
+        owned = [Owner(layer, Kind.ACTIVATION, Phase.FORWARD) for _, layer in rows]
+        shown = Moment(Attribution(AllocationTable.of([each for each, _ in rows]), owned), Balance())
+        assert [" ".join(line.split()) for line in _holders.page(shown, WIDE)] == [
+            "", "BY LAYER",
+            "net/conv ×3 12.00 MiB 80 % ████████ activation",
+            "net/fc 2.00 MiB 13 % █ activation",
+            "(no layer in the name) 1.00 MiB 7 % █ activation",
+            "", "THE LARGEST ALLOCATIONS",
+            "4.00 MiB ×3 net/conv/Relu",
+            "[4,256,1024] float32, activation, forward",
+            "about 2.00 MiB net/fc/MatMul",
+            "activation, forward",
+        ]  # fmt: skip
+        lines = _holders.page(shown, WIDE)
+        assert lines[7] == "          4.00 MiB ×3 net/conv/Relu"
+        assert lines[8] == " " * 19 + "[4,256,1024] float32, activation, forward"
+        assert _holders.page(shown, replace(WIDE, by="kind"))[1:3] == [
+            "BY KIND", "  activation ×5  15.00 MiB  100 %  ██████████  activation",
+        ]  # fmt: skip
+        outside = replace(shown, balance=Balance(outside_report=Size.exactly(MIB)))
+        assert _holders.page(outside, WIDE)[1] == "BY LAYER, OF WHAT IS LISTED"
+
+    def test_of_a_traced_step_how_long_each_lived(self) -> None:
+        step = timeline(row("net/a", 4, 2, 5), row("net/b", 1, 3, None))
+        owned = [Owner("net", Kind.ACTIVATION, Phase.FORWARD)] * 2
+        shown = Moment(
+            Attribution(step.table, owned), Balance(), timeline=step, last_reader=("net/reader", None)
+        )
+        lived = [_holders._lived(shown, each, at) for at, each in enumerate(step.table)]
+        assert lived == [", from 0.0 ms to 3.0 ms for net/reader", ", from 1.0 ms to the end"]
+        unread = replace(shown, last_reader=())
+        assert _holders._lived(unread, step.table[0], 0) == ", from 0.0 ms to 3.0 ms"
+        made = replace(shown, timeline=replace(step, predicted=True))
+        assert _holders._lived(made, step.table[0], 0) == ""
+        assert _holders._lived(replace(shown, timeline=None), step.table[0], 0) == ""
