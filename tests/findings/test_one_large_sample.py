@@ -25,6 +25,8 @@ def found(text: str) -> list[Finding]:
         ("2,128,128,128,32", "unet/enc0/Relu", "one volume of 128 x 128 x 128 makes 256.00 MiB"),
         ("1,64,3000,4000", "vgg/conv1_2/Conv2D", "one image of 3000 x 4000 makes 2.86 GiB with 64 channels"),
         ("1,2160,3840,16", "net/up_sampling2d/Resize", "one image of 2160 x 3840"),
+        ("1,256,256,128,32", "g/conv3d_transpose_7/conv3d_transpose", "256 x 256 x 128 makes 1.00 GiB"),
+        ("1,256,256,128,32", "g/conv3d/transpose_1", ""),
         ("8,24,96,112,96", "unet/enc0/Conv3D", ""),
         ("1,24,24,24,24", "unet/enc0/Conv3D", ""),
         ("1,300,300,512", "net/conv/Conv2D", ""),

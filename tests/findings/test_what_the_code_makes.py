@@ -256,3 +256,26 @@ def test_a_graph_net_has_a_rule_of_its_own() -> None:
     text = frame("msg = tf.gather(h, src)") + oom("2400000,16,128", "GatherV2")
     assert "gather writes a row of `h`" in found(text)[0].because
     assert found("    y = GCNConv(64)(x)\n" + text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "X = np.array([imread(p) for p in paths])\n" + KILLED,
+            "most likely the line puts all samples into one array",
+        ),
+        (
+            frame("x_train = x_train.astype('float32') / 255.")
+            + "numpy.core._exceptions.MemoryError: Unable to allocate 43.9 GiB for an array with"
+            " shape (60000, 256,"
+            " 256, 3) and data type float32\n",
+            "the line converts a whole array (/home/u/run.py:7): the new one takes 43.95 GiB beside the old",
+        ),
+        ("X = np.array([imread(p) for p in paths])\n" + oom("512,64,64,64"), ""),
+    ],
+)
+def test_arrays_of_python_are_told_where_ram_ran_out(text: str, said: str) -> None:
+    told = found(text)
+    assert bool(told) is bool(said)
+    assert said in (told[0].because if told else "")

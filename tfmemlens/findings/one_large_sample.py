@@ -37,7 +37,10 @@ _OF_LAYERS = regex(
     r"(?i)conv|relu|bn|batch_?norm|batchnorm|norm|bias|pool|concat|add|activation|up_?sampl|block|enc|dec"
 )
 """Ops and layers that make feature maps."""
-_NO_MAPS = regex(r"(?i)col_buffer|patches|crop|mask|iou|FilterV2|Conv3DBackpropFilter|shuffle|transpose")
+_NO_MAPS = regex(
+    r"(?i)col_buffer|patches|crop|mask|iou|FilterV2|Conv3DBackpropFilter|shuffle|TransposeN"
+    r"|(?:\A|[/ ])transpose(?:_\d+)?(?:[/ ]|\Z)"
+)
 
 
 def check(case: Case) -> Iterator[Finding]:

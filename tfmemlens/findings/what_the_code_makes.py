@@ -118,7 +118,7 @@ def _fits(idiom: Idiom, request: Request) -> bool:
         return False
     if idiom.op is not None and Told.OP not in idiom.told and not idiom.op.search(_names(failed)):
         return False
-    if idiom.keeps:
+    if idiom.keeps or (Told.RAM in idiom.told and failed.kind is RequestKind.HOST):
         return True
     shape, need = failed.shape, request.needed_bytes
     if need is None or shape is None:
@@ -135,6 +135,8 @@ def _is_harmless(idiom: Idiom, code: Sequence[Line]) -> bool:
 
 def _is_weight(request: Request) -> bool:
     failed = request.failed
+    if failed.kind is RequestKind.HOST:
+        return False  # an array of Python's
     of_weights = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     return failed.creating or failed.updating or request.fixed or of_weights
 

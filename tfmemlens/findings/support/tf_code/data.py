@@ -14,8 +14,8 @@ _SET = (
 _BATCHES = Advice(
     "in-batches",
     "go in batches, and bring each result to the host: {per_hundred} for 100 of them",
-    "y = model.predict(x, batch_size=32)   # or: np.concatenate([model(b).numpy() for b in batches])",
-    "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})",
+    "y = model.predict(x, batch_size=32)   # of a call: model(b).numpy()",
+    "for i in range(0, n, 100): sess.run(fetch, {x_: x[i:i + 100]})",
 )
 _ON_HOST = Advice(
     "keep-off-the-device",
@@ -25,8 +25,7 @@ _ON_HOST = Advice(
 _FROM_FILES = Advice(
     "one-batch-at-a-time",
     "or read one batch at a time, out of a mapped file if need be",
-    "dataset = tf.data.Dataset.from_generator(batches, output_signature=...)   # x = np.load('x.npy',"
-    " mmap_mode='r')",
+    "ds = tf.data.Dataset.from_generator(batches, output_signature=...)",
     "x = np.load('x.npy', mmap_mode='r')   # feed x[i:i + 64]",
 )
 _LARGE = 256 << 20
@@ -89,12 +88,17 @@ ROWS = (
     ),
     Idiom(
         "whole-set-fed",
-        regex(rf"\bfeed_dict\s*=\s*\{{[^}}]{{0,120}}?:\s*(?P<what>{_SET})\b(?!\s*\[)"),
-        ("feed_dict",),
+        regex(
+            rf"(?:\bfeed_dict\s*=\s*|\.run\([^{{]{{1,120}},\s*)\{{[^}}]{{0,120}}?:\s*(?P<what>{_SET})\b(?!\s*\[)"
+        ),
+        ("feed_dict", ".run("),
         (Told.LINE, Told.WAY),
         "the run is fed all of `{what}`: {first} samples go through the graph at once{at}",
         (_BATCHES,),
-        ("acc = sess.run(accuracy, feed_dict={x: x_test, y_: y_test, keep: 1.0})",),
+        (
+            "acc = sess.run(accuracy, feed_dict={x: x_test, y_: y_test, keep: 1.0})",
+            "print(sess.run(acc, {x: mnist.test.images, y: mnist.test.labels}))",
+        ),
         ("sess.run(train, feed_dict={x: bx, y_: by})", "sess.run(acc, feed_dict={x: x_test[i:i+100]})"),
         least_first=500,
     ),
@@ -108,8 +112,8 @@ ROWS = (
             Advice(
                 "parts-to-host",
                 "predict batch by batch, and reduce or store each result at once",
-                "for x in ds: out.append(np.argmax(model.predict_on_batch(x), -1).astype('uint8'))",
-                "for x in batches: out.append(np.argmax(model.predict_on_batch(x), -1).astype('uint8'))",
+                "for x in ds: out.append(np.argmax(model.predict_on_batch(x), -1))",
+                "for x in parts: out.append(np.argmax(model.predict_on_batch(x), -1))",
             ),
             Advice(
                 "reduce-parts",
@@ -130,9 +134,8 @@ ROWS = (
             Advice(
                 "resize-in-pipeline",
                 "do it image by image in the input pipeline, on the host",
-                "ds = tf.data.Dataset.from_generator(images, ...).map(lambda x: tf.image.resize(x,"
-                " size)).batch(32)",
-                "ds = tf.data.Dataset.from_generator(images, tf.uint8).map(resize).batch(32)",
+                "ds = images.map(lambda x: tf.image.resize(x, size)).batch(32)",
+                "ds = images.map(resize).batch(32)",
             ),
         ),
         ("x_train = tf.image.resize(x_train, (224, 224))",),
@@ -173,7 +176,7 @@ ROWS = (
                 "shuffle-files",
                 "shuffle file names or records before they are decoded, and keep only a small buffer of"
                 " decoded ones",
-                "ds = files.shuffle(len_files).interleave(read).shuffle(1000).map(decode).batch(32)",
+                "ds = files.shuffle(n).interleave(read).shuffle(1000).map(decode)",
             ),
         ),
         ("ds = ds.map(decode).shuffle(100_000).batch(64)", "ds.shuffle(buffer_size=50000)"),
@@ -223,14 +226,13 @@ ROWS = (
             r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips|volumes)\s*[,)]"
         ),
         ("np.",),
-        (Told.LINE,),
-        "the line puts all samples into one array {shape} in host RAM, beside the list that they"
-        " come from{at}",
+        (Told.LINE, Told.RAM),
+        "the line puts all samples into one array in host RAM{at}, beside the list that they come from",
         (
             Advice(
                 "map-the-file",
                 "fill a mapped file sample by sample, and read batches out of it",
-                "x = np.lib.format.open_memmap('x.npy', 'w+', np.uint8, shape)   # x[i] = image",
+                "x = np.lib.format.open_memmap('x.npy', 'w+', np.uint8, shape)",
             ),
             Advice("narrow-array", "keep images as uint8 until they are in a batch: a quarter of float32"),
         ),
@@ -244,7 +246,7 @@ ROWS = (
             r"|\b(?P<scaled>[xX]\w{0,20}|images?|data)\s*(?:/=?)\s*255"
         ),
         ("astype(", "255"),
-        (Told.LINE,),
+        (Told.LINE, Told.RAM),
         "the line converts a whole array{at}: the new one takes {bytes} beside the old, and each further step"
         " of arithmetic makes one more",
         (
@@ -272,8 +274,8 @@ ROWS = (
             Advice(
                 "fewer-workers",
                 "use threads, or fewer workers, and a short queue",
-                "model.fit(seq, workers=2, use_multiprocessing=False, max_queue_size=4)   # Keras 2",
-                "model.fit_generator(gen, workers=2, use_multiprocessing=False, max_queue_size=4)",
+                "model.fit(seq, workers=2, use_multiprocessing=False, max_queue_size=4)",
+                "model.fit_generator(gen, workers=2, max_queue_size=4)",
             ),
         ),
         ("model.fit(seq, workers=8, use_multiprocessing=True)", "fit_generator(g, max_queue_size=100)"),
@@ -295,8 +297,8 @@ ROWS = (
             Advice(
                 "bucket-sequences",
                 "or put samples of a like length together, fewer of the long ones",
-                "ds = ds.bucket_by_sequence_length(length, boundaries, batch_sizes)   # TF 2.6+",
-                "ds = ds.apply(tf.data.experimental.bucket_by_sequence_length(length, boundaries, sizes))",
+                "ds = ds.bucket_by_sequence_length(length, bounds, sizes)   # TF 2.6+",
+                "ds = ds.apply(tf.data.experimental.bucket_by_sequence_length(n, b, s))",
             ),
         ),
         ("ds = ds.padded_batch(24, padded_shapes=([None, 80], [None]))",),
@@ -340,7 +342,7 @@ ROWS = (
                 "batch by what one replica takes where the data set is not shared out for you, and"
                 " by the product"
                 " only where it is (experimental_distribute_dataset, fit)",
-                "def make(context): return files.batch(context.get_per_replica_batch_size(GLOBAL))",
+                "ds = files.batch(context.get_per_replica_batch_size(GLOBAL))",
             ),
             Advice("smaller-batch", "or lower the batch of one replica: {number} or less here"),
         ),

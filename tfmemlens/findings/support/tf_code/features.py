@@ -78,8 +78,7 @@ ROWS = (
             Advice(
                 "embed-the-feature",
                 "let the layer return integers, and look them up in an embedding",
-                "ids = tf.keras.layers.StringLookup(vocabulary=words)(x); x ="
-                " tf.keras.layers.Embedding(n, 32)(ids)",
+                "x = tf.keras.layers.Embedding(n, 32)(tf.keras.layers.StringLookup()(x))",
             ),
             Advice(
                 "stay-sparse-layer",
@@ -112,8 +111,7 @@ ROWS = (
             Advice(
                 "one-batch-at-a-time",
                 "or make one batch dense at a time",
-                "dataset = tf.data.Dataset.from_generator(batches, output_signature=...)   #"
-                " x[i:i+64].toarray()",
+                "batches = (x[i:i + 64].toarray() for i in range(0, n, 64))",
                 "for i in range(0, n, 64): sess.run(train, {x_: x[i:i + 64].toarray()})",
             ),
         ),

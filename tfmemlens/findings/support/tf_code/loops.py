@@ -11,7 +11,7 @@ _SWAP = Advice(
     "swap-to-host",
     "let the loop keep its values in host RAM",
     None,
-    "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # tf.while_loop and dynamic_decode take it, too",
+    "tf.nn.dynamic_rnn(cell, x, swap_memory=True)   # or tf.while_loop(...)",
 )
 _LOOP = regex(r"(?i)\bwhile|rnn|lstm|gru|decoder|scan|loop|TensorList|StackPush|TensorArray")
 
@@ -85,7 +85,7 @@ ROWS = (
             Advice(
                 "fewer-turns-at-once",
                 "run fewer turns side by side, and outside of training keep nothing for a gradient",
-                "y = tf.map_fn(f, x, parallel_iterations=1)   # tf.scan and tf.while_loop take it, too",
+                "y = tf.map_fn(f, x, parallel_iterations=1)   # or tf.while_loop(...)",
             ),
             Advice(
                 "recompute",

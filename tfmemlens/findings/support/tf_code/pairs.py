@@ -23,7 +23,7 @@ ROWS = (
             Advice(
                 "one-image-at-a-time",
                 "match image by image, on the host in the input pipeline at best",
-                "iou = tf.map_fn(lambda gt: pairwise_iou(anchors, gt), gt_boxes)   # or ds.map(match)",
+                "iou = tf.map_fn(lambda gt: pairwise_iou(anchors, gt), gt_boxes)",
             ),
             Advice(
                 "fewer-boxes",
@@ -48,9 +48,9 @@ ROWS = (
         (
             Advice(
                 "matrix-product",
-                "for distances use a matrix product, which never makes the differences",
-                "d = tf.reduce_sum(a*a, -1)[:, None] + tf.reduce_sum(b*b, -1)[None] - 2 *"
-                " tf.matmul(a, b, transpose_b=True)",
+                "for distances use a matrix product, which never makes the differences (a2, b2: the squared"
+                " lengths of the rows)",
+                "d = a2[:, None] + b2[None] - 2 * tf.matmul(a, b, transpose_b=True)",
             ),
             _IN_BLOCKS,
         ),

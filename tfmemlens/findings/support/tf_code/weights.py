@@ -106,8 +106,7 @@ ROWS = (
             Advice(
                 "sampled-loss",
                 "train with a sampled loss, which never makes all logits",
-                "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024,"
-                " num_classes=vocab)",
+                "tf.nn.sampled_softmax_loss(w, b, labels, x, num_sampled=1024, num_classes=n)",
             ),
             Advice("smaller-vocabulary", "cut the vocabulary, or use sub-words"),
             Advice("shorter-sequences", "fewer positions at once: shorter sequences, or a smaller batch"),
@@ -169,8 +168,7 @@ ROWS = (
             Advice(
                 "table-on-host",
                 "make the buffer on the CPU: samples are copied when they are drawn",
-                "with tf.device('CPU:0'): buffer = TFUniformReplayBuffer(spec, 1, max_length=n,"
-                " device='cpu:0')",
+                "buffer = TFUniformReplayBuffer(spec, 1, max_length=n, device='cpu:0')",
                 "with tf.device('/cpu:0'): buffer = make_buffer()",
             ),
             Advice("shorter-buffer", "fewer entries, or single frames as uint8 instead of stacks of them"),
@@ -202,8 +200,7 @@ ROWS = (
             Advice(
                 "save-the-weights",
                 "save the weights alone, and drop the optimizer and the last results before",
-                "del history, y; gc.collect(); model.save_weights('w.weights.h5')   # or save(...,"
-                " include_optimizer=False)",
+                "del y; gc.collect(); model.save_weights('w.weights.h5')",
                 "saver = tf.train.Saver(tf.trainable_variables()); saver.save(sess, path)",
             ),
             Advice(
