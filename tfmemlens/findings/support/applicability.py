@@ -241,6 +241,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-groups": _ANYWHERE,
     "narrow-weights-of-torch": Applicability(frozenset({TORCH_XLA})),
     "fewer-chains": Applicability(_OF_JAX),
+    "subsampling": Applicability(_OF_JAX),
     "sum-as-you-go": Applicability(_OF_JAX),
     "save-sharded": Applicability(_OF_JAX),
     "low-rank-tuning": Applicability(code=_OF_JAX),

@@ -388,10 +388,11 @@ TABLE: tuple[Idiom, ...] = (
                 "MCMC(kernel, num_warmup=..., num_samples=..., num_chains=4, chain_method='sequential')",
                 slug="fewer-chains",
             ),
+            _FEWER_DRAWS,
             Remedy(
                 "let each step see a part of the data (subsampling)",
                 "HMCECS(NUTS(model), num_blocks=100)   # with numpyro.plate(..., subsample_size=...)",
-                slug="fewer-draws",
+                slug="subsampling",
             ),
         ),
         ("mcmc.run(random.PRNGKey(1), X, y, group)",),
