@@ -24,8 +24,11 @@ from dataclasses import dataclass
 _UNJUDGED_ARGUMENTS = ("strict", "frozen", "slots", "kw_only", "repr", "maxsize", "stacklevel")
 _LOOKS = ("fontsize", "linewidth", "markersize", "xytext")
 _SIZES_OF_READS = {
+    "tfmemlens/readers/bytes/batches.py": ("_TOGETHER",),
+    "tfmemlens/readers/bytes/json_events.py": ("PIECE",),
     "tfmemlens/readers/bytes/regions.py": ("_HEAD", "_BLOCK"),
     "tfmemlens/readers/bytes/large_protobuf.py": ("WINDOW",),
+    "tfmemlens/readers/bytes/texts.py": ("_PIECE",),
 }
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.readers.bytes import json_events, own_json, texts
+from tfmemlens.readers.bytes import batches, json_events, own_json, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 
@@ -114,6 +114,19 @@ class TestLines:
             lines, whole = texts.text_lines(opened(given))
             assert not whole
             assert [number for number, text in lines if "OOM when" in text] == [len(raw) - 44]
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 100])
+def test_pieces_of_any_size_are_the_same_text(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Messages that are taken together, and a wide text that is recoded, whose letters pieces may cut."""
+    monkeypatch.setattr(batches, "_TOGETHER", size)
+    taken = list(batches.batches(range(20)))
+    assert [number for each in taken for number in each] == [*range(20)]
+    assert max(map(len, taken)) == min(size, 20)
+    monkeypatch.setattr(texts, "_PIECE", size)
+    monkeypatch.setattr(texts, "SMALL", 10)
+    lines, _ = texts.text_lines(opened("é: OOM when allocating\nbelow".encode("utf-16")))
+    assert (0, "é: OOM when allocating") in list(lines)
 
 
 class TestOwnJson:
