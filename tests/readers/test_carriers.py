@@ -18,7 +18,15 @@ from tfmemlens import pipeline
 from tfmemlens.readers.oom.cleaning import clean, continues
 from tfmemlens.readers.oom.prefixes import learned
 from tfmemlens.readers.oom.records import text_of
-from tfmemlens.readers.oom.wraps import Wrap, find_frame, find_wrap
+from tfmemlens.readers.oom.rules import whole_allocator, whole_device
+from tfmemlens.readers.oom.wraps import (
+    Wrap,
+    chopped_at,
+    find_frame,
+    find_wrap,
+    loses_letters,
+    without_last_word,
+)
 from tfmemlens.renderers.json.report import document
 
 LOGS = sorted((SAMPLES / "oom_log").glob("*.txt*"))
@@ -98,6 +106,122 @@ def test_two_carriers_in_a_row_change_next_to_none(
             changed.append((first.name, second.name, log.name, form))
     assert count > 90
     assert len(changed) <= count // 30, changed
+
+
+@pytest.mark.parametrize("name", sorted(name for name, carrier in CARRIERS.items() if carrier.lossy))
+def test_what_takes_letters_away_gives_no_other_figure(
+    name: str, tmp_path: Path, plain: Callable[[Path, str], dict[str, Any]]
+) -> None:
+    for sample in ("2.11-layer-exception.txt", "2.4-fragmentation.txt", "1.10-unet-report.txt"):
+        log = SAMPLES / "oom_log" / sample
+        clean, found = plain(log, "whole"), facts(carried(lines_of(log, "whole"), CARRIERS[name]), tmp_path)
+        for fact in ("node", "shape", "dtype", "device", "allocator", "rounded_bytes"):
+            if clean[fact] is not None:
+                assert found[fact] in (None, clean[fact]), (sample, fact)
+        for figure in ("limit_bytes", "peak_bytes"):
+            allowed = (None, clean["allocator figures"][figure])
+            assert found["allocator figures"][figure] in allowed, (sample, figure)
+
+
+class TestLostLetters:
+    def test_a_row_that_contradicts_itself_is_not_read(self) -> None:
+        text = "\n".join(
+            [
+                "2 Chunks of size 67108864 totalling 3.25GiB",
+                "3 Chunks of size 67108864 totalling 192.00MiB",
+                "Sum Total of in-use chunks: 3.44GiB",
+            ]
+        )
+        capture = pipeline.capture(text)
+        assert [(row.count, row.size_bytes) for row in capture.incidents[0].size_classes] == [(3, 67108864)]
+        assert [note.text for note in capture.notes if "digits are missing" in note.text]
+
+    def test_what_stands_beside_a_gap_is_no_figure(self) -> None:
+        broken = [
+            "2022-01-01 10:00:00.1: W op_kernel.cc:4] OOM when allocating tensor with sha",
+            "[8,256,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by",
+            "allocator GPU_0_bfc",
+            "2022-01-01 10:00:00.1: I bfc_allocator.cc:4] 12 Chunks of size 67108864 tota",
+            "ing 768.00MiB",
+        ] * 3
+        texts = [each.line.text for each in clean(enumerate(broken, 1))]
+        assert loses_letters(broken)
+        assert not [text for text in texts if "Chunks" in text and "totalling" in text]
+        notes = pipeline.capture("\n".join(broken)).notes
+        assert [note.text for note in notes if "lost characters" in note.text]
+
+    @pytest.mark.parametrize(
+        ("text", "following", "lost"),
+        [
+            ("x" * 40 + " /job:loc", "host/replica:0", True),
+            ("x" * 40 + " /job:local", "host/replica:0", False),
+            ("x" * 40 + " alloc", "or", True),
+            ("x" * 40 + " /job:l", "calhost/replica:0", True),
+            ("x" * 40 + " al", "or", False),  # so few letters tell nothing
+            ("/job:loc", "host/replica:0", False),  # no screen is as narrow
+        ],
+    )
+    def test_letters_between_two_lines(self, text: str, following: str, lost: bool) -> None:
+        assert loses_letters([text, following]) is lost
+
+    def test_a_pager_cuts_lines_of_several_kinds(self) -> None:
+        ends = ["abcd", "ef g", "h ij", "k lm"]
+        texts = ["x" * 70 + end for end in ends]
+        assert chopped_at([*texts, "short"]) == 74
+        assert chopped_at([*texts[:3], "short"]) == 0
+        assert chopped_at([*texts, "x" * 80]) == 0
+        assert without_last_word("of size 12") == "of size \u2026"
+
+    def test_rows_without_their_first_digits(self) -> None:
+        rows = [".00MiB from conv/Conv2D", ".50MiB from a/b", "2.50MiB from c/d"]
+        capture = pipeline.capture(
+            "\n".join(["Current usage from device: /device:GPU:0, allocator: x", *rows])
+        )
+        assert not [block for incident in capture.incidents for block in incident.holders]
+        assert [note.text for note in capture.notes] == ["3 rows of the list of tensors could not be read"]
+
+    def test_lines_left_out_of_all_ranks(self) -> None:
+        dump = [
+            "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00MiB (rounded to 1048576)",
+            "InUse at 7f0000000000 of size 1048576 next 1",
+            "... 300 lines omitted ...",
+            "Sum Total of in-use chunks: 1.00MiB",
+        ]
+        lines = [text if text.startswith("...") else f"[1,0]<stderr>:{text}" for text in dump]
+        for text in (lines, dump):
+            chunks = pipeline.capture("\n".join(text)).incidents[0].chunks
+            assert chunks is not None and not chunks.complete
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("GPU_0_bfc", "GPU_0_bfc"),
+        ("DmlAllocator.", "DmlAllocator"),
+        ("cpu", "cpu"),
+        ("bfc_cp", None),
+        ("GPU_0_b", None),
+        ("Simple", None),
+        ("bfc_\u2026", None),
+        (None, None),
+    ],
+)
+def test_an_allocator_that_is_cut_has_no_name(name: str | None, whole: str | None) -> None:
+    assert whole_allocator(name) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("/job:localhost/replica:0/task:0/device:GPU:0", True),
+        ("/job:worker/replica:0/task:1/device:XLA_GPU:0", True),
+        ("/gpu:0", True),
+        ("/job:localhot/replica:0/task:0/device:GPU:0", False),
+        ("/job:localhost/replictask:0", False),
+    ],
+)
+def test_a_device_whose_letters_are_gone_is_none(name: str, kept: bool) -> None:
+    assert (whole_device(name) == name) is kept
 
 
 class TestStamps:

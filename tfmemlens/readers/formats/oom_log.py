@@ -24,7 +24,7 @@ from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
-from tfmemlens.readers.oom.dump import DumpCollector
+from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
@@ -35,6 +35,7 @@ from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
 from tfmemlens.readers.oom.sentence import SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
+from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
@@ -95,6 +96,10 @@ def read_lines(lines: Iterable[Physical], path: str = "-", source: str = "") -> 
         if stream is None:
             stream = streams[cleaned.rank] = _Stream(cleaned.rank)
         stream.take(cleaned)
+        if not cleaned.rank and len(streams) > 1 and COLLAPSED.search(cleaned.line.text):
+            for other in streams.values():  # who left lines out wrote no process before the mark
+                other.dumps.offer(cleaned.line)
+                other.report.offer(cleaned.line)
     return _capture(list(streams.values()), path)
 
 
@@ -115,6 +120,8 @@ class _Stream:
         """What could log when it did, by the clock of TensorFlow's own logger."""
         self.notes: list[ReadNote] = []
         self.unread = 0
+        self.gaps: list[Line] = []
+        """Lines that lost letters on their way."""
         self.mentions: Counter[str] = Counter()
         """How often lines outside the dump name a framework other than TensorFlow."""
         self.origins: set[str] = set()
@@ -137,6 +144,8 @@ class _Stream:
             self.sentences.blank()
             self.run.quoted.blank()
             return
+        if LOST in line.text:
+            self.gaps.append(line)
         self.sentences.origin = cleaned.origin
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
@@ -182,12 +191,18 @@ class _Stream:
             self.notes.append(ReadNote("unrecognised memory message", line))
 
     def unread_rows(self) -> list[ReadNote]:
-        """How many rows of the list of tensors could not be read, with the first of them."""
-        lost = self.report.unread
-        if not lost:
-            return []
-        rows = "1 row" if len(lost) == 1 else f"{len(lost)} rows"
-        return [ReadNote(f"{rows} of the list of tensors could not be read", lost[0])]
+        """How many rows of which kind could not be read, with the first of them."""
+        damaged = [line for dump in self.dumps.finished for line in dump.damaged]
+        lost = (
+            (self.report.unread, "of the list of tensors could not be read"),
+            (damaged, "of the dump's summary contradict themselves (digits are missing) and were not read"),
+            (self.gaps, "lost characters where they were broken: what stands there was not read"),
+        )
+        return [
+            ReadNote(f"{len(lines)} {'row' if len(lines) == 1 else 'rows'} {what}", lines[0])
+            for lines, what in lost
+            if lines
+        ]
 
     def drafts(self) -> list[IncidentDraft]:
         """The failures of this process."""

@@ -368,7 +368,7 @@ def _whole_lines(lines: Iterable[Physical]) -> Iterator[tuple[int, str, str]]:
         bare = ((number, stamps.split(text)[1]) for number, text in chain(ahead, stream))
         yield from ((number, "", text) for number, text in _rejoin(bare))
         return
-    for number, text in _rejoined(ahead, stream, wrap, carries_on):
+    for number, text in _rejoined(ahead, stream, texts, wrap, carries_on):
         process, text = stamps.split(text) if stamps else ("", text)
         yield number, process, text
 
@@ -382,20 +382,28 @@ def _rejoin(lines: Iterable[Physical]) -> Iterator[Physical]:
     """Lines that a terminal or a mailer broke are whole again."""
     stream = iter(lines)
     ahead = deque(islice(stream, _SAMPLE))
-    wrap = wraps.find_wrap([text for _, text in ahead], continues)
-    yield from _rejoined(ahead, stream, wrap, continues)
+    texts = [text for _, text in ahead]
+    yield from _rejoined(ahead, stream, texts, wraps.find_wrap(texts, continues), continues)
 
 
 def _rejoined(
-    ahead: deque[Physical], stream: Iterator[Physical], wrap: wraps.Wrap | None, carries_on: wraps.Continues
+    ahead: deque[Physical],
+    stream: Iterator[Physical],
+    sample: list[str],
+    wrap: wraps.Wrap | None,
+    carries_on: wraps.Continues,
 ) -> Iterator[Physical]:
+    lossy = wraps.loses_letters(sample)
+    chopped = 0 if wrap or lossy else wraps.chopped_at(sample)
     while ahead:
         if len(ahead) <= _LOOK_AHEAD:
             ahead.extend(islice(stream, _SAMPLE))
         number, text = ahead.popleft()
         if wrap:
             text = _unwrap(text, wrap, ahead, carries_on)
-        text, used = _complete(text, ahead, carries_on)
+        elif chopped and len(text) == chopped:
+            text = wraps.without_last_word(text)
+        text, used = _complete(text, ahead, carries_on, lossy)
         for _ in range(used):
             ahead.popleft()
         yield number, text
@@ -415,14 +423,19 @@ def continues(following: str) -> bool:
     return not (_RANK.match(following) or _SHIPPER.match(following))
 
 
-def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues) -> tuple[str, int]:
-    """A sentence that stops in the middle takes the next lines, as long as that makes it whole."""
+def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues, lossy: bool) -> tuple[str, int]:
+    """A sentence that stops in the middle takes the next lines, as long as that makes it whole; where letters
+    are gone between lines it takes the next one with a gap.
+    """
     for trigger, whole in _UNFINISHED:
         if trigger not in text:
             continue
         later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
         if whole.search(text) and not (later and _CARRIES_ON.match(later[0])):
             continue
+        if lossy:
+            carried = bool(later) and carries_on(later[0])
+            return (wraps.with_loss(text, later[0]), 1) if carried else (text, 0)
         for glue in (" ", "") if trigger in _WORDS_STAY_WHOLE else ("", " "):
             longer = text
             for used, line in enumerate(later, start=1):

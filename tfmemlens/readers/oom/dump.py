@@ -7,7 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.dump_figures import Dump, figure
-from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, RuleTable, narrow
+from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, RuleTable, narrow, whole_allocator
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 
 START = LineRule(
@@ -156,12 +156,14 @@ BORING = LineRule(
     needs=("allocation summary", "memory fragmentation", "chunk state"),
 )
 COLLAPSED = LineRule(
-    r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*(?:<?(?:\d+"
-    r" )?(?:repeated|similar|truncated|snip|skipp|omitt|more|cut)\b.*)?\Z|repeated similar"
-    r" messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z",
+    r"\A\W*(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)\W*"
+    r"(?:<?(?:\d+ )?(?:(?:more|other|such) )?(?:lines? |rows? |messages? )?"
+    r"(?:repeated|similar|truncat|snip|skip|omit|more|cut\b|delet|remov|hidden|left out|not shown).*)?\Z"
+    r"|repeated similar messages|\A\W*\[?(?:snip|truncated)\]?\W*\Z|\A\W*(?:output|log) (?:was )?truncated\b",
     "... <repeated similar messages> ...",
     "...",
-    needs=("...", "…", "repeated similar", "snip", "truncated"),
+    "... 300 lines omitted ...",
+    "[... 12 more lines truncated ...]",
 )
 
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
@@ -294,7 +296,7 @@ class DumpCollector:
             return True
         self.finish()
         dump = self._open(line)
-        dump.start, dump.allocator, dump.op = line, groups["name"], groups["op"]
+        dump.start, dump.allocator, dump.op = line, whole_allocator(groups["name"]), groups["op"]
         dump.size = Size.exactly(int(groups["rounded"])) if groups["rounded"] else size
         if "requested by op" in line.text:
             self._seen(((2, 2), LAST))
@@ -307,7 +309,7 @@ class DumpCollector:
     def _take(self, rule: LineRule, groups: dict[str, str | None], line: Line) -> None:
         dump = self._open(line)
         if rule is HEAD:
-            dump.allocator = dump.allocator or groups["name"]
+            dump.allocator = dump.allocator or whole_allocator(groups["name"])
         elif rule is BIN:
             requested = parse_size(groups["requested"]) if groups["requested"] else None
             dump.bins.append(
@@ -325,7 +327,11 @@ class DumpCollector:
             dump.regions.append(int(groups["size"] or 0))
         elif rule is SUMMARY:
             dump.ended_chunks = True
-            dump.classes.append(SizeClass(int(groups["count"] or 0), int(groups["size"] or 0), line))
+            entry = SizeClass(int(groups["count"] or 0), int(groups["size"] or 0), line)
+            if parse_size(groups["total"] or "").may_be(entry.count * entry.size_bytes):
+                dump.classes.append(entry)
+            else:
+                dump.damaged.append(line)
         elif rule is TOTAL:
             dump.total = (parse_size(groups["size"] or ""), line)
         elif rule is POOL:

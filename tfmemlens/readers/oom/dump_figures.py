@@ -44,6 +44,8 @@ class Dump:
     stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
     ended_chunks: bool = False
     collapsed: Line | None = None
+    damaged: list[Line] = field(default_factory=list)
+    """Rows of the summary whose figures contradict one another: some of their digits are gone."""
     era: Era = (FIRST, LAST)
     largest_free_line: Line | None = None
     device_free: tuple[Size, Size, Line] | None = None

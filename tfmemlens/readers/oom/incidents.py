@@ -74,19 +74,23 @@ def _parts(draft: IncidentDraft) -> list[Part]:
 
 def _distinct(blocks: list[Block]) -> list[Block]:
     """A call inside the step reports first, its caller again with what is left by then: the later block is
-    part of the first.
+    part of the first. Of lists that lack rows nobody can tell what they share: only the longest counts.
     """
     kept: list[Block] = []
-    for block in blocks:
+    for block in sorted(blocks, key=lambda block: -len(block.rows)) if _lacks_rows(blocks) else blocks:
         nodes = {node for node, _, _ in block.rows}
         if not any(
             known.device == block.device
             and known.allocator == block.allocator
-            and nodes <= {node for node, _, _ in known.rows}
+            and (known.cut or block.cut or nodes <= {node for node, _, _ in known.rows})
             for known in kept
         ):
             kept.append(block)
     return kept
+
+
+def _lacks_rows(blocks: list[Block]) -> bool:
+    return any(block.cut for block in blocks)
 
 
 def _best_dump(draft: IncidentDraft) -> Dump | None:

@@ -20,11 +20,12 @@ _LANDMARK = regex(
     r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] |[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\]"
     r"|(?<![A-Za-z])[IWEF] (?:\d+ )?\S+\.(?:cc|h|cpp|cu):\d+\]"
     r"|Current usage from device: |(?<![\w.])tensorflow\.python\.\S+Error: "
-    r"|(?<!\S)(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize): {6,}\d"
+    r"|(?:  )?(?<![\d.])\d+(?:\.\d+)?(?:B|[KMGT]iB) from [A-Za-z_]|(?:  )?Remaining \d+ nodes? with "
+    r"|(?<![A-Za-z])(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize): {6,}\d"
     r"|\[\d+,\d+\]<std|\((?:\w+ )?pid=\d+[,)]|\[rank ?\d+\]:"
 )
 """What a program begins a line with, never told within one; or a stamp that names a process."""
-_NO_STAMP = regex(r"\d+%|\b\d+/\d+ \[|it/s|\bETA\b|\u2501|Error|\bloss\b")
+_NO_STAMP = regex(r"\d+%|\b\d+/\d+ \[|it/s|\bETA\b|\u2501|Error|\bloss\b|\bfrom\b")
 """What begins lines by itself: a progress bar, an error's own name."""
 _CLOCK = (
     r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)?"

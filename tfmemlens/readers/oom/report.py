@@ -9,7 +9,8 @@ from tfmemlens.model.incident import HolderBlock
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.dump import COLLAPSED
-from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule
+from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule, whole_allocator
+from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 from tfmemlens.values import dataclass, field
 
@@ -37,6 +38,8 @@ REMAINING = LineRule(
     needs="Remaining ",
 )
 _ROW = regex(r"\s*\S+ from \S+\s*\Z")
+_WITHOUT_START = regex(r"(?:\.\d+)?(?:B|[KMGT]?iB) from [A-Za-z0-9_.^{/]\S*\s*\Z")
+"""A row whose first digits are gone: those of others beside it may be, too."""
 
 
 @dataclass
@@ -52,6 +55,8 @@ class Block:
     rest: Size = field(default_factory=lambda: Size.exactly(0))
     tail: Line | None = None
     cut: bool = False
+    headless: bool = False
+    """Whether the start of its rows is gone, and with it the first digits of their sizes."""
 
     def holders(self) -> HolderBlock:
         """The block as a value; equal lines of one node become one row with a count."""
@@ -110,7 +115,7 @@ class ReportCollector:
         """Take the line if it belongs to a report."""
         if match := HEADER.search(line.text):
             self.finish()
-            self.block = Block(line, match["device"].rstrip(","), match["allocator"], line)
+            self.block = Block(line, match["device"].rstrip(","), whole_allocator(match["allocator"]), line)
             return True
         if match := REMAINING.search(line.text):
             block = self._open(line)
@@ -126,9 +131,14 @@ class ReportCollector:
             block.rows.append((match["node"], parse_size(match["size"], block.alignment), line))
             return True
         if self.block and (match := ODD_ENTRY.search(line.text)):
+            self.block.cut = self.block.cut or LOST in line.text
             self.block.rows.append(
-                (match["node"] or "", parse_size(match["size"], self.block.alignment), line)
+                ((match["node"] or "").strip(LOST), parse_size(match["size"], self.block.alignment), line)
             )
+            return True
+        if _WITHOUT_START.match(line.text):
+            self._open(line).headless = True
+            self.unread.append(line)
             return True
         if self.block and self.block.rows and _ROW.match(line.text):
             self.unread.append(line)
@@ -145,6 +155,10 @@ class ReportCollector:
 
     def finish(self) -> None:
         """Close the block that is being read."""
-        if self.block:
-            self.finished.append(self.block)
-        self.block = None
+        block, self.block = self.block, None
+        if block and block.headless:
+            self.unread += [line for _, _, line in block.rows]
+            block.rows.clear()
+            block.cut = True
+        if block and (block.rows or not block.headless):
+            self.finished.append(block)

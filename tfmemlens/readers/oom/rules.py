@@ -187,3 +187,32 @@ SIZE = r"-?\d+(?:\.\d+)?(?:B|[KMGTPE]iB)"
 TPU_SIZE = r"-?\d+(?:\.\d+)?[KMGTPE]?B?"
 """TPU listings: 32.00G, 530.00M, 12.0K, 0B."""
 DEVICE = r"(?:/job:[\w-]+)?(?:/replica:\d+)?(?:/task:\d+)?/(?:device:)?[A-Za-z_]+:\d+"
+
+
+_ALLOCATORS = (
+    "bfc_cpu_allocator_for_gpu",
+    "gpu_host_bfc",
+    "cuda_host_bfc",
+    "DmlAllocator",
+    "Simple allocator",
+)
+_CUT_GPU = regex(r"G|GP|GPU|GPU_\d*|GPU_\d+_b?f?")
+
+
+def whole_allocator(name: str | None) -> str | None:
+    """An allocator's name, None where the text stops inside one of the names that TensorFlow gives."""
+    if name is None or "\u2026" in name:
+        return None
+    name = name.rstrip(".")
+    cut = any(known != name and known.startswith(name) for known in _ALLOCATORS)
+    return None if cut or _CUT_GPU.fullmatch(name) else name
+
+
+_DAMAGED_DEVICE = regex(
+    r"/job:local(?!host/)|/job:\w*/(?!replica:|task:|device:)|/device:[a-z]+(?<!gpu)(?<!cpu):"
+)
+
+
+def whole_device(name: str | None) -> str | None:
+    """A device's name, None where letters of it are gone: `/job:localhost/replictask:0`."""
+    return None if name is None or _DAMAGED_DEVICE.search(name) else name

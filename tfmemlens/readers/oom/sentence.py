@@ -15,7 +15,17 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import creation
 from tfmemlens.readers.oom.context import Context, attributes_of
 from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
-from tfmemlens.readers.oom.rules import DEVICE, FIRST, LAST, Era, LineRule, RuleTable, narrow
+from tfmemlens.readers.oom.rules import (
+    DEVICE,
+    FIRST,
+    LAST,
+    Era,
+    LineRule,
+    RuleTable,
+    narrow,
+    whole_allocator,
+    whole_device,
+)
 from tfmemlens.values import dataclass
 
 SENTENCE = LineRule(
@@ -341,8 +351,8 @@ class SentenceCollector:
         telling = OomMessage(
             line,
             temporary=bool(groups["temporary"]),
-            device=groups["device"],
-            allocator=_allocator(groups["allocator"]),
+            device=whole_device(groups["device"]),
+            allocator=whole_allocator(groups["allocator"]),
         )
         telling.shape = _shape(groups)
         telling.dtype = numpy_dtype(groups["dtype"]) if groups["dtype"] else None
@@ -663,10 +673,6 @@ def _shape(groups: dict[str, str | None]) -> tuple[int, ...] | None:
 def _dimensions(text: str) -> tuple[int | None, ...]:
     """`(8, None, 32)` as Keras prints it."""
     return tuple(None if part.strip() == "None" else int(part) for part in text.split(",") if part.strip())
-
-
-def _allocator(name: str | None) -> str | None:
-    return name.rstrip(".") if name else None
 
 
 def _deepest_user_frame(frames: Sequence[Frame]) -> tuple[str | None, str | None]:

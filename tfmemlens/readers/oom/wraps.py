@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from tfmemlens.patterns import regex
 
 Continues = Callable[[str], bool]
+LOST = "\u2026"
+"""What stands for a word that has lost letters: no figure is read from it."""
 
 _MIN_WIDTH = 40
-_SCREENS = (72, 80, 100, 120, 132)
+_MOST_LOST = 6
+_ENOUGH = 3000
+"""So many lines tell whether letters are gone."""
+_KINDS_CHOPPED = 4
+_DIGITS = regex(r"\d")
+_SCREENS = (80, 100, 120, 132)
 """Widths that screens have: two broken lines tell one of these."""
 _WORDS_BELOW = 125
 """Wider than this nobody breaks between words."""
@@ -38,6 +45,8 @@ class Wrap(NamedTuple):
     """After each line that does not end."""
     words: bool = False
     """Whether lines were broken between words only."""
+    lossy: bool = False
+    """Whether letters are gone where lines were broken."""
 
     def joined(self, text: str, following: str, last: str, continues: Continues) -> str | None:
         """The text with the line that follows, None where that begins a line of its own; `last` is the
@@ -56,6 +65,8 @@ class Wrap(NamedTuple):
             return text.removesuffix(self.end) + rest if whole else None
         if not self.width - 1 <= len(last) <= self.width:
             return None
+        if self.lossy:
+            return with_loss(text, rest)
         lost_blank = len(last) == self.width - 1 and not rest.startswith(" ")
         return text + " " * lost_blank + rest
 
@@ -67,7 +78,7 @@ def find_wrap(texts: Sequence[str], continues: Continues) -> Wrap | None:
     if between_words and filled > 1.5 * broken + 1:
         return between_words
     if width:
-        return Wrap(width, *_marks(texts, width, continues))
+        return Wrap(width, *_marks(texts, width, continues), lossy=loses_letters(texts))
     return _indented(texts, continues) or between_words
 
 
@@ -79,10 +90,17 @@ def _width(texts: Sequence[str], continues: Continues) -> tuple[int, int]:
     """
     broken: Counter[int] = Counter()
     whole: Counter[int] = Counter()
+    carried: dict[int, set[str]] = {}
     for text, following in pairwise(texts):
-        if len(text) >= _MIN_WIDTH:
-            (broken if continues(following) else whole)[len(text)] += 1
-    return next(((size, broken[size]) for size in _widest(broken, whole, len(texts))), (0, 0))
+        if len(text) < _MIN_WIDTH:
+            continue
+        if continues(following):
+            broken[len(text)] += 1
+            carried.setdefault(len(text), set()).add(following)
+        else:
+            whole[len(text)] += 1
+    widths = (size for size in _widest(broken, whole, len(texts)) if len(carried[size]) > 1)
+    return next(((size, broken[size]) for size in widths), (0, 0))
 
 
 def _widest(broken: Counter[int], whole: Counter[int], lines: int) -> Iterator[int]:
@@ -153,6 +171,72 @@ def _no_room(text: str, following: str, width: int, continues: Continues) -> boo
     if not text.strip() or not continues(following):
         return False
     return len(text) + 1 + len(following.split(None, 1)[0]) > width
+
+
+_WORDS = (
+    "allocate allocated allocating allocation allocator allocators bfc_allocator bfc_cpu_allocator_for_gpu"
+    " bytes Chunks chunks client common_runtime conversion device exhausted localhost memory missing packages"
+    " Remaining replica requested Resource ResourceExhaustedError RESOURCE_EXHAUSTED rounded session shape"
+    " summary tensor tensorflow tensors totalling Traceback training"
+).split()
+_LAST = regex(r"[A-Za-z_]+\Z")
+_FIRST = regex(r"[A-Za-z_]+")
+_INSIDE = regex(r"(?<=\W)[A-Za-z_]{6,}(?=\W)")
+
+
+def loses_letters(texts: Sequence[str]) -> bool:
+    """Whether letters are gone where lines were broken: `/job:loc`, and below it `host/replica:0`. Words that
+    only this text knows must lack letters twice, and more often than others are whole.
+    """
+    texts = texts[:_ENOUGH]
+    halves = [
+        (left[0], right[0])
+        for text, following in pairwise(texts)
+        if (right := _FIRST.match(following))
+        and len(text) >= _MIN_WIDTH
+        and (left := _LAST.search(text, len(text) - 40))
+    ]
+    if any(_lacks_letters(left, right, _WORDS, 5) for left, right in halves):
+        return True
+    if len(halves) < 2:
+        return False
+    own = {word for text in texts for word in _INSIDE.findall(text)}
+    lost = sum(_lacks_letters(left, right, own, 7) for left, right in halves)
+    return lost >= 2 and lost > sum(left + right in own for left, right in halves)
+
+
+def _lacks_letters(left: str, right: str, words: Collection[str], least: int) -> bool:
+    """Whether the two are the beginning and the end of a word, but not all of it."""
+    both = len(left) + len(right)
+    if both < least or left + right in words:
+        return False
+    return any(
+        0 < len(word) - both <= _MOST_LOST and word.startswith(left) and word.endswith(right)
+        for word in words
+    )
+
+
+def with_loss(text: str, following: str) -> str:
+    """Both lines, where letters are gone between them: the words beside the gap are none."""
+    left, _, last = text.rpartition(" ")
+    first, _, right = following.partition(" ")
+    if not text.endswith(" "):
+        text = left + " " if last else text
+    return f"{text}{LOST} {right}" if first or text else text
+
+
+def chopped_at(texts: Sequence[str]) -> int:
+    """The width at which a pager cut the lines' ends off, 0 if none did: several lines of different kinds
+    reach it, and none goes beyond.
+    """
+    width = max(map(len, texts), default=0)
+    ends = {_DIGITS.sub("0", text[-12:]) for text in texts if len(text) == width}
+    return width if width >= 60 and len(ends) >= _KINDS_CHOPPED else 0
+
+
+def without_last_word(text: str) -> str:
+    """The line without the word that the width may have cut."""
+    return f"{text.rpartition(' ')[0]} {LOST}"
 
 
 class Frame(NamedTuple):
