@@ -16,7 +16,10 @@ STEPS = "".join(f"step {number}: loss 0.5\n" for number in range(1, 9))
 def chunks(*classes: tuple[int, int], request: int = 20, op: str = "net/dense/MatMul") -> str:
     """A full device of 400 MiB in which so many chunks have such sizes (bytes); one more holds the rest."""
     rest = 400 * MIB - sum(count * size for count, size in classes)
-    summary = [f"{count} Chunks of size {size} totalling 1.0KiB" for count, size in (*classes, (1, rest))]
+    summary = [
+        f"{count} Chunks of size {size} totalling {count * size / MIB:.2f}MiB"
+        for count, size in (*classes, (1, rest))
+    ]
     return (
         dump(request, 400, 400, op=op)
         .replace(f"1 Chunks of size {400 * MIB} totalling 400.00MiB", "\n".join(summary))

@@ -69,7 +69,9 @@ RETRACING = (
 )
 FAILED_AGAIN = "\nskipped a batch\n"
 
-SETS_OF_TEN = f"10 Chunks of size {7 * MIB} totalling 70.00MiB\n10 Chunks of size {3 * MIB}"
+SETS_OF_TEN = (
+    f"10 Chunks of size {7 * MIB} totalling 70.00MiB\n10 Chunks of size {3 * MIB} totalling 30.00MiB"
+)
 CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
 JOINED = (
     'Traceback (most recent call last):\n  File "bank.py", line 6, in <module>\n'
@@ -297,9 +299,10 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "patch-extraction": (oom("16,112,112,147", "net/ExtractImagePatches"), oom("16,112,112,147", "net/Relu")),
     "repeated-sets": (
-        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB}", SETS_OF_TEN)
+        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB} totalling 100.00MiB", SETS_OF_TEN)
         + oom("7,512,512", "adam_5/Mul"),
-        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB}", SETS_OF_TEN) + oom("7,512,512", "net/Mul"),
+        dump(7, 120, 100).replace(f"1 Chunks of size {100 * MIB} totalling 100.00MiB", SETS_OF_TEN)
+        + oom("7,512,512", "net/Mul"),
     ),
     "report-not-enabled": (oom("8,8,8,8"), oom("8,8,8,8") + report(*FOUR_ROWS)),
     "request-alone": (oom("64,8,8,3"), oom("64,8,8,3") + report(*FOUR_ROWS)),

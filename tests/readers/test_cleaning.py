@@ -180,6 +180,9 @@ class TestNumbersBeforeLines:
         assert lines(*texts) == kept
 
 
+BROKEN_AT_40 = ["x" * 40, "y", "x" * 40, "z", "x" * 40, "y"]
+
+
 class TestBrokenLines:
     def test_a_terminal_breaks_at_one_column(self) -> None:
         long = [f"{word} " + "abcdefg " * 30 for word in ("one", "two", "six")]
@@ -191,13 +194,14 @@ class TestBrokenLines:
     @pytest.mark.parametrize(
         ("texts", "width"),
         [
-            (["x" * 40, "y"] * 3, 40),
-            (["x" * 40, "y"] * 2, None),  # three at least
-            (["x" * 39, "y"] * 3, None),  # of 40 columns at least
-            (["x" * 40, "y"] * 3 + ["x" * 40, "Traceback"], 40),
-            (["x" * 40, "y"] * 3 + ["x" * 40, "Traceback"] * 2, None),  # as many whole lines of that length
-            (["x" * 40, "y"] * 3 + ["x" * 60, "Traceback"], 40),
-            (["x" * 40, "y"] * 3 + ["x" * 60, "Traceback"] * 2, None),  # longer ones are none of a terminal
+            (["x" * 40, "y", "x" * 40, "z", "x" * 40, "y"], 40),
+            (["x" * 40, "y", "x" * 40, "z"], None),  # three at least
+            (["x" * 40, "y"] * 3, None),  # the same line below each carries nothing on
+            (["x" * 39, "y", "x" * 39, "z", "x" * 39, "y"], None),  # of 40 columns at least
+            ([*BROKEN_AT_40, "x" * 40, "Traceback"], 40),
+            ([*BROKEN_AT_40, *["x" * 40, "Traceback"] * 2], None),  # as many whole lines of that length
+            ([*BROKEN_AT_40, "x" * 60, "Traceback"], 40),
+            ([*BROKEN_AT_40, *["x" * 60, "Traceback"] * 2], None),  # longer ones are none of a terminal
         ],
     )
     def test_when_a_column_is_a_terminals(self, texts: list[str], width: int | None) -> None:

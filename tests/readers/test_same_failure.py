@@ -43,8 +43,8 @@ def disguise(kind: RequestKind = RequestKind.COPY, what: str = "batch", **given:
     return IndirectFailure(Line(1, what), kind=kind, what=what, **given)
 
 
-def joined(*parts: Part) -> list[IncidentDraft]:
-    joiner = Joiner("rank 3")
+def joined(*parts: Part, log_below: bool = False) -> list[IncidentDraft]:
+    joiner = Joiner("rank 3", log_below)
     for part in parts:
         joiner.take(part)
     return joiner.finish()
@@ -100,6 +100,13 @@ class TestRetellings:
         other = told(2, shape=(7,))
         assert counts(python, other, told(3)) == [(1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0)]
         assert counts(python, disguise(), told(3)) == [(2, 0, 0, 0, 0), (0, 0, 0, 0, 1)]
+
+    def test_pytest_shows_the_log_below_the_exception(self) -> None:
+        python, other = told(in_python=True), told(3, shape=(7,))
+        assert len(joined(python, dump(2), told(3), log_below=True)) == 1
+        assert len(joined(python, told(3), log_below=True)) == 1
+        assert len(joined(python, dump(2), other, log_below=True)) == 3
+        assert len(joined(told(), dump(2), told(3), log_below=True)) == 1
 
     def test_drafts_know_their_rank_and_place(self) -> None:
         drafts = joined(told(shape=(1,)), told(shape=(2,)))

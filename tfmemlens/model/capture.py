@@ -102,6 +102,18 @@ class DeviceUse:
 
 
 @dataclass(frozen=True, slots=True)
+class HostUse:
+    """How much of the host's RAM was in use, and of what, as a tool printed it."""
+
+    what: str
+    """Who says so: `free`, `docker stats`."""
+    used: Size
+    total: Size | None
+    """What there was, or what was allowed."""
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class SoftWarning:
     """An allocation that failed without harm: the caller had a smaller plan (`The caller indicates that this
     is not a failure`).
@@ -140,6 +152,10 @@ class Surroundings:
     devices: tuple[DeviceInfo, ...] = ()
     device_uses: tuple[DeviceUse, ...] = ()
     """Who holds the devices."""
+    named_devices: tuple[DeviceInfo, ...] = ()
+    """The GPU that the writer of the text names, with its memory."""
+    host_uses: tuple[HostUse, ...] = ()
+    """What tools say of the host's RAM."""
     soft_warnings: tuple[SoftWarning, ...] = ()
     refusals: tuple[tuple[Size, Line], ...] = ()
     """What the driver refused to the pool of a run that went on without it."""

@@ -6,6 +6,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import human
 
 _MAX_ARGUMENTS = 4
 
@@ -25,6 +26,8 @@ def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
         ("progress", _progress(report, moment)),
         ("settings", [f"{name}={value}{_where(line)}" for name, value, line in told.settings]),
         ("retracing", _retraced(report)),
+        ("device", _devices(report, moment)),
+        ("host", _host(report)),
         ("call", call),
     ]
     return [(name, texts) for name, texts in rows if texts]
@@ -49,6 +52,35 @@ def _retraced(report: Report) -> list[str]:
     times, line = told
     again = f" {times} times" if times > 1 else ""
     return [f"TensorFlow warned of retracing{again}{_where(line)}"]
+
+
+def _devices(report: Report, moment: Moment) -> list[str]:
+    """What `nvidia-smi` shows of each device, and the card that the text names where no limit is printed."""
+    told = report.case.capture.surroundings
+    shown = [
+        f"GPU {use.device or '?'}{f' ({use.model})' if use.model else ''}: {human(use.used.bytes)} of"
+        f" {human(use.total.bytes)} used{_where(use.line)}"
+        for use in told.device_uses[:_MAX_ARGUMENTS]
+        if use.used and use.total
+    ]
+    if shown or moment.balance.limit or told.devices:
+        return shown
+    return [
+        f"the text says: a GPU of {device.total.bytes >> 30} GB{f', {device.model}' if device.model else ''}"
+        f"{_where(device.line)}"
+        for device in told.named_devices
+        if device.total and device.line
+    ]
+
+
+def _host(report: Report) -> list[str]:
+    """What tools printed last of the host's RAM."""
+    last = {use.what: use for use in report.case.capture.surroundings.host_uses}
+    return [
+        f"{use.what}: {human(use.used.bytes)}{f' of {human(use.total.bytes)}' if use.total else ''}"
+        f" of host RAM in use{_where(use.line)}"
+        for use in last.values()
+    ]
 
 
 def _where(line: Line) -> str:

@@ -90,10 +90,11 @@ def _device(case: Case, moment: Moment) -> DeviceUse | None:
 def _without_own(
     processes: list[DeviceProcess], pool: Size | None, limit: Size | None
 ) -> list[DeviceProcess]:
-    """Without the log's own process, which is not named: the one nearest above its pool, else the largest,
-    and none that holds more than it may.
+    """Without the log's own process, which is not named: the one nearest above its pool, else the largest, a
+    Python before others, and none that holds more than it may.
     """
     above = [process for process in processes if pool is None or _bytes(process) >= pool.low]
+    above = [process for process in above if "python" in process.name.lower()] or above
     own = max(above, key=_bytes, default=None) if pool is None else min(above, key=_bytes, default=None)
     most = pool or limit
     if own and most and _bytes(own) > most.high + _CONTEXT_BYTES:

@@ -7,12 +7,14 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 
 _FOR_MEMORY = regex(
-    r"(?i:out.of.memory|oom[-_ ]?kill|memory (?:limit|quota|pressure|used)|due to memory|more memory than"
-    r"|available ram|low on memory|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
+    r"(?i:out.of.mem|out_of_me|oom[-_ ]?kill|memory (?:limit|quota|budget|pressure|used)|due to memory"
+    r"|more memory than|available ram|low on memory"
+    r"|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
     r"|0xC0000017|1073741801"
 )
 _KILLED = regex(
-    r"(?i:\bkilled\b|\bkill\b|oom[-_]?kill|sigkill|sigterm|memlimit|memory (?:limit|quota)|max memory used)"
+    r"(?i:\bkilled\b|\bkill\b|oom[-_]?kill|out_of_me|sigkill|sigterm|memlimit"
+    r"|memory (?:limit|quota|budget)|max memory used)"
     r"|\b137\b|signal 9\b|(?:status|code) -9\b|exitcode *[:=] *-9\b|task \d+: Out Of Memory"
     r"|than is available|all available RAM|0xC0000017|1073741801"
 )

@@ -125,7 +125,7 @@ def is_forward_only(moment: Moment) -> bool:
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
-    the device. Host RAM is not bounded by what a GPU holds.
+    the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds.
     """
     if moment.balance.limit and moment.balance.limit.bytes:
         return moment.balance.limit
@@ -133,8 +133,10 @@ def device_limit(case: Case, moment: Moment) -> Size | None:
         return Size.exactly(case.capture.hints.limit_bytes)
     if on_host(moment):
         return None
-    devices = case.capture.surroundings.devices
-    sizes = (device.limit or device.total for device in devices)
+    told = case.capture.surroundings
+    sizes = [device.limit or device.total for device in told.devices]
+    sizes += [use.total for use in told.device_uses] if len(told.device_uses) == 1 else []
+    sizes += [device.total for device in told.named_devices]
     return next((size for size in sizes if size and size.bytes), None)
 
 

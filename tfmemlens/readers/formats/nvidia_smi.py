@@ -1,4 +1,5 @@
-"""`nvidia-smi`: its table, and `--query-gpu` or `--query-compute-apps` as CSV, alone or in a log.
+"""`nvidia-smi`: its table or rows of it, and `--query-gpu` or `--query-compute-apps` as CSV, alone or in a
+log; `gpustat` and `nvtop`, which show the same.
 
 Who holds the device, and how much of it, at one moment. Of several tables (`nvidia-smi -l`) each device is
 taken from the one that shows most of it in use. The processes of other containers are not listed.
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from tfmemlens.model.capture import Capture, DeviceProcess, DeviceUse, Hints, Holds, Source, Surroundings
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
@@ -48,9 +50,54 @@ CSV = LineRule(
     "pid, process_name, used_gpu_memory [MiB]",
     needs="[MiB]",
 )
-_RULES = (HEAD, DEVICE, MEMORY, PROCESS, CSV)
-_WORDS = (b"NVIDIA-SMI ", b"memory.used [MiB]", b"memory.total [MiB]", b"used_gpu_memory [MiB]")
+QUERY = LineRule(
+    r"--query-(?:gpu|compute-apps)[= ](?P<columns>[\w.,]+)",
+    "$ nvidia-smi --query-gpu=index,name,memory.used,memory.total --format=csv,noheader",
+    needs="--query-",
+)
+"""The command names the columns of rows that have no heading."""
+INLINE = LineRule(
+    r"(?<![\d.])(?P<used>\d{1,7}) ?MiB ?/ ?(?P<total>\d{2,7}) ?MiB\b",
+    "nvidia-smi says 10989MiB / 11019MiB for GPU 0.",
+    needs="MiB",
+)
+GPUSTAT = LineRule(
+    r"\A\s*\[(?P<device>\d{1,3})\] (?P<model>[^|]{3,60}?)\s*\|[^|]*\|"
+    r"\s*(?P<used>\d{1,7}) / +(?P<total>\d{2,7}) MB \|(?P<processes>.*)",
+    "[0] NVIDIA GeForce RTX 3090 | 54'C,  99 % | 22801 / 24268 MB | alice:python/4711(18401M)",
+    needs=" MB |",
+)
+_OF_GPUSTAT = regex(r"(?P<name>[\w.-]+:[^\s/]+)/(?P<pid>\d{1,10})\((?P<used>\d{1,7})M\)")
+NVTOP = LineRule(
+    r"\A\s*Device (?P<device>\d{1,3}) \[(?P<model>[^\]]{3,60})\]",
+    " Device 0 [NVIDIA GeForce RTX 2080 Ti] PCIe GEN 3@16x",
+    needs="Device ",
+)
+NVTOP_MEMORY = LineRule(
+    r"MEM\[\|*\s*(?P<used>[\d.]{1,7})Gi/(?P<total>[\d.]{1,7})Gi\]",
+    " GPU[||||||98%] MEM[|||||||10.6Gi/10.8Gi]",
+    needs="MEM[",
+)
+NVTOP_PROCESS = LineRule(
+    r"\A\s*(?P<pid>\d{1,10})\s+\S+\s+(?P<device>\d{1,3})\s+(?P<type>Compute|Graphic|Both\S*)\s+\S+\s+"
+    r"(?P<used>\d{1,7})MiB\s+\d+%\s.*?MiB\s+(?P<name>\S.*)",
+    "   4711 alice   0 Compute  97%   6120MiB  56%   104%    4012MiB python train.py",
+    needs="MiB",
+)
+_RULES = (HEAD, DEVICE, MEMORY, PROCESS, CSV, GPUSTAT, NVTOP, NVTOP_MEMORY, NVTOP_PROCESS)
+_WORDS = (
+    b"NVIDIA-SMI ",
+    b"memory.used [MiB]",
+    b"memory.total [MiB]",
+    b"used_gpu_memory [MiB]",
+    b"MiB / ",
+    b"MiB/",
+    b"--query-",
+    b" MB |",
+    b"MEM[|",
+)
 _MIB = " MiB"
+_GPU = regex(r"\b(?:GPU|device)[ :#]?(\d{1,2})\b")
 
 
 @dataclass
@@ -100,6 +147,31 @@ def _devices(lines: Iterable[Line]) -> list[_Device]:
         elif open_row and (row := MEMORY.search(text)):
             devices[-1].used, devices[-1].total = int(row["used"]), int(row["total"])
             devices[-1].line, open_row = line, False
+        elif row := GPUSTAT.search(text):
+            devices.append(_Device(row["device"], row["model"], line, int(row["used"]), int(row["total"])))
+            for each in _OF_GPUSTAT.finditer(row["processes"]):
+                process = DeviceProcess(int(each["pid"]), each["name"], _size(each["used"]), line)
+                devices[-1].processes.append(process)
+        elif row := NVTOP.search(text):
+            devices.append(_Device(row["device"], row["model"], line))
+        elif devices and (row := NVTOP_MEMORY.search(text)):
+            devices[-1].used, devices[-1].total = (
+                round(float(row[name]) * 1024) for name in ("used", "total")
+            )
+            devices[-1].line = line
+        elif row := NVTOP_PROCESS.search(text):
+            draws = row["type"] == "Graphic"
+            process = DeviceProcess(
+                int(row["pid"]), row["name"].strip(), _size(row["used"]), line, draws=draws
+            )
+            _hold(devices, row["device"], process)
+        elif row := QUERY.search(text):
+            columns = row["columns"].split(",")
+        elif row := INLINE.search(text):
+            number = _GPU.search(text)
+            name = number[1] if number else "0"
+            if not any(device.name == name for device in devices):
+                devices.append(_Device(name, None, line, int(row["used"]), int(row["total"])))
         elif row := PROCESS.search(text):
             used = _size(row["used"]) if row["used"] else None
             process = DeviceProcess(int(row["pid"]), row["name"], used, line, draws=row["type"] == "G")

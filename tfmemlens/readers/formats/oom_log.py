@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, Source
+from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.patterns import regex
@@ -26,7 +26,9 @@ from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
+from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.incidents import incident, version_text
+from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.report import ReportCollector
@@ -116,10 +118,14 @@ class _Stream:
         self.stats = DeviceStatsCollector()
         self.surroundings = SurroundingsCollector()
         self.run = RunCollector()
+        self.host = HostFigures()
+        self.named: list[DeviceInfo] = []
         self.logged: Era | None = None
         """What could log when it did, by the clock of TensorFlow's own logger."""
         self.notes: list[ReadNote] = []
         self.unread = 0
+        self.log_below = False
+        """Whether pytest tells what was logged, which it does below the exception."""
         self.gaps: list[Line] = []
         """Lines that lost letters on their way."""
         self.mentions: Counter[str] = Counter()
@@ -144,6 +150,8 @@ class _Stream:
             self.sentences.blank()
             self.run.quoted.blank()
             return
+        if "- Captured " in line.text:
+            self.log_below = True
         if LOST in line.text:
             self.gaps.append(line)
         self.sentences.origin = cleaned.origin
@@ -159,6 +167,9 @@ class _Stream:
             return
         if not cleaned.origin:
             self.run.observe(line)
+            self.host.observe(line)
+            if device := named(line):
+                self.named.append(device)
         self.run.observe_any(line)
         self.bare = self.bare or bare_exception(line)
         for family in self._families:
@@ -210,7 +221,7 @@ class _Stream:
         self.report.finish()
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
-        joiner = Joiner(self.rank)
+        joiner = Joiner(self.rank, self.log_below)
         if self.bare and not (
             self.sentences.finished
             or self.disguises.finished
@@ -258,6 +269,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         drafted += [(incident(draft), draft) for draft in stream.drafts()]
     ranks = tuple(stream.rank for stream in streams if stream.rank)
     incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
+    host_uses = tuple(use for stream in streams for use in stream.host.found)
+    incidents = tuple(_with_host(each, host_uses) for each in incidents)
     main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
@@ -286,6 +299,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             surroundings.value(soft, ranks),
             session=any(stream.sentences.session for stream in streams),
             on_one_device=_on_one_device(streams),
+            host_uses=host_uses,
+            named_devices=_one_model([device for stream in streams for device in stream.named]),
             progress=tuple(main.run.progress) if main else (),
             pipeline_buffers=tuple(
                 {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
@@ -339,6 +354,25 @@ def _with_statistics(incidents: tuple[Incident, ...], streams: list[_Stream]) ->
         else each
         for each in incidents
     )
+
+
+def _with_host(incident: Incident, uses: tuple[HostUse, ...]) -> Incident:
+    """A failure of the host's RAM with what a tool printed last of it, where its own message states none."""
+    last = next((use for use in reversed(uses) if use.total), None)
+    state = incident.state
+    if incident.request.kind is not RequestKind.HOST or last is None or state.limit:
+        return incident
+    lines = (*state.lines, ("limit", last.line))
+    in_use = state.in_use
+    if in_use is None:
+        in_use, lines = last.used, (*lines, ("in_use", last.line))
+    return replace(incident, state=replace(state, limit=last.total, in_use=in_use, lines=lines))
+
+
+def _one_model(named_devices: list[DeviceInfo]) -> tuple[DeviceInfo, ...]:
+    """The device that the text names, unless it names several."""
+    amounts = {device.total for device in named_devices}
+    return (named_devices[0],) if len(amounts) == 1 else ()
 
 
 def _formats(streams: list[_Stream]) -> tuple[str, ...]:

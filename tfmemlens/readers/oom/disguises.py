@@ -186,6 +186,7 @@ KILLED = LineRule(
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
+    r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
     r"|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
@@ -211,6 +212,9 @@ KILLED = LineRule(
     "heroku[web.1]: Error R15 (Memory quota vastly exceeded)",
     "    exitcode  : -9 (pid: 4242)",
     "Process finished with exit code -1073741801 (0xC0000017)",
+    "State: OUT_OF_MEMORY (exit code 0)",
+    "812233.batch     batch OUT_OF_ME+    0:125  33350412K       32Gn",
+    "Worker tcp://127.0.0.1:41721 (pid=9120) exceeded 95% memory budget. Restarting...",
     needs=(
         "kill",
         "137",
@@ -224,6 +228,8 @@ KILLED = LineRule(
         "out of memory",
         "badness",
         "quota",
+        "out_of_me",
+        "memory budget",
         "0xc0000017",
         "-1073741801",
         "3221225495",

@@ -70,8 +70,10 @@ def _agree(one: object, other: object) -> bool:
 class Joiner:
     """Takes the parts of one process's log in order and makes incidents of them."""
 
-    def __init__(self, rank: str = "") -> None:
+    def __init__(self, rank: str = "", log_below: bool = False) -> None:
         self.rank = rank
+        self.log_below = log_below
+        """Whether what was logged stands below the exception, as pytest shows it."""
         self.drafts: list[IncidentDraft] = []
         self.waiting: list[Dump] = []
         self.driver: list[IndirectFailure] = []
@@ -229,12 +231,13 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
-        self._log_below_exception()
+        if self.log_below:
+            self._join_log_below()
         if self.driver and not self.drafts:
             self._new(disguises=list(self.driver))
         return self.drafts
 
-    def _log_below_exception(self) -> None:
+    def _join_log_below(self) -> None:
         """Pytest shows the exception first and below it what was logged: an exception without a log, then the
         log of the same failure without an exception.
         """

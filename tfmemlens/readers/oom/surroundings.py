@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
@@ -116,6 +117,7 @@ _OFFERED = RuleTable.of(
     CREATED, MEMORY, OLD_MEMORY, LARGE, *STARTUP.values(), KERNEL_DIED, CRASH, CPP_FRAME,
     PARAMETERS, VERSION, EPOCH, STEP,
 )  # fmt: skip
+_SECTION = regex(r"\s*([A-Za-z]+):\s*")
 _KEEP = 4000
 _MAX_SETTINGS = 50
 
@@ -150,6 +152,8 @@ class SurroundingsCollector:
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
         self._total: Size | None = None
+        self._requests = False
+        """Whether the lines are those of what a pod asks for, which is no limit."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it says something about the surroundings."""
@@ -180,8 +184,11 @@ class SurroundingsCollector:
 
     def notice(self, line: Line) -> None:
         """Note what a line shows as set already and what the program does, whoever takes the line."""
+        if section := _SECTION.fullmatch(line.text):
+            self._requests = section[1] in ("Requests", "requests")
         for name, value in switches.settings(line.text):
-            self._set(name, value, line)
+            if not (self._requests and name == "container_memory"):
+                self._set(name, value, line)
         for purpose, rule in _PURPOSES.likely(line.text):
             if purpose not in self.purposes and rule.search(line.text):
                 self.purposes[purpose] = line

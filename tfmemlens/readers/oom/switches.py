@@ -133,8 +133,9 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "container_memory",
         LineRule(
             r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m )"
-            r"(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?B?|[kmg]))\b",
+            r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?B?|[kmg]))\b",
             "      memory:  12Gi",
+            '        memory: "16Gi"',
             "docker run --memory=16g --gpus all train",
             "srun --mem=64G python train.py",
             needs=("memory:", "--mem", "docker run"),

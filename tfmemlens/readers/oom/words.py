@@ -60,6 +60,7 @@ WORDS = tuple(
         "cufft",
         "miopen",
         "badness",
+        "out_of_me",
         "memlimit",
         "available ram",
         "next region",

@@ -1,0 +1,71 @@
+"""GPUs that people name in their own words: `on my 2080 Ti`, `a 24 GB card`, `Colab (T4)`.
+
+A model's memory is taken from its maker's sheet where it comes with one amount only; others need the amount
+beside the name. What a text says of several cards tells nothing of the one that failed.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.model.capture import DeviceInfo
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.units import GIB, Size
+
+_GIGABYTES = {
+    "1050 Ti": 4, "1070": 8, "1080": 8, "1080 Ti": 11, "1660 Ti": 6, "2060": 6, "2070": 8, "2080": 8,
+    "2080 Ti": 11, "3060 Ti": 8, "3070": 8, "3090": 24, "4060": 8, "4070": 12, "4080": 16, "4090": 24,
+    "5090": 32, "T4": 16, "P4": 8, "L4": 24, "A10G": 24, "A6000": 48, "A5000": 24, "A4000": 16,
+    "TITAN RTX": 24, "TITAN Xp": 12,
+}  # fmt: skip
+"""Models that are sold with one amount of memory."""
+_OTHERS = (
+    "A100",
+    "H100",
+    "V100",
+    "P100",
+    "K80",
+    "M60",
+    "3080",
+    "3060",
+    "1060",
+    "1650",
+    "980 Ti",
+    "A40",
+    "L40S",
+)
+_MODEL = "|".join(sorted((*_GIGABYTES, *_OTHERS), key=len, reverse=True)).replace(" ", " ?")
+MODEL = LineRule(
+    rf"(?i:\b(?:(?:NVIDIA|GeForce|GTX|RTX|Tesla|Quadro) ?){{0,3}}(?P<model>{_MODEL})\b)"
+    r"(?:[ ,(-]{1,3}(?:\w+ )?(?P<size>\d{1,3}) ?Gi?B?\b)?",
+    "Hi, I train a UNet on my 2080 Ti and get",
+    "The GPU is an A100 40GB.",
+    "auf einer RTX 2070 mit 8GB",
+    needs=("gtx", "rtx", "geforce", "tesla", "titan", "gpu", "card", "colab", "on my ", " ti", "quadro"),
+)
+CARD = LineRule(
+    r"(?i:\b(?P<size>\d{1,3}) ?Gi?B?(?: of)?[ -](?:VRAM|GPU|card|graphics|video|Grafik)"
+    r"|\b(?:GPU|card|VRAM|Grafikkarte)\b[^\d\n]{1,24}\b(?P<other>\d{1,3}) ?GB\b)",
+    "I have a 24 GB card",
+    "my GPU has 8 GB",
+    needs=("vram", "gpu", "card", "graphics", "video", "grafik"),
+)
+_MAX_GIGABYTES = 192
+_LEAST_SHARE = 0.85
+"""Of what is printed on the box, for a framework's pool."""
+_NOT_PROSE = ("|", "name: ", 'File "', "::")
+_SPELLED = {name.replace(" ", "").lower(): name for name in (*_GIGABYTES, *_OTHERS)}
+
+
+def named(line: Line) -> DeviceInfo | None:
+    """The GPU that a sentence names, with its memory."""
+    text = line.text
+    if any(mark in text for mark in _NOT_PROSE):
+        return None
+    match, card = MODEL.search(text), CARD.search(text)
+    model = _SPELLED[match["model"].replace(" ", "").lower()] if match else None
+    stated = (match and match["size"]) or (card and (card["size"] or card["other"]))
+    gigabytes = int(stated) if stated else _GIGABYTES.get(model or "")
+    if not gigabytes or gigabytes > _MAX_GIGABYTES:
+        return None
+    most = gigabytes * GIB
+    return DeviceInfo("", model, total=Size(most, int(most * _LEAST_SHARE), most), line=line)
