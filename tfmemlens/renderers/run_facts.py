@@ -6,7 +6,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.units import human
+from tfmemlens.units import GIB, human
 
 _MAX_ARGUMENTS = 4
 
@@ -57,30 +57,34 @@ def _retraced(report: Report) -> list[str]:
 def _devices(report: Report, moment: Moment) -> list[str]:
     """What `nvidia-smi` shows of each device, and the card that the text names where no limit is printed."""
     told = report.case.capture.surroundings
-    shown = [
-        f"GPU {use.device or '?'}{f' ({use.model})' if use.model else ''}: {human(use.used.bytes)} of"
-        f" {human(use.total.bytes)} used{_where(use.line)}"
-        for use in told.device_uses[:_MAX_ARGUMENTS]
-        if use.used and use.total
-    ]
+    shown = []
+    for use in told.device_uses[:_MAX_ARGUMENTS]:
+        if use.used and use.total:
+            name = f"GPU {use.device or '?'}{_in_brackets(use.model)}"
+            shown.append(
+                f"{name}: {human(use.used.bytes)} of {human(use.total.bytes)} used{_where(use.line)}"
+            )
     if shown or moment.balance.limit or told.devices:
         return shown
-    return [
-        f"the text says: a GPU of {device.total.bytes >> 30} GB{f', {device.model}' if device.model else ''}"
-        f"{_where(device.line)}"
-        for device in told.named_devices
-        if device.total and device.line
-    ]
+    for device in told.named_devices:
+        if device.total and device.line:
+            size = f"{device.total.bytes // GIB} GB{_in_brackets(device.model)}"
+            shown.append(f"the text says: a GPU of {size}{_where(device.line)}")
+    return shown
+
+
+def _in_brackets(model: str | None) -> str:
+    return f" ({model})" if model else ""
 
 
 def _host(report: Report) -> list[str]:
     """What tools printed last of the host's RAM."""
     last = {use.what: use for use in report.case.capture.surroundings.host_uses}
-    return [
-        f"{use.what}: {human(use.used.bytes)}{f' of {human(use.total.bytes)}' if use.total else ''}"
-        f" of host RAM in use{_where(use.line)}"
-        for use in last.values()
-    ]
+    told = []
+    for use in last.values():
+        total = f" of {human(use.total.bytes)}" if use.total else ""
+        told.append(f"{use.what}: {human(use.used.bytes)}{total} of host RAM in use{_where(use.line)}")
+    return told
 
 
 def _where(line: Line) -> str:

@@ -361,7 +361,9 @@ def _whole_lines(lines: Iterable[Physical]) -> Iterator[tuple[int, str, str]]:
     stamps = prefixes.learned(texts, _known_stamp)
 
     def carries_on(following: str) -> bool:
-        return continues(following) and not (stamps and stamps.begins(following))
+        if stamps is None:
+            return continues(following)
+        return not (_is_fresh(following) or stamps.begins(following))  # all other stamps are part of these
 
     wrap = wraps.find_wrap(texts, carries_on)
     if stamps and not wrap and not stamps.ranks_differ and all(map(stamps.begins, filter(str.strip, texts))):
@@ -418,9 +420,11 @@ def _unwrap(text: str, wrap: wraps.Wrap, ahead: deque[Physical], carries_on: wra
 
 def continues(following: str) -> bool:
     """Whether a line begins nowhere: no prefix of any logger, nothing that starts a line of TensorFlow's."""
-    if not following.strip() or FRESH.match(following) or _FENCE.match(following):
-        return False
-    return not (_RANK.match(following) or _SHIPPER.match(following))
+    return not (_is_fresh(following) or _RANK.match(following) or _SHIPPER.match(following))
+
+
+def _is_fresh(following: str) -> bool:
+    return bool(not following.strip() or FRESH.match(following) or _FENCE.match(following))
 
 
 def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues, lossy: bool) -> tuple[str, int]:

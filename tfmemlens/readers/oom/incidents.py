@@ -13,6 +13,7 @@ from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line
+from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
@@ -147,7 +148,7 @@ def _dumped_request(draft: IncidentDraft, dump: Dump) -> FailedRequest:
     around = _around(known) if known else {}
     return FailedRequest(
         RequestKind.DUMP,
-        node=dump.op,
+        node=next(_nodes((), dump), None),
         allocator=dump.allocator,
         size=dump.size,
         executable=next((part.name for part in draft.executables if part.name), None),
@@ -191,10 +192,10 @@ def _first(known: Sequence[Context], name: str) -> Any:
 
 def _nodes(known: Sequence[Context], dump: Dump | None = None) -> Iterator[str]:
     """The nodes that the messages' own brackets name, then the dump's, then those of headers above."""
-    yield from (telling.node for telling in known if telling.node)
-    if dump and dump.op:
-        yield dump.op
-    yield from (telling.node_above for telling in known if telling.node_above)
+    names = [telling.node for telling in known]
+    names += [dump.op] if dump else []
+    names += [telling.node_above for telling in known]
+    yield from (name for name in names if name and LOST not in name)
 
 
 def _around(known: Sequence[Context]) -> dict[str, Any]:

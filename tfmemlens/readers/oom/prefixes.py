@@ -25,7 +25,7 @@ _LANDMARK = regex(
     r"|\[\d+,\d+\]<std|\((?:\w+ )?pid=\d+[,)]|\[rank ?\d+\]:"
 )
 """What a program begins a line with, never told within one; or a stamp that names a process."""
-_NO_STAMP = regex(r"\d+%|\b\d+/\d+ \[|it/s|\bETA\b|\u2501|Error|\bloss\b|\bfrom\b")
+_NO_STAMP = regex(r"\d+%|\b\d+/\d+ \[|it/s|\bETA\b|\u2501|Error|\bloss\b|\bfrom\b|[↪↳]")
 """What begins lines by itself: a progress bar, an error's own name."""
 _CLOCK = (
     r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)?"

@@ -11,16 +11,21 @@ _TEXTS = (
 )  # fmt: skip
 _CUT = regex(r'\{"log": ?("(?:[^"\\]|\\.)*")')
 """A record whose end is missing, but not that of the text."""
+_TAGS_AROUND = regex(r"\A\s*(?:</?\w+>)+|(?:</?\w+ ?/?>)+\s*\Z")
 _BEFORE = 120
 """No stamp before a record is longer."""
 
 
 def text_of(line: str) -> str | None:
     """What a record's program wrote, None where the line is no record; it may hold several lines."""
+    if "<" in line:
+        line = _TAGS_AROUND.sub("", line)
     match = _START.search(line, 0, _BEFORE)
     if not match:
         return None
     import json
+
+    line = line.replace("\xa0", " ")
 
     cut = _CUT.match(line, match.start())
     try:

@@ -9,7 +9,7 @@ from tfmemlens.model.incident import HolderBlock
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.dump import COLLAPSED
-from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule, whole_allocator
+from tfmemlens.readers.oom.rules import DEVICE, SIZE, LineRule, whole_allocator, whole_device
 from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 from tfmemlens.values import dataclass, field
@@ -115,7 +115,9 @@ class ReportCollector:
         """Take the line if it belongs to a report."""
         if match := HEADER.search(line.text):
             self.finish()
-            self.block = Block(line, match["device"].rstrip(","), whole_allocator(match["allocator"]), line)
+            self.block = Block(
+                line, whole_device(match["device"].rstrip(",")), whole_allocator(match["allocator"]), line
+            )
             return True
         if match := REMAINING.search(line.text):
             block = self._open(line)

@@ -209,7 +209,8 @@ def whole_allocator(name: str | None) -> str | None:
 
 
 _DAMAGED_DEVICE = regex(
-    r"/job:local(?!host/)|/job:\w*/(?!replica:|task:|device:)|/device:[a-z]+(?<!gpu)(?<!cpu):"
+    r"/job:local(?!host/)|/job:\w*/(?!replica:|task:|device:)|/(?:replica|task):\d+\Z|\u2026"
+    r"|/device:[a-z]+(?<!gpu)(?<!cpu):"
 )
 
 
