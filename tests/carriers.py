@@ -5,14 +5,24 @@ editor saves it.
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.renderers.json.report import document
+
+LOGS = sorted((SAMPLES / "oom_log").glob("*.txt*"))
+FORMS = ("whole", "tail", "traceback")
+FACTS = ("kind", "node", "op", "layer", "shape", "dtype", "rounded_bytes", "device", "allocator")
 Carry = Callable[[list[str]], list[str]]
 
 STAGES = ("written", "shipped", "shown", "pasted", "saved")
@@ -48,6 +58,35 @@ def carried(lines: list[str], *carriers: Carrier) -> bytes:
     text = "\n".join(lines)
     encode = next((carrier.encode for carrier in carriers if carrier.encode), None)
     return encode(text) if encode else text.encode()
+
+
+@cache
+def lines_of(sample: Path, form: str) -> list[str]:
+    """The whole log, its last lines, or its traceback, as people paste them."""
+    raw = sample.read_bytes()
+    text = (gzip.decompress(raw) if sample.suffix == ".gz" else raw).decode("utf-8", "replace")
+    lines = text.split("\n")
+    if form == "tail":
+        return lines[-30:]
+    start = next((at for at, line in enumerate(lines) if line.startswith("Traceback")), len(lines) - 12)
+    return lines[start:][-150:] if form == "traceback" else lines
+
+
+def facts(text: bytes, folder: Path) -> dict[str, Any]:
+    """What the page says of the first failure: request, the user's line, the allocator, who holds what."""
+    file = folder / "log.txt"
+    file.write_bytes(text)
+    said = document(pipeline.explain(file))
+    first = said["incidents"][0] if said["incidents"] else {"request": {}, "allocator": {}, "holders": {}}
+    source = first["request"].get("source")
+    return {
+        "failures": len(said["incidents"]),
+        **{name: first["request"].get(name) for name in FACTS},
+        "source": source and source.removeprefix("~/work/"),
+        "allocator figures": first["allocator"],
+        "holders": first["holders"],
+        "rows": [(row["node"], row["bytes"], row["count"]) for row in said["allocations"]],
+    }
 
 
 def _each(change: Callable[[int, str], str]) -> Carry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.carriers import CARRIERS, carried, journeys
+from tests.carriers import CARRIERS, FORMS, LOGS, carried, facts, journeys, lines_of
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.readers.oom.cleaning import clean, continues
@@ -27,40 +26,8 @@ from tfmemlens.readers.oom.wraps import (
     loses_letters,
     without_last_word,
 )
-from tfmemlens.renderers.json.report import document
 
-LOGS = sorted((SAMPLES / "oom_log").glob("*.txt*"))
-FACTS = ("kind", "node", "op", "layer", "shape", "dtype", "rounded_bytes", "device", "allocator")
 WHOLE = sorted(name for name, carrier in CARRIERS.items() if not carrier.lossy)
-
-
-@cache
-def lines_of(sample: Path, form: str) -> list[str]:
-    """The whole log, its last lines, or its traceback, as people paste them."""
-    raw = sample.read_bytes()
-    text = (gzip.decompress(raw) if sample.suffix == ".gz" else raw).decode("utf-8", "replace")
-    lines = text.split("\n")
-    if form == "tail":
-        return lines[-30:]
-    start = next((at for at, line in enumerate(lines) if line.startswith("Traceback")), len(lines) - 12)
-    return lines[start:][-150:] if form == "traceback" else lines
-
-
-def facts(text: bytes, folder: Path) -> dict[str, Any]:
-    """What the page says of the first failure: request, the user's line, the allocator, who holds what."""
-    file = folder / "log.txt"
-    file.write_bytes(text)
-    said = document(pipeline.explain(file))
-    first = said["incidents"][0] if said["incidents"] else {"request": {}, "allocator": {}, "holders": {}}
-    source = first["request"].get("source")
-    return {
-        "failures": len(said["incidents"]),
-        **{name: first["request"].get(name) for name in FACTS},
-        "source": source and source.removeprefix("~/work/"),
-        "allocator figures": first["allocator"],
-        "holders": first["holders"],
-        "rows": [(row["node"], row["bytes"], row["count"]) for row in said["allocations"]],
-    }
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +65,7 @@ def test_two_carriers_in_a_row_change_next_to_none(
     changed = []
     count = 0
     for first, second in journeys(2, 120):
-        log, form = dice.choice(LOGS), dice.choice(("whole", "tail", "traceback"))
+        log, form = dice.choice(LOGS), dice.choice(FORMS)
         if first.lossy or second.lossy:
             continue
         count += 1
