@@ -87,6 +87,22 @@ def test_a_table_names_what_a_line_may_fit_in_its_order() -> None:
     assert table.first("A") is None
 
 
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [(r"a\d1", "a21"), (r"a[2-9]", "a3"), (r"(?P<x>\d)a(?P=x)", "1a1"), (r"a\d{2}", "a12")],
+)
+def test_a_line_that_fits_is_likely_after_one_of_its_shape_that_does_not(pattern: str, line: str) -> None:
+    table = RuleTable.of(LineRule(pattern))
+    for asked in ("a00", "a0", "0a9"):
+        table.likely(asked)
+    assert table.likely(line)
+
+
+def test_a_line_whose_shape_does_not_fit_is_not_likely() -> None:
+    assert not RuleTable.of(LineRule(r"a\d{2,3}b")).likely("a1b")
+    assert RuleTable.of(LineRule(r"a\d2b")).likely("a11b")  # which figure it is, only the line says
+
+
 def test_words_with_figures_are_looked_for_as_they_stand() -> None:
     words = Words("jax", "fp16")
     for _ in range(2):

@@ -336,7 +336,12 @@ CRASH = LineRule(
         "bus error",
         "check failed",
         "aborted",
-        "exit",
+        "exit code",
+        "exit status",
+        "exitcode",
+        "exitstatus",
+        "exit with",
+        "exited",
         "0xc0000",
     ),
 )

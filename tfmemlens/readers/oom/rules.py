@@ -24,7 +24,7 @@ class LineRule:
     words (in small letters) whatever the case of the line.
     """
 
-    __slots__ = ("_compiled", "era", "examples", "needs", "pattern")
+    __slots__ = ("_compiled", "_names_figures", "era", "examples", "needs", "pattern")
 
     def __init__(
         self, pattern: str, *examples: str, needs: str | tuple[str, ...] = "", era: Era | None = None
@@ -34,6 +34,7 @@ class LineRule:
         self.needs = needs
         self.era = era
         self._compiled = regex(pattern)
+        self._names_figures: bool | None = None
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in the text where the pattern fits."""
@@ -56,7 +57,17 @@ class LineRule:
                 return True
         return False
 
+    def may_fit_shape(self, shape: str) -> bool:
+        """Whether a line of this shape, that has what the pattern needs, may fit: a pattern that names no
+        figure takes any other for it.
+        """
+        if self._names_figures is None:
+            self._names_figures = bool(_FIGURE.search(_ANY_FIGURE.sub("", self.pattern)))
+        return self._names_figures or self._compiled.search(shape) is not None
 
+
+_ANY_FIGURE = regex(r"\\d|\{\d*,?\d*\}")
+_FIGURE = regex(r"\d|\(\?P=")
 _ZEROS = str.maketrans("123456789", "000000000")
 _LONGEST_SHAPE = 400
 _MOST_SHAPES = 4096
@@ -111,7 +122,7 @@ class RuleTable(Generic[Key]):
         return RuleTable((None, rule) for rule in rules)
 
     def likely(self, text: str) -> tuple[tuple[Key, LineRule], ...]:
-        """The rules that have in the line what they need, in their order: no other fits it."""
+        """The rules that may fit the line, in their order: by the words that they need, and by its shape."""
         shape = shape_of(text)
         known = self._known.get(shape)
         if known is None:
@@ -134,7 +145,11 @@ class RuleTable(Generic[Key]):
 
     def _of_shape(self, shape: str) -> _Likely[Key]:
         small = shape.lower()
-        likely = [each for each in self._rules if each[1].may_fit(shape, small)]
+        likely = [
+            each
+            for each in self._rules
+            if each[1].may_fit(shape, small) and (len(shape) > _LONGEST_SHAPE or each[1].may_fit_shape(shape))
+        ]
         doubtful = [
             (each, words)
             for each, words in self._with_figures

@@ -102,6 +102,7 @@ PHRASES = tuple(
         "unable to allocate",
         "alloc_failed",
         "cumemalloc",
+        "nccl operation",
         "not_initialized",
         "no algorithm worked",
         "convolution algorithm",
@@ -135,7 +136,7 @@ PHRASES = tuple(
     )
 )
 """In small letters, what few lines but those of a failure say: each failure has one in some of its lines."""
-_PHRASES = Literals(*PHRASES)
+_WORDS, _PHRASES = Literals(*WORDS), Literals(*PHRASES)
 _COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
 _SURE = b"oom when allocating tensor with shape"
@@ -165,7 +166,7 @@ def may_tell(raw: bytes) -> bool:
     if _SURE in small:
         return True
     joined = small.translate(None, b"\r\n")
-    found = [word for word in WORDS if word in joined]
+    found = [word for word in WORDS if _WORDS.stands_in(joined, word)]
     if not found:
         return False
     if any(small.count(word) != joined.count(word) for word in found):
