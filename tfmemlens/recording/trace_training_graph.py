@@ -48,8 +48,7 @@ def traced(tf, model, args, outer):
     """The graph of a step of a model, called or not yet, and what to tell of it."""
     inputs, labels = specifications(tf, model, args)
     optimizer = chosen_optimizer(tf, model, args)
-    step = own_step(tf, model, args) or training_step(tf, model, optimizer, args.inference)
-    concrete = tf.function(step, autograph=False).get_concrete_function(inputs, labels)
+    concrete = traced_step(tf, model, args, optimizer, inputs, labels)
     graph_def, fetches, names = flattened(tf, concrete, outer, set() if args.inference else handles_of(optimizer))
     facts = {"fetches": fetches, "tensorflow": tf.__version__, "variables": names, "parameters": int(model.count_params())}
     return facts, graph_def
@@ -78,16 +77,48 @@ def chosen_optimizer(tf, model, args):
     return compiled if hasattr(compiled, "apply_gradients") else make_optimizer(tf, "adam")
 
 
-def own_step(tf, model, args):
-    """The step of a compiled model that overrides `train_step`, with its own losses."""
+def traced_step(tf, model, args, optimizer, inputs, labels):
+    """The step as Keras or the model's class runs it; where Keras's own cannot be traced, one that is written here."""
+    keras_step = whole_step(tf, model, args)
+    if keras_step is not None:
+        try:
+            return tf.function(keras_step, autograph=False).get_concrete_function(inputs, labels)
+        except Exception:  # whatever the user's own code raises
+            if has_own_step(tf, model):
+                raise
+    step = training_step(tf, model, optimizer, args.inference)
+    return tf.function(step, autograph=False).get_concrete_function(inputs, labels)
+
+
+def has_own_step(tf, model):
+    return type(model).train_step is not tf.keras.Model.train_step
+
+
+def whole_step(tf, model, args):
+    """The `train_step` of a model that is compiled as it is asked for, with its own losses and metrics."""
     if args.inference or args.optimizer or not getattr(model, "optimizer", None):
         return None
-    if type(model).train_step is tf.keras.Model.train_step:
+    if not has_own_step(tf, model) and not compiled_losses(model):
         return None
     build = getattr(model.optimizer, "build", None)
     if build:
         build(model.trainable_variables)
     return lambda inputs, labels: model.train_step((inputs, labels[0] if len(labels) == 1 else labels))
+
+
+def compiled_losses(model):
+    """The names of the losses that a model was compiled with, one for all outputs or one for each."""
+    loss = getattr(model, "loss", None)
+    if loss is None:
+        return []
+    if isinstance(loss, dict):
+        return [loss_name(each) for each in loss.values()]
+    return [loss_name(each) for each in loss] if isinstance(loss, (list, tuple)) else [loss_name(loss)]
+
+
+def loss_name(loss):
+    """`mse`, a function or an object."""
+    return loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__)
 
 
 def load(tf, spec):
@@ -127,7 +158,7 @@ def specifications(tf, model, args):
         called = input_types_of_call(tf, model, given, args.batch)
         outputs = tf.function(lambda each: model(each, training=False), autograph=False).get_concrete_function(called).structured_outputs
         outputs = [each for each in tf.nest.flatten(outputs) if hasattr(each, "shape")]
-        return called, label_types(tf, [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in outputs])
+        return called, label_types(tf, [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in outputs], compiled_losses(model))
     inputs = []
     for index, tensor in enumerate(tf.nest.flatten(model.inputs)):
         sizes = given[index] if index < len(given) else tuple(tensor.shape)[1:]
@@ -137,7 +168,7 @@ def specifications(tf, model, args):
     if isinstance(model.inputs, dict):
         inputs = dict(zip(model.inputs, inputs))
     labels = [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in tf.nest.flatten(model.outputs)]
-    return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_types(tf, labels)
+    return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_types(tf, labels, compiled_losses(model))
 
 
 def input_types_of_call(tf, model, given, batch):
@@ -154,12 +185,13 @@ def input_types_of_call(tf, model, given, batch):
     return specs if len(specs) > 1 else specs[0]
 
 
-def label_types(tf, outputs):
-    """Class numbers for an output that looks like classes, else values of its shape."""
+def label_types(tf, outputs, losses=()):
+    """What the compiled losses take; without any, class numbers for an output that looks like classes, else values of its shape."""
     found = []
     for index, each in enumerate(outputs):
         sizes = tuple(size if size is not None else 1 for size in each.shape)
-        classes = len(sizes) >= 2 and sizes[-1] > 1
+        loss = losses[index if len(losses) == len(outputs) else 0] if losses else None
+        classes = len(sizes) >= 2 and sizes[-1] > 1 and (loss is None or "sparse" in loss.lower())
         found.append(tf.TensorSpec(sizes[:-1] if classes else sizes, tf.int32 if classes else tf.float32, name="label_%d" % index))
     return found
 
