@@ -16,6 +16,7 @@ from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.keras_models._documents import network_of
+from tfmemlens.units import MIB
 
 SETTINGS = StepSettings(4, "sgd", device="cpu")
 
@@ -48,9 +49,21 @@ def test_up_to_a_quarter_of_the_layers_may_be_unknown(lenet: PredictedStep) -> N
     assert error_share(blinded(lenet, layers // 4 + 1), SETTINGS) is None
 
 
-def test_a_graph_whose_orders_agree_keeps_five_percent() -> None:
+def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
-    assert graph_capture._error_share(step, lambda variant: step) == 0.05
+    assert graph_capture._error_share(step, lambda variant: step) == 0.10
+
+
+@pytest.mark.parametrize(
+    ("threads", "device", "mib"),
+    [(1, "cpu", 0), (2, "cpu", 30), (3, "cpu", 50), (64, "cpu", 60), (4, "gpu", 0)],
+)
+def test_further_threads_hold_a_temporary_each(threads: int, device: str, mib: int) -> None:
+    """Beside the largest, which the peak may hold, those that come next, of at most three threads."""
+    rows = [row(str(size), size, 0, 1, scratch=True) for size in (40, 30, 20, 10, 5)]
+    step = timeline(*rows, row("output", 1000, 0, 1), ran=(("a", 0, 1),))
+    settings = StepSettings(4, device=device, workers=threads)
+    assert graph_capture._overlapping_bytes(step, settings) == mib * MIB
 
 
 def test_the_order_that_is_farthest_off_decides() -> None:

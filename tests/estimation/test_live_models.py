@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 import tfmemlens
 from tests.models import document
-from tfmemlens.errors import UnreadableInput
+from tfmemlens.errors import Unpredictable, UnreadableInput
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.recording import training_graph
 from tfmemlens.use_cases import estimate
@@ -99,3 +101,35 @@ def test_the_recorder_is_asked_for_what_was_given_alone(settings: StepSettings, 
     told = training_graph._arguments("m.keras", "out.pb", settings)
     assert told[3:5] == ["--batch", "8"]
     assert told[5:] == arguments
+
+
+class Unheard(Described):
+    """A description with a layer of the user's own among those that are known."""
+
+    def to_json(self) -> str:
+        model = copy.deepcopy(document("lenet"))
+        last = model["config"]["layers"][-1]
+        last["class_name"] = "MyOwn"
+        last["registered_name"] = "mine>MyOwn"
+        return json.dumps(model)
+
+
+@pytest.mark.parametrize(("loaded", "is_traced"), [(True, True), (False, False)])
+def test_a_layer_of_the_users_own_is_traced_where_tensorflow_can(
+    loaded: bool, is_traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def recorded(model: Any, out: str, settings: StepSettings) -> dict[str, list[object]]:
+        asked.append(model)
+        raise UnreadableInput("enough", "of this")
+
+    if loaded:
+        monkeypatch.setitem(sys.modules, "tensorflow", object())
+    else:
+        monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    monkeypatch.setattr(training_graph, "record_live", recorded)
+    model = Unheard()
+    with contextlib.suppress(Unpredictable):  # what its description alone tells may be too little
+        estimate.estimate_live(model, StepSettings(8))
+    assert asked == ([model] if is_traced else [])

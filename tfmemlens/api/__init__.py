@@ -121,6 +121,7 @@ def estimate(
     device: str = "cpu",
     input_shape: Shape | None = None,
     sequence: int | None = None,
+    samples: int | None = None,
     limit: Size | None = None,
     threads: int | None = None,
     l3: Size | None = None,
@@ -132,9 +133,10 @@ def estimate(
 
     `optimizer` and `dtype` (a policy such as "mixed_float16") are the model's own unless given, `mode` is
     "training" or "inference", `device` "cpu" or "gpu". `input_shape` leaves the batch out: (224, 224, 3) or
-    "224x224x3"; `sequence` is the length of sequences whose length the model leaves open; `limit` the
-    device's memory, in bytes or as "11GiB". `threads`, `l3` (a size), `onednn` and `jit` (XLA) say where it
-    runs; None: as the model was compiled, else this machine.
+    "224x224x3"; `sequence` is the length of sequences whose length the model leaves open; `samples` that of
+    the arrays given to `fit(x, y)`, which copies them whole (None: the step alone); `limit` the device's
+    memory, in bytes or as "11GiB". `threads`, `l3` (a size), `onednn` and `jit` (XLA) say where it runs;
+    None: as the model was compiled, else this machine.
 
     `fits` and `error_bar` (bytes) of the report are the answer for programs. Raises UnreadableInput,
     UsageError or Unpredictable (all TfmemlensError), ValueError for a malformed shape or size.
@@ -158,6 +160,7 @@ def estimate(
         {"": shape} if shape else {},
         workers=threads,
         sequence=sequence,
+        samples=samples,
         l3_bytes=as_bytes(l3),
         onednn=onednn,
         jit=jit,

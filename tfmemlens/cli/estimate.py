@@ -51,6 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="length of the sequence, where the model leaves it open",
     )
     parser.add_argument(
+        "--samples",
+        type=_options.count,
+        metavar="N",
+        help=(
+            "samples in the arrays that are given to fit(x, y), which copies them whole (default: no arrays,"
+            " the step alone)"
+        ),
+    )
+    parser.add_argument(
         "--optimizer",
         metavar="NAME",
         help=(
@@ -111,6 +120,7 @@ def _settings(args: argparse.Namespace) -> StepSettings:
         limit,
         inputs,
         sequence=args.sequence,
+        samples=args.samples,
         **_options.conditions(args),
     )
 

@@ -14,6 +14,17 @@ LIMIT_NOTE = (
     " takes, and two batches that `fit` fetches ahead; the arrays given to `fit(x, y)` are copied whole: add"
     " them"
 )
+
+
+def arrays_note(samples: int) -> str:
+    """What is counted beside the step where somebody says how long the arrays are."""
+    return (
+        f"counted beside the step: arrays of {samples} samples given to `fit(x, y)`, which copies them whole,"
+        " and two batches that it fetches ahead; the memory limit also holds what is lost where free memory"
+        " lies in pieces and what making the weights takes"
+    )
+
+
 SESSION_LIMIT_NOTE = (
     "the memory limit also holds what is lost where free memory lies in pieces and what making the weights"
     " takes"
@@ -22,7 +33,7 @@ UNTRIED_LIMIT_NOTE = (
     "what limit an allocator needs was not worked out: with so many allocations it takes too long; it may be"
     " a half above the peak, since free memory lies in pieces"
 )
-_FETCHED_BATCHES = 2
+FETCHED_BATCHES = 2
 """Beside the batch of the step: `fit` keeps one ready while the next is cut from the arrays."""
 
 
@@ -43,5 +54,5 @@ def needed_limit(
     if len(calls) > MAX_CALLS:
         return None
     served = smallest_limit(calls, peak_bytes, peak_bytes // 100, first_region_bytes)
-    ahead = _FETCHED_BATCHES * batch_bytes
+    ahead = FETCHED_BATCHES * batch_bytes
     return NeededLimit(served + ahead, round(served * (1 + share)) + ahead)

@@ -143,6 +143,8 @@ class Network:
     """The loss it was compiled with, where the file states it, in lower case without underscores:
     `sparsecategoricalcrossentropy`.
     """
+    losses: Mapping[str, str] = field(default_factory=dict)
+    """By output layer, where each has a loss of its own; as `loss`, which is then that of the first."""
     jit_compile: bool | None = None
     """Whether it was compiled for XLA, where the file states it; `auto` is no statement."""
     path: str = ""

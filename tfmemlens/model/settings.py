@@ -35,6 +35,10 @@ class StepSettings:
     """Inter-op threads: how many ops run at the same time; None: as many as this machine has."""
     sequence: int | None = None
     """The length of every sequence whose length the model leaves open."""
+    samples: int | None = None
+    """How many samples the arrays hold that are given to `fit(x, y)`, which copies them whole; None: the step
+    alone is asked for.
+    """
     l3_bytes: int | None = None
     """The L3 cache of the processor that is asked about, which Conv3D's buffers follow; None: what the trace
     tells, else this machine's.
@@ -53,6 +57,11 @@ class StepSettings:
                 raise UsageError(f"{count} threads run nothing", "give 1 or more")
         if self.sequence is not None and self.sequence < 1:
             raise UsageError(f"a sequence of {self.sequence} is none", "give a sequence of 1 or more")
+        if self.samples is not None and self.samples < self.batch:
+            raise UsageError(
+                f"arrays of {self.samples} samples hold no batch of {self.batch}",
+                "--samples is the length of the arrays that are given to fit(x, y)",
+            )
         if self.dtype is not None and self.dtype not in DTYPES:
             raise UsageError(
                 f"the dtype {self.dtype} is no policy that Keras has", f"one of {', '.join(DTYPES)}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from tfmemlens.errors import TfmemlensError, Unpredictable, UnreadableInput, UsageError
+from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
 from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
@@ -23,16 +23,20 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    model: Input | Network, settings: StepSettings = StepSettings(), python: str | None = None
+    model: Input | Network,
+    settings: StepSettings = StepSettings(),
+    python: str | None = None,
+    strictly: bool = False,
 ) -> Capture:
     """A step of a described model as a capture: its timeline is predicted. `python` runs `module:function`,
-    when the model is one. Raises UnreadableInput.
+    when the model is one; `strictly` refuses layers whose ops are not known, however small. Raises
+    UnreadableInput.
     """
     from tfmemlens.estimation.keras_step import capture
     from tfmemlens.readers import keras_models
 
     network = keras_models.read(model, python) if isinstance(model, str | PathLike) else model
-    return capture.capture(network, settings)
+    return capture.capture(network, settings, strictly)
 
 
 def estimate_graph(
@@ -80,17 +84,23 @@ def _of_function(model: str, settings: StepSettings, python: str | None) -> Capt
     """What `module:function` returns: as it describes itself, else as TensorFlow traces it."""
     from tfmemlens.readers import keras_models
 
-    network = None
+    described = None
     try:
         network = keras_models.read(model, python)
         if network.dialect != "variables":
-            return estimate(network, settings)
+            described = network
+            return estimate(network, settings, strictly=True)
     except Unpredictable:
         pass
     except UnreadableInput as unreadable:
         if "without weights" not in unreadable.sentence:
             raise
-    return estimate_with_tensorflow(model, settings, python)
+    try:
+        return estimate_with_tensorflow(model, settings, python)
+    except UnreadableInput:
+        if described is None:
+            raise
+        return estimate(described, settings)
 
 
 def _of_graph(model: str, settings: StepSettings, *refusals: type[Exception]) -> Capture | None:
@@ -121,17 +131,25 @@ def estimate_live(model: Any, settings: StepSettings) -> Capture:
     from tfmemlens.recording import training_graph
 
     name = str(getattr(model, "name", "model"))
-    refusal: TfmemlensError | None = None
+    traceable = "tensorflow" in sys.modules
+    described = None
     if not _has_own_step(model):
         try:
-            return estimate(of_text(model.to_json(), name), settings)
-        except (Unpredictable, UnreadableInput) as problem:
-            refusal = problem
+            described = of_text(model.to_json(), name)
+            return estimate(described, settings, strictly=traceable)
+        except (Unpredictable, UnreadableInput):
+            if not traceable:
+                raise
         except (NotImplementedError, TypeError, ValueError):
             pass  # a subclass, or a layer, without `get_config`
-    if refusal is not None and "tensorflow" not in sys.modules:
-        raise refusal
-    return _of_training_graph(lambda out: training_graph.record_live(model, out, settings), name, settings)
+    try:
+        return _of_training_graph(
+            lambda out: training_graph.record_live(model, out, settings), name, settings
+        )
+    except UnreadableInput:
+        if described is None:
+            raise
+        return estimate(described, settings)
 
 
 def _has_own_step(model: Any) -> bool:

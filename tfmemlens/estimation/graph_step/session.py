@@ -14,6 +14,7 @@ from tfmemlens.estimation.graph_step.folding import folded
 from tfmemlens.estimation.graph_step.inlining import inlined, unchained
 from tfmemlens.estimation.graph_step.rewriting import ordered, rewritten
 from tfmemlens.estimation.graph_step.tokens import Memory, Token, Variable
+from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
 from tfmemlens.knowledge.bfc import FIRST_REGION_BYTES, Pool
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
@@ -27,6 +28,7 @@ from tfmemlens.values import replace
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+_INPUTS = roles.PLACEHOLDERS | {"_Arg"}
 _KERAS_TARGET = regex(r"_targets?(?:_\d+)?\Z")
 """Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of
 the allocator.
@@ -50,6 +52,7 @@ def of_graph(
     unknown: dict[str, int] | None = None,
     onednn: bool = False,
     pool: Pool | None = None,
+    samples: int | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -59,7 +62,8 @@ def of_graph(
     takes what could not be followed, `unknown` the bytes that pass through ops that are not known.
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by
     name, which real runs are nearest to. `pool`: the allocator, empty and without a limit; one that grows
-    as the graph's TensorFlow does if none is given.
+    as the graph's TensorFlow does if none is given. `samples`: `held_inputs` are cut from arrays of so many
+    samples, which `fit` copied, and it has further batches ready.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
@@ -75,6 +79,9 @@ def of_graph(
     _complete(executor, memory)
     if held_inputs:
         feeds.memory = memory
+        for item in executor.items if samples else ():
+            if item.node.op in _INPUTS:
+                feeds.hold_arrays(item.node, samples or 0, batch or 1)
     begun = row = baseline = 0
     for _ in range(steps):
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
@@ -115,6 +122,16 @@ class _Feeds:
                     )
             self.held[node.name] = made
         return made
+
+    def hold_arrays(self, node: Node, samples: int, batch: int) -> None:
+        """Allocate what `fit` holds of an input beside the batch of the step."""
+        assert self.memory is not None
+        for token in (self._token(node.name, each) for each in self.declared(node)):
+            for name, count in (("arrays of fit", samples), *[("fetched batch", batch)] * FETCHED_BATCHES):
+                if token.bytes:
+                    size = count * token.bytes // batch
+                    shape = (count, *token.shape[1:])
+                    self.memory.allocate(f"{name}/{node.name}", node.op, size, shape, token.dtype, PERSISTENT)
 
     def is_static(self, node: Node) -> bool:
         """Whether the graph itself states the shapes of an input."""

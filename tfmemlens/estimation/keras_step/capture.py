@@ -17,7 +17,7 @@ from tfmemlens.estimation.conditions import (
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
-from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, needed_limit
+from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.network import Network
@@ -43,9 +43,9 @@ there in seven nets with GRU and LSTM on TensorFlow 2.21, one thread.
 """
 
 
-def capture(network: Network, settings: StepSettings = StepSettings()) -> Capture:
+def capture(network: Network, settings: StepSettings = StepSettings(), strictly: bool = False) -> Capture:
     """The capture. Raises UsageError where the settings do not fit the model, Unpredictable where too much of
-    it is not known.
+    it is not known; `strictly`: where the ops of any layer are not, as when somebody else can tell.
     """
     _check_it_has_calls(network)
     conditions = settled(settings, network.jit_compile)
@@ -57,7 +57,7 @@ def capture(network: Network, settings: StepSettings = StepSettings()) -> Captur
     )
     predicted, chosen = _predicted(network, settings, chosen)
     share = error_share(predicted, chosen)
-    _check_what_is_known(network, predicted, share)
+    _check_what_is_known(network, predicted, share, strictly)
     lower = _lower_share(network, predicted, chosen, share)
     if share is not None and settings.device == "gpu":
         lower, share = gpu_shares(chosen, share)
@@ -115,7 +115,7 @@ def _needed_limit(
     """
     if share is None or settings.device == "gpu":
         return None
-    batch = sum(value.bytes for value in predicted.step.inputs)
+    batch = 0 if settings.samples else sum(value.bytes for value in predicted.step.inputs)
     return needed_limit(predicted.calls, predicted.timeline.peak_bytes, share, batch)
 
 
@@ -153,9 +153,11 @@ def _check_it_has_calls(network: Network) -> None:
         )
 
 
-def _check_what_is_known(network: Network, predicted: PredictedStep, share: float | None) -> None:
+def _check_what_is_known(
+    network: Network, predicted: PredictedStep, share: float | None, strictly: bool
+) -> None:
     """Raises Unpredictable where layers whose insides are not known weigh, or may weigh, more than the error
-    bar.
+    bar; `strictly`: where there are any.
     """
     blind = [(path, layer) for path, layer in predicted.network.walk() if layer.problem]
     shapeless = [
@@ -171,6 +173,8 @@ def _check_what_is_known(network: Network, predicted: PredictedStep, share: floa
             f"{name} cannot be predicted: what a layer makes is not known: {told[0]}{more}", UNKNOWN_HINT
         )
     bar, weights = round(share * predicted.timeline.peak_bytes), _unknown_bytes(predicted)
+    if strictly and weights:
+        raise Unpredictable(f"what {next(iter(weights))} of {name} runs is not known", UNKNOWN_HINT)
     if sum(weights.values()) > bar:
         heaviest = max(weights, key=lambda path: weights[path])
         more = f" and {len(weights) - 1} more" if len(weights) > 1 else ""
@@ -239,8 +243,10 @@ def _notes(
         )
     if settings.device == "gpu":
         yield GPU_NOTE
+    elif needed is None:
+        yield UNTRIED_LIMIT_NOTE
     else:
-        yield LIMIT_NOTE if needed else UNTRIED_LIMIT_NOTE
+        yield arrays_note(settings.samples) if settings.samples else LIMIT_NOTE
     for path, layer in predicted.network.walk():
         if layer.problem:
             yield f"{path} ({layer.class_name}): {layer.problem}" + (

@@ -15,8 +15,8 @@ _NUMBER_BYTES = 4
 
 
 def allocate_persistent(pool: Pool, step: TrainingStep) -> dict[int, Chunk]:
-    """Chunks by buffer: the model's weights, the optimizer's counters and slots, constants of the graph, the
-    batch. Each variable has a handle beside it.
+    """Chunks by buffer: the model's weights, the optimizer's counters, the arrays of `fit`, slots, constants
+    of the graph, the batches. Each variable has a handle beside it.
     """
     chunks: dict[int, Chunk | None] = {}
 
@@ -30,10 +30,12 @@ def allocate_persistent(pool: Pool, step: TrainingStep) -> dict[int, Chunk]:
     for value in step.scalars:
         chunks[value.buffer] = pool.allocate(value.bytes)
         handle(value)
+    chunks |= {value.buffer: pool.allocate(value.bytes) for value in step.arrays}
     for _, slot in step.slots:
         chunks[slot.buffer] = pool.allocate(slot.bytes)
         handle(slot)
-    chunks |= {value.buffer: pool.allocate(value.bytes) for value in (*step.tape.constants, *step.inputs)}
+    late = (*step.tape.constants, *step.inputs, *step.fetched)
+    chunks |= {value.buffer: pool.allocate(value.bytes) for value in late}
     return {buffer: chunk for buffer, chunk in chunks.items() if chunk is not None and chunk.size_bytes}
 
 

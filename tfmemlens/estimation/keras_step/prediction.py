@@ -23,6 +23,14 @@ _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
 _LIMITED_STEPS = 3
 """How many steps a limit has to serve; no fewer are ever thought through."""
+_HISTORIES = ((2_000, 4), (20_000, 2))
+"""How many further histories of the allocator widen the bar, in a few steps each; else none."""
+_FURTHER_STEPS = 4
+_OLD_BLOCKS = 6
+"""What a program allocates before its weights and frees after them, up to half of the step's largest tensor
+each: nobody knows these sizes, and they decide which regions the pool takes, and so how much larger than
+asked its chunks are.
+"""
 _MAX_UNTRIMMED_RUNS = 4
 USUAL_THREADS = 4
 """Where nobody says how many threads there are."""
@@ -69,11 +77,16 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
         l3_bytes=settings.l3_bytes,
         onednn=bool(settings.onednn),
     )
-    pool = RecordedPool()
-    standing = allocate_persistent(pool, step)
+    if settings.samples:
+        training_step.add_arrays(step, settings.samples)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    runs, calls = _settled(step, pool, standing, kept, settings)
+    size = len(step.tape.ops)
+    steps = next((count for ops, count in _STEPS if size < ops), _LIMITED_STEPS)
+    runs, calls = _settled(step, kept, settings, steps)
     middle = runs[len(runs) // 2]
+    for number in range(1, 1 + next((count for ops, count in _HISTORIES if size < ops), 0)):
+        runs += _settled(step, kept, settings, _FURTHER_STEPS, number)[0]
+    runs.sort(key=lambda each: each[1].peak_bytes)
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
     return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, calls)
@@ -81,19 +94,27 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
 
 def _settled(
     step: training_step.TrainingStep,
-    pool: RecordedPool,
-    standing: Mapping[int, Chunk],
     kept: frozenset[int],
     settings: StepSettings,
+    count: int,
+    history: int = 0,
 ) -> tuple[list[tuple[Mapping[int, int], ScheduledRun]], Sequence[Call]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out. With
-    the calls up to the end of the first few.
+    the calls up to the end of the first few. Before, the allocator of a `history` other than 0 served
+    a program of which nothing is known.
     """
     workers = settings.workers or USUAL_THREADS
-    steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
-    chance, order = Random(0), Random(1)
+    chance, order, past = (Random(seed + 3 * history) for seed in range(3))
+    pool = RecordedPool()
+    most = max((buffer.bytes for buffer in step.tape.buffers), default=0) // 2
+    old = [pool.allocate(past.randint(0, most)) for _ in range(_OLD_BLOCKS if history else 0)]
+    standing: Mapping[int, Chunk] = allocate_persistent(pool, step)
+    for block in old:
+        if block is not None:
+            pool.free(block)
     calls: Sequence[Call] = ()
-    for _ in range(next((count for ops, count in _STEPS if len(step.tape.ops) < ops), 3)):
+    steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
+    for _ in range(count):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
         result = run(
             step.tape.ops,

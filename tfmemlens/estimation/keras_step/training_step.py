@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
 from tfmemlens.estimation.keras_step import optimizers
+from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
 from tfmemlens.estimation.keras_step.lowering._context import sizes_of, time_in_front
-from tfmemlens.estimation.keras_step.tape import Tape, TapeOp, TapeValue
+from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
+from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
 from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.network import LayerSpec, Network, TensorRef
@@ -34,6 +35,10 @@ class TrainingStep:
     """By a variable's buffer the handle that names it: on the CPU it takes a chunk, too."""
     inputs: list[TapeValue] = field(default_factory=list)
     outputs: list[TapeValue] = field(default_factory=list)
+    arrays: list[TapeValue] = field(default_factory=list)
+    """What `fit(x, y)` copied: the inputs and labels of all samples."""
+    fetched: list[TapeValue] = field(default_factory=list)
+    """Batches that `fit` has ready beside that of the step."""
     calls: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """For each layer's path the ranges of ops of its calls."""
     unknown: list[str] = field(default_factory=list)
@@ -65,7 +70,11 @@ def build(
     ]
     if training:
         tape = step.tape
-        seeds = [seed for value in outputs for seed in _loss(step, value, network.loss)]
+        seeds = []
+        for value, name in zip(outputs, losses_of(network, len(outputs)), strict=True):
+            loss = loss_of(tape, value, name)
+            step.inputs.append(loss.labels)
+            seeds.append((loss.read, loss.gradient))
         tape.differentiate(seeds)
         tape.phase = Phase.OPTIMIZER
         gradients = _clipped(tape) if optimizer.clips_together else tape.gradients
@@ -101,6 +110,18 @@ def build(
     if device == "cpu":
         _handles(step)
     return step
+
+
+def add_arrays(step: TrainingStep, samples: int) -> None:
+    """Put beside the step what `fit(x, y)` holds of arrays of so many samples."""
+
+    def beside(name: str, value: TapeValue, count: int) -> TapeValue:
+        node = f"{name}/{step.tape.buffers[value.buffer].node}"
+        return step.tape.source(node, (count, *value.shape[1:]), value.dtype, Kind.INPUT, layer=name)
+
+    for value in step.inputs:
+        step.arrays.append(beside("arrays of fit", value, samples))
+        step.fetched += [beside("fetched batch", value, value.shape[0]) for _ in range(FETCHED_BATCHES)]
 
 
 _ARGMAX_METRICS = {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"}
@@ -320,46 +341,3 @@ def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:
     made = tape.op("Cast", [value], dtype=dtype)
     tape.gradient(made, [value], lambda grad: [tape.op("Cast", [grad], dtype=value.dtype)])
     return made
-
-
-_MIN_SPARSE_CLASSES = 1000
-
-
-def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
-    """Whether labels are class numbers: as compiled, else after a softmax, and for logits of a thousand
-    classes or more.
-    """
-    if loss is not None:
-        return "sparse" in loss
-    return op == "Softmax" or (op in ("BiasAdd", "MatMul") and output.shape[-1:] >= (_MIN_SPARSE_CLASSES,))
-
-
-def _logits(tape: Tape, softmax: TapeOp, output: TapeValue) -> TapeValue:
-    """What the probabilities were made from: Keras computes a cross-entropy from that (`_get_logits`)."""
-    return next(
-        value
-        for value in reversed(tape.values)
-        if value.buffer == softmax.reads[0] and math.prod(value.shape) == math.prod(output.shape)
-    )
-
-
-def _loss(step: TrainingStep, output: TapeValue, loss: str | None) -> list[tuple[TapeValue, TapeValue]]:
-    """Cross-entropy of class numbers, else a mean of squares; the labels come with the batch."""
-    tape = step.tape
-    tape.layer, tape.phase = "loss", Phase.FORWARD
-    last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
-    if is_sparse(output, last.op if last else "", loss):
-        if last and last.op == "Softmax":
-            output = _logits(tape, last, output)
-        labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
-        step.inputs.append(labels)
-        probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])
-        scaled = tape.op("Mul", [probabilities], over=[probabilities], kind=Kind.GRADIENT)
-        return [(output, scaled)]
-    labels = tape.source("labels", output.shape, output.dtype, Kind.INPUT)
-    step.inputs.append(labels)
-    squares = tape.op("SquaredDifference", [output, labels])
-    total = tape.op("Mean", [squares], output.shape[:1])
-    difference = tape.op("Sub", [output, labels, total], output.shape, kind=Kind.GRADIENT)
-    spread = tape.op("Mul", [total], output.shape, kind=Kind.GRADIENT)
-    return [(output, tape.op("Mul", [spread, difference], over=[spread, difference], kind=Kind.GRADIENT))]

@@ -46,7 +46,8 @@ def network_of_text(
                 network,
                 optimizer=_optimizer(compiled),
                 optimizer_options=_optimizer_options(compiled),
-                loss=network.loss or _loss(compiled),
+                loss=network.loss or _loss_name(_compiled_loss(compiled)),
+                losses=network.losses or _losses(compiled),
                 metrics=_metrics(compiled) if network.metrics is None else network.metrics,
                 jit_compile=_jit(compiled) if network.jit_compile is None else network.jit_compile,
             )
@@ -79,7 +80,8 @@ def network_of(document: Any, path: str, version: str | None = None) -> Network:
         version=version,
         optimizer=_optimizer(document),
         optimizer_options=_optimizer_options(document),
-        loss=_loss(document),
+        loss=_loss_name(_compiled_loss(document)),
+        losses=_losses(document),
         metrics=_metrics(document),
         jit_compile=_jit(document),
         path=path,
@@ -171,12 +173,23 @@ def _jit(document: Mapping[str, Any]) -> bool | None:
     return told if isinstance(told, bool) else None
 
 
-def _loss(document: Mapping[str, Any]) -> str | None:
+def _compiled_loss(document: Mapping[str, Any]) -> object:
     compiled = document.get("compile_config") or document.get("training_config")
-    told = compiled.get("loss") if isinstance(compiled, Mapping) else None
-    for _ in range(
-        3
-    ):  # a list or dict of losses stands for its first; a wrapped function names itself inside
+    return compiled.get("loss") if isinstance(compiled, Mapping) else None
+
+
+def _losses(document: Mapping[str, Any]) -> dict[str, str]:
+    """By output, where a dict was compiled."""
+    told = _compiled_loss(document)
+    if not isinstance(told, Mapping) or "class_name" in told:
+        return {}
+    named = {str(name): _loss_name(loss) for name, loss in told.items()}
+    return {name: loss for name, loss in named.items() if loss is not None}
+
+
+def _loss_name(told: object) -> str | None:
+    """A list or dict of losses stands for its first; a wrapped function names itself inside."""
+    for _ in range(3):
         if isinstance(told, Mapping):
             inner = told.get("config")
             wrapped = (
