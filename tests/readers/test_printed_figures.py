@@ -77,6 +77,10 @@ class TestKilled:
     def test_batch_systems_name_memory_as_the_reason(self, line: str) -> None:
         assert "no host RAM left, and the process was killed" in explained(line).verdict
 
+    def test_a_drivers_error_is_no_batch_systems(self) -> None:
+        line = "failed to alloc 8589137592 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+        assert "killed" not in explained(line).verdict
+
     def test_what_a_pod_requests_is_no_limit(self) -> None:
         pod = "Reason: OOMKilled\nLimits:\n  memory: 16Gi\nRequests:\n  cpu: 4\n  memory: 8Gi\n"
         settings = pipeline.capture(pod).surroundings.settings
