@@ -40,7 +40,6 @@ MODEL = LineRule(
     "Hi, I train a UNet on my 2080 Ti and get",
     "The GPU is an A100 40GB.",
     "auf einer RTX 2070 mit 8GB",
-    needs=("gtx", "rtx", "geforce", "tesla", "titan", "gpu", "card", "colab", "on my ", " ti", "quadro"),
 )
 CARD = LineRule(
     r"(?i:\b(?P<size>\d{1,3}) ?Gi?B?(?: of)?[ -](?:VRAM|GPU|card|graphics|video|Grafik)"
@@ -49,6 +48,24 @@ CARD = LineRule(
     "my GPU has 8 GB",
     needs=("vram", "gpu", "card", "graphics", "video", "grafik"),
 )
+_ABOUT = (
+    "gtx",
+    "rtx",
+    "geforce",
+    "tesla",
+    "titan",
+    "gpu",
+    "card",
+    "colab",
+    "on my ",
+    " ti",
+    "quadro",
+    "vram",
+    "grafik",
+    "graphics",
+    "video",
+)
+"""A number such as 1080 is a card's only where the sentence speaks of one."""
 _MAX_GIGABYTES = 192
 _LEAST_SHARE = 0.85
 """Of what is printed on the box, for a framework's pool."""
@@ -59,7 +76,8 @@ _SPELLED = {name.replace(" ", "").lower(): name for name in (*_GIGABYTES, *_OTHE
 def named(line: Line) -> DeviceInfo | None:
     """The GPU that a sentence names, with its memory."""
     text = line.text
-    if any(mark in text for mark in _NOT_PROSE):
+    small = text.lower()
+    if any(mark in text for mark in _NOT_PROSE) or not any(word in small for word in _ABOUT):
         return None
     match, card = MODEL.search(text), CARD.search(text)
     model = _SPELLED[match["model"].replace(" ", "").lower()] if match else None
