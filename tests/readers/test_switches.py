@@ -110,7 +110,6 @@ def test_the_drivers_pool_is_advised_once() -> None:
 @pytest.mark.parametrize(
     ("done", "slug"),
     [
-        ("export XLA_PYTHON_CLIENT_MEM_FRACTION=.9", "larger-pool"),
         ("step = jax.jit(step, donate_argnums=(0,))", "donate-buffers"),
         ("y = jax.checkpoint(block)(x)", "recompute"),
         ("XLA_FLAGS=--xla_dump_to=/tmp/x python train.py", "name-the-buffers"),

@@ -246,6 +246,21 @@ def _detail(reading: _Reading) -> str:
     return f"{many}: a batch of fewer images makes it no smaller."
 
 
+def _dense(reading: _Reading) -> Iterator[Remedy]:
+    """What computes a kernel of one position without a buffer."""
+    if set(reading.kernel) != {1} or reading.forward:
+        return
+    yield Remedy(
+        "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
+        " computes it without this buffer (a layer with a larger kernel at this size needs a larger one, and"
+        " keeps it)",
+        "x = tf.keras.layers.Dense(filters)(x)",
+        reading.bytes,
+        Certainty.BOUND,
+        slug="dense-for-1x1x1",
+    )
+
+
 def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     size, patch = reading.bytes, reading.buffer.patch
     if reading.volume and reading.buffer.images > 1:
@@ -254,6 +269,7 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
             "train where the processor's L3 cache is smaller: the buffer is as large as the cache",
             slug="smaller-cache",
         )
+        yield from _dense(reading)
         return
     if reading.volume:
         yield Remedy(
@@ -265,14 +281,7 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         yield Remedy(
             "split the volume into patches, with the overlap that the kernels need", slug="split-volume"
         )
-        if set(reading.kernel) == {1} and not reading.forward:
-            text = (
-                "a 1 x 1 x 1 convolution without strides is a matrix product over the channels: a Dense layer"
-                " computes it without this buffer (a layer with a larger kernel at this size needs a larger"
-                " one, and keeps it)"
-            )
-            code = "x = tf.keras.layers.Dense(filters)(x)"
-            yield Remedy(text, code, size, Certainty.BOUND, slug="dense-for-1x1x1")
+        yield from _dense(reading)
         return
     yield from _thinner(
         reading,

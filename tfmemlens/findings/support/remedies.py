@@ -249,6 +249,8 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     if request is None or need is None or need < _PIECES_BYTES:
         return None
     failed = request.failed
+    if failed.line is not None and "Cannot parse tensor from" in failed.line.text:
+        return None  # a constant of the graph: no call makes it
     of_jax = situation(case, moment).framework == JAX
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
