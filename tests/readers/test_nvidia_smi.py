@@ -202,3 +202,29 @@ def test_a_process_far_above_the_pool_is_another() -> None:
     assert held(pipeline.capture(table(14000, processes=((0, 5, "python", 13900),)) + LOG)) == [
         "python (pid 5) held 13.57 GiB of the device's 14.75 GiB as well"
     ]
+
+
+OPENED = (
+    "Created device /job:localhost/replica:0/task:0/device:GPU:{0} with {1} MB memory:  -> device: {0}, name:"
+    " Tesla T4, pci bus id: 0000:00:0{0}.0, compute capability: 7.5\n"
+)
+REFUSED = oom("64,64,112,112", on="/job:localhost/replica:0/task:0/device:GPU:1", by="GPU_1_bfc")
+
+
+def test_who_holds_all_of_the_programs_devices_is_the_program() -> None:
+    """Nobody tells the pool's size, and what came before left it the smaller part."""
+    processes = ((0, 4, "python", 14000), (1, 9, "miner", 9000), (1, 4, "python", 5500))
+    both = OPENED.format(0, 13800) + OPENED.format(1, 5300)
+    assert held(pipeline.capture(table(14000, 14500, processes=processes) + both + REFUSED))[:1] == [
+        "miner (pid 9) held 8.79 GiB of the device's 14.75 GiB as well"
+    ]
+
+
+@pytest.mark.parametrize(("limit", "other"), [(1200, "pid 9"), (11200, "pid 4")])
+def test_the_program_holds_no_more_than_it_got(limit: int, other: str) -> None:
+    """12,000 and 2,600 MiB are in use: beside them is no room for the pool, so one of them is the program."""
+    processes = ((0, 9, "python", 12000), (0, 4, "python", 2600))
+    told = OPENED.format(0, limit) + oom("64,64,112,112")
+    capture = pipeline.capture(table(14700, processes=processes) + told)
+    (named,) = (fact for fact in held(capture) if "pid" in fact)
+    assert other in named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import device_limit
@@ -74,7 +75,25 @@ def to_end(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
 def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     pool = moment.balance.pool or moment.balance.in_use
     sized = [process for process in use.processes if process.used]
-    return sorted(_without_own(sized, pool, device_limit(case, moment)), key=_bytes, reverse=True)
+    own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
+    if len(own) == 1 and any(process.pid in own for process in sized):
+        found = [process for process in sized if process.pid not in own]
+    else:
+        limit = device_limit(case, moment)
+        found = _without_own(sized, pool, limit, limit is not None and not _was_before(use, limit))
+    return sorted(found, key=_bytes, reverse=True)
+
+
+def _was_before(use: DeviceUse, limit: Size) -> bool:
+    """Whether the table is of the time before the run: the pool fits beside all that was in use."""
+    return not (use.used and use.total) or use.used.bytes + limit.low <= use.total.bytes
+
+
+def _on_several(case: Case) -> set[int]:
+    """The processes that hold several devices: of a program that opened several most likely itself."""
+    uses = case.capture.surroundings.device_uses
+    counts = Counter(pid for use in uses for pid in {process.pid for process in use.processes})
+    return {pid for pid, devices in counts.items() if devices > 1}
 
 
 def _device(case: Case, moment: Moment) -> DeviceUse | None:
@@ -88,11 +107,16 @@ def _device(case: Case, moment: Moment) -> DeviceUse | None:
 
 
 def _without_own(
-    processes: list[DeviceProcess], pool: Size | None, limit: Size | None
+    processes: list[DeviceProcess], pool: Size | None, limit: Size | None, shown: bool
 ) -> list[DeviceProcess]:
     """Without the log's own process, which is not named: the one nearest above its pool, else the largest, a
-    Python before others, and none that holds more than it may.
+    Python before others, and none that holds more than it may. `shown`: whether it is among them, for there
+    is no room for it beside them.
     """
+    may = [each for each in processes if limit and limit.low <= _bytes(each) <= limit.high + _CONTEXT_BYTES]
+    if pool is None and shown and may:  # a pool takes all that the device's line grants it
+        largest = max([each for each in may if "python" in each.name.lower()] or may, key=_bytes)
+        return [process for process in processes if process is not largest]
     above = [process for process in processes if pool is None or _bytes(process) >= pool.low]
     above = [process for process in above if "python" in process.name.lower()] or above
     own = max(above, key=_bytes, default=None) if pool is None else min(above, key=_bytes, default=None)
