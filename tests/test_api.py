@@ -26,7 +26,7 @@ NAMES = {"conv", "diff", "estimate", "explain", "fit", "layout", "profile", "rea
 
 
 def test_the_package_shows_its_api_and_nothing_else() -> None:
-    others = {"TfmemlensError", "__version__", "fleet", "keras", "trace_step", "watch"}
+    others = {"TfmemlensError", "__version__", "fleet", "keras", "session_hook", "trace_step", "watch"}
     assert set(dir(tfmemlens)) == NAMES | others == set(tfmemlens.__all__)
     assert all(callable(getattr(tfmemlens, name)) for name in NAMES)
 

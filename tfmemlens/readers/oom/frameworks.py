@@ -66,7 +66,7 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
+    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
     r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b",

@@ -65,6 +65,9 @@ _NO_NAMES = frozenset(
     " sec seconds minutes free mem s".split()
 )
 
+_LINKS = frozenset("is are was has have of with in and for from to at as by".split())
+"""Words of a sentence between an array's name and its shape: `X is (50000, 3)`."""
+
 
 class QuotedCode:
     """Collects them; takes no line for itself."""
@@ -109,7 +112,7 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
         if len(sizes) > 1 or "," in match["sizes"]:
             in_comment = assigned is not None and match.start() >= assigned.end()
             name = assigned["name"] if assigned and in_comment and not match["name"] else match["name"]
-            yield StatedSize(name or "", sizes, line)
+            yield StatedSize("" if name is None or name in _LINKS else name, sizes, line)
     rest = _TUPLE.sub(" ", text)
     for match in _TIMES.finditer(rest):
         sizes = tuple(int(size) for size in re.findall(r"\d+", match["sizes"].replace("_", "")))
