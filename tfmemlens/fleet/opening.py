@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.fleet import streams
@@ -202,9 +202,9 @@ def _opened(content: _Content, limit_bytes: int) -> Iterator[Entry]:
         if stream.seekable():
             yield from _members_of_zip(content, stream, limit_bytes)
         else:
-            with tempfile.SpooledTemporaryFile(max_size=SMALL) as spool:
-                _copy(stream, spool, limit_bytes)
-                yield from _members_of_zip(content, io.BufferedReader(spool), limit_bytes)
+            with tempfile.TemporaryFile() as file:  # Python 3.10 cannot read a spooled one as a buffer
+                _copy(stream, file, limit_bytes)
+                yield from _members_of_zip(content, cast("Bytes", file), limit_bytes)
     else:
         yield _entry(content.source, stream, content.size, content.damaged, limit_bytes)
 
