@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def damaged(raw: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
     """A file after accidents that text and binary formats have in common; a compressed one may be unpacked
     first.
     """
-    if raw[:2] == b"\x1f\x8b" and rng.random() < 0.7:
-        raw = gzip.decompress(raw)
+    if rng.random() < 0.7:
+        raw = _unpacked(raw)
     for _ in range(rng.randrange(1, 5)):
         accident, at = rng.randrange(9), rng.randrange(len(raw) + 1)
         end = min(at + rng.choice([1, 8, 300, 5000]), len(raw))
@@ -73,6 +74,82 @@ def damaged(raw: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
             raw = bytes(byte ^ (1 << rng.randrange(8)) if rng.random() < 0.002 else byte for byte in raw)
         else:
             raw = raw[:at] + b"\xff" * 9 + raw[at:]
+    return raw
+
+
+FIGURES = (
+    b"0", b"-1", b"1e400", b"NaN", b"-Infinity", b"0.0000001", b"2147483648", b"9223372036854775808",
+    b"18446744073709551615", b"18446744073709551616", b"9" * 400, b"1." + b"0" * 400 + b"1", b"0x", b"1_000",
+    b"\xd9\xa3", b"\xc2\xb2", b"",
+)  # fmt: skip
+"""What may stand where a figure was: no number, not a number, more than any counter holds, other digits."""
+VALUES = (
+    b"null", b"true", b"[]", b"{}", b'""', b"-0", b"1e999", b'{"name":', b"[" * 3000, b'{"a":' * 3000,
+    b'"\\ud800"', b'"\\u202e\\u001b[2J"', b"[null]", b"[[]]", b'"9"',
+)  # fmt: skip
+"""What may stand where a value of JSON was."""
+_VALUE = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|\btrue\b|\bfalse\b|\bnull\b')
+_FIGURE = re.compile(rb"\d+(?:\.\d+)?")
+_WORD = re.compile(rb"[A-Za-z_]{3,}")
+
+
+def pieces(raw: bytes, rng: random.Random, most: int = 700) -> bytes:
+    """A start, or lines from anywhere, of what a file holds."""
+    raw = _unpacked(raw)
+    if len(raw) <= most or rng.random() < 0.5:
+        return raw[:most]
+    at = raw.rfind(b"\n", 0, rng.randrange(len(raw) - most // 2)) + 1
+    return raw[at : at + most]
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """What an archive holds, where it is whole."""
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error):
+        return raw
+
+
+def retyped(raw: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
+    """A file whose figures, values, words and lengths say something else while its form is kept."""
+    for _ in range(rng.randrange(1, 4)):
+        accident, other = rng.randrange(7), rng.choice(others)
+        if accident == 0:
+            raw = _exchanged(raw, rng, _FIGURE, FIGURES)
+        elif accident == 1:
+            raw = _exchanged(raw, rng, _VALUE, VALUES)
+        elif accident == 2:
+            raw = _exchanged(raw, rng, _WORD, _WORD.findall(other) or FIGURES)
+        elif accident == 3:  # lines of two formats in turn
+            mine, theirs = raw.split(b"\n"), other.split(b"\n")
+            at, start = rng.randrange(len(mine) + 1), rng.randrange(len(theirs))
+            mine[at:at] = theirs[start : start + rng.choice([1, 3, 10])]
+            raw = b"\n".join(mine)
+        elif accident == 4 and raw:  # a length or a tag of protobuf
+            at = rng.randrange(len(raw))
+            told = rng.choice(
+                [b"\x00", b"\x7f", b"\xff\xff\xff\xff\x0f", b"\xff" * 9 + b"\x01", b"\x0a\x02\x0a\x00"]
+            )
+            raw = raw[:at] + told + raw[at + 1 :]
+        elif accident == 5:
+            lines = raw.split(b"\n")
+            at = rng.randrange(len(lines))
+            lines[at] = (
+                rng.choice([b"  ", b"> ", b"[1,0]<stderr>:", b"2026-01-01T00:00:00Z ", b'"']) + lines[at]
+            )
+            raw = b"\n".join(lines) if rng.random() < 0.8 else b"\r".join(lines)
+        elif accident == 6 and rng.random() < 0.2:
+            raw = gzip.compress(raw, 1)
+    return raw
+
+
+def _exchanged(raw: bytes, rng: random.Random, what: re.Pattern[bytes], into: Sequence[bytes]) -> bytes:
+    """One to three of the places that a pattern finds say something else."""
+    found = list(what.finditer(raw[:20_000]))
+    for match in sorted(
+        rng.sample(found, min(len(found), rng.randrange(1, 4))), key=lambda match: -match.start()
+    ):
+        raw = raw[: match.start()] + rng.choice(into) + raw[match.end() :]
     return raw
 
 

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,7 @@ def style() -> str:
     )
 
 
+@cache
 def script() -> str:
     """The page's own script."""
     return joined(SCRIPTS)
@@ -150,8 +152,9 @@ def asset(name: str) -> str:
     return (resources.files("tfmemlens.renderers.html") / "assets" / name).read_text(encoding="utf-8")
 
 
+@cache
 def environment() -> Environment:
-    """Templates of ours, which escape what they are given and know our words."""
+    """Templates of ours, which escape what they are given and know our words; read once in a process."""
     from jinja2 import BaseLoader, Environment, StrictUndefined
 
     class Installed(BaseLoader):
