@@ -1,11 +1,15 @@
-"""Small timelines for tests: rows in MiB and milliseconds."""
+"""Small timelines for tests, rows in MiB and milliseconds; and messages of protobuf."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from tfmemlens.model.allocation import OUTPUT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
+from tfmemlens.schema import message
 
 MIB = 1 << 20
 DEVICE, ALLOCATOR = "/job:localhost/replica:0/task:0/device:GPU:0", "GPU_0_bfc"
@@ -56,3 +60,42 @@ def capture(*timelines: Timeline, edges: tuple[tuple[str, str], ...] = ()) -> Ca
         timelines=timelines,
         graph=Graph(nodes) if edges else None,
     )
+
+
+def built(kind: str, **given: Any) -> Any:
+    """The message of that name with these fields, messages inside it as dicts. Protobuf 4.21 takes no dict
+    for the value of a map, as later ones do.
+    """
+    made = message(kind)()
+    _fill(made, given)
+    return made
+
+
+def _fill(made: Any, given: Mapping[Any, Any]) -> None:
+    for name, value in given.items():
+        field = getattr(made, name)
+        if hasattr(field, "GetEntryClass"):
+            _fill_map(field, value)
+        elif isinstance(value, Mapping):
+            field.SetInParent()
+            _fill(field, value)
+        elif isinstance(value, list | tuple):
+            _fill_list(field, value)
+        else:
+            setattr(made, name, value)
+
+
+def _fill_map(entries: Any, given: Mapping[Any, Any]) -> None:
+    for key, value in given.items():
+        if isinstance(value, Mapping):
+            _fill(entries[key], value)
+        else:
+            entries[key] = value
+
+
+def _fill_list(items: Any, given: list[Any] | tuple[Any, ...]) -> None:
+    for value in given:
+        if isinstance(value, Mapping):
+            _fill(items.add(), value)
+        else:
+            items.append(value)

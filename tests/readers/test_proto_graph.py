@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from tests.builders import built
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import Constant, TensorType
 from tfmemlens.readers.graphs.graph_types import graph_with_types
 from tfmemlens.readers.graphs.proto_graph import constant_of, of_graph_defs, shape_of, value_of
-from tfmemlens.schema import message
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 IMAGE = {"dim": [{"size": 2}, {"size": -1}, {"size": 0}]}
 
 
 def attribute(**given: Any) -> Any:
-    return message("AttrValue")(**given)
+    return built("AttrValue", **given)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ class TestConstants:
 
 
 def graph(*nodes: dict[str, Any], **more: Any) -> Any:
-    return message("GraphDef")(node=nodes, **more)
+    return built("GraphDef", node=nodes, **more)
 
 
 class TestNodes:
@@ -172,7 +172,7 @@ class TestLinesOfCode:
         return {"file_line_cols": [{"file_index": file, "line": line} for file, line in frames]}
 
     def line(self, traces: dict[str, Any], function: str = "", **node: Any) -> str | None:
-        debug = message("GraphDebugInfo")(files=self.FILES, traces=traces)
+        debug = built("GraphDebugInfo", files=self.FILES, traces=traces)
         nodes = [{"name": "a", **node}]
         raw = graph(library={"function": [{"signature": {"name": function}, "node_def": nodes}]})
         if not function:
@@ -204,7 +204,7 @@ class TestLinesOfCode:
 
 
 def stats(*nodes: dict[str, Any], device: str = GPU) -> Any:
-    return message("StepStats")(dev_stats=[{"device": device, "node_stats": nodes}])
+    return built("StepStats", dev_stats=[{"device": device, "node_stats": nodes}])
 
 
 def made(*slots: int, dtype: int = 1) -> list[dict[str, Any]]:
