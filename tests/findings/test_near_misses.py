@@ -320,6 +320,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("48,64,64,32", "gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
     ),
     "second-order-matrix": (HESSIAN, HESSIAN.replace("25769238784", "25769238788")),
+    "processes-on-one-device": (
+        "Two notebooks are open on the same GPU.\n" + XLA,
+        "Two notebooks are open, each on its own GPU.\n" + XLA,
+    ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

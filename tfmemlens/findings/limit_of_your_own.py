@@ -1,9 +1,10 @@
-"""The program itself lets TensorFlow have only a part of the device, and that part is full.
+"""The program itself lets TensorFlow or JAX have only a part of the device, and that part is full.
 
-What it means: `memory_limit` of a logical device and `per_process_gpu_memory_fraction` are hard limits. The
-device may have far more.
+What it means: `memory_limit` of a logical device and `per_process_gpu_memory_fraction` are hard limits, and
+so is `XLA_PYTHON_CLIENT_MEM_FRACTION`, with or without preallocation. The device may have far more.
 When it fires: the log shows such a setting, the allocator's limit is what it states, nothing shows the device
-to be no larger, and the request did not fit it.
+to be no larger, and the request did not fit it; of JAX, whose messages have no limit, a fraction below what
+it takes unless told otherwise, and a request that the device could hold.
 What to do: raise the limit, or remove it; where the limit is meant (several programs share the device), hold
 less.
 """
@@ -13,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import device_limit, failures, on_host
+from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
+from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
 from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -27,7 +29,15 @@ _NEAR = 0.03
 """How far the allocator's limit may lie from what the setting states."""
 
 
+_LEAST_PART = 0.7
+"""Of the device: a smaller part is less than JAX takes unless it is told otherwise."""
+_PART = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+
+
 def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) == JAX:
+        yield from _part_for_jax(case)
+        return
     for index, moment in failures(case):
         limit = device_limit(case, moment)
         need = moment.request.needed_bytes if moment.request else None
@@ -59,6 +69,49 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _part_for_jax(case: Case) -> Iterator[Finding]:
+    """A fraction of the GPU that the program leaves to JAX: its pool never gets more."""
+    told = case.capture.surroundings
+    part, kind = told.setting(_PART), told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
+    if part is None or (kind and kind[0] == "platform") or not 0 < (share := _share(part[0])) < _LEAST_PART:
+        return
+    for index, moment, request in requests(case):
+        need, whole = request.needed_bytes, device_limit(case, moment)
+        if on_host(moment) or situation(case, moment).device == TPU or need is None:
+            continue
+        if whole and need > whole.high:
+            continue
+        pool = f", about {human(round(share * whole.bytes))} here" if whole else ""
+        because = (
+            f"the program lets JAX have only {round(100 * share)} % of the GPU{pool} (`{_PART}={part[0]}`,"
+            f" line {part[1].number}), and that was not enough"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=max(need, round((1 - share) * whole.bytes)) if whole else need,
+            basis=Basis.NAME,
+            evidence=(Evidence("the setting", part[1]), Evidence("the message", request.failed.line)),
+            remedies=(
+                Remedy(
+                    f"raise it on line {part[1].number}, before JAX starts, unless other programs need the"
+                    " rest of the GPU",
+                    f"export {_PART}=.90",
+                    slug="raise-own-limit",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 def _setting(case: Case, limit_bytes: int) -> tuple[str, Line] | None:

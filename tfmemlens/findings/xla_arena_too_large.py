@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, kept, program_account, remedies
 from tfmemlens.findings.support.growth import steadily
+from tfmemlens.findings.support.jax_stack import calls_program
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
@@ -53,7 +54,8 @@ _MARK_STEP = Remedy(
     slug="mark-step",
 )
 _SMALL_BYTES = 256 * MIB
-_MAX_GAIN = 0.95 / 0.75
+_MOST_OF_A_DEVICE = 0.95
+_MAX_GAIN = _MOST_OF_A_DEVICE / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
 
 
@@ -270,7 +272,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return (
             f"`{states}` keeps whole states, with all weights, of earlier epochs; the step then finds no room"
         )
-    if jax_lines.calls_program(moment.request.failed.source_text if moment.request else None):
+    if calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
 
@@ -470,11 +472,14 @@ def _let_go(moment: Moment) -> Iterator[Remedy]:
 
 def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
-    pool = compiler.goal or device_limit(case, moment)
+    if case.capture.surroundings.shows("sharing the device"):
+        return False  # a larger part leaves others less
+    pool, device = compiler.goal or moment.balance.limit, device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None
     needed = compiler.reduced_to or compiler.needed or asked
-    if needed is None or pool is None:
+    if needed is None or not (pool or device):
         return False
     kept = moment.balance.in_use
     beside = kept.low if kept and compiler.goal is None else 0
-    return needed.low + beside <= _MAX_GAIN * pool.high
+    most = _MAX_GAIN * pool.high if pool else _MOST_OF_A_DEVICE * (device.high if device else 0)
+    return needed.low + beside <= most

@@ -152,6 +152,7 @@ TABLE: dict[str, Applicability] = {
     "constant-shapes": _ANYWHERE,
     "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
     "see-device-users": Applicability(devices=_ON_GPU, shell=True),
+    "fewer-processes": Applicability(devices=_ON_GPU),
     "one-device-each": Applicability(devices=_ON_GPU),
     "cudnn-workspace-limit": Applicability(
         _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"

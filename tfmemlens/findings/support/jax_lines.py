@@ -13,10 +13,12 @@ from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
     MadeByLine,
+    calls_program,
     layers_op_by_op,
     loaded_by,
     made_by_frames,
 )
+from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
 from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -29,15 +31,6 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import GIB
 from tfmemlens.values import replace
 
-_PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")
-"""A call of a compiled step, whose temporaries the request stands for."""
-
-
-def calls_program(text: str | None) -> bool:
-    """Whether a line calls a compiled step."""
-    return bool(text and _PROGRAM.search(text))
-
-
 _LITERAL = regex(
     r"\b(?:jnp|np|jax\.numpy|random"
     r"|lax)\.(?P<call>\w+)\((?P<before>(?:[^()]"
@@ -47,7 +40,6 @@ _SQUARE = regex(r"\bjnp\.(?P<call>eye|identity|tri)\(\s*(?P<side>\d[\d_]*)\b")
 _NEW_AXIS = regex(r"\[[^\]]*(?:\bNone\b|newaxis)[^\]]*\]")
 _EINSUM = regex(r"einsum\(\s*['\"](?P<terms>[A-Za-z., ]+)->(?P<made>[A-Za-z. ]*)['\"]")
 _CLASSES = regex(r"one_hot\((?P<labels>[^,()]+),\s*(?:num_classes\s*=\s*)?(?P<classes>\d[\d_]*)")
-_ITEMS = ((4, "float32"), (2, "bfloat16 or float16"), (8, "float64"), (1, "int8 or bool"))
 
 
 def made_at(case: Case, moment: Moment) -> MadeByLine | None:
@@ -60,7 +52,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
     if len(moment.attribution.table):
         return made_by(failed.source_text, need, failed.frames, way=False)
-    made = _unrolled(told.code, need) or made_by(failed.source_text, need, failed.frames, told.code)
+    made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
+    made = made or made_by(failed.source_text, need, failed.frames, told.code)
     if made or not (of_a_program(moment) or told.shows("capturing")):
         double = any("enable_x64" in line.text for line in told.code)
         made = with_product(made, as_product(need, told.sizes, double=double), need)
@@ -252,7 +245,7 @@ def _stated(text: str, need: int) -> MadeByLine | None:
         sizes = tuple(int(size) for size in match["sizes"].split(","))
     else:
         return None
-    dtype = next((name for item, name in _ITEMS if math.prod(sizes) * item == need), None)
+    dtype = next((name for item, name in ITEMS if math.prod(sizes) * item == need), None)
     if dtype is None:
         return None
     remedies = [Remedy("make the array smaller, or make and use it in blocks of rows", slug="in-blocks")]

@@ -28,6 +28,15 @@ class MadeByLine:
     """The line of quoted code that shows it, where no frame does."""
 
 
+_PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")
+"""A call of a compiled step, whose temporaries the request stands for."""
+
+
+def calls_program(text: str | None) -> bool:
+    """Whether a line calls a compiled step."""
+    return bool(text and _PROGRAM.search(text))
+
+
 LEAST_BYTES = 64 * MIB
 """A smaller request fails for what is held beside it, and no call explains that."""
 _HUGE_BYTES = 4 * GIB

@@ -131,6 +131,40 @@ WITHOUT_GPU = LineRule(
     needs=(" gpu", "cpu"),
 )
 """The text says that a GPU is not expected."""
+_MANY = r"(?:two|three|four|five|six|eight|several|multiple|many|both|[2-9]|1\d) (?:[\w-]{1,20} ){0,2}"
+_RUNS = r"(?:notebooks|kernels|processes|trainings|jobs|runs|scripts|workers|seeds|experiments|actors)\b"
+_CARD = r"(?:GPU|card|device|RTX|A100|H100|T4|V100)\b"
+_EACH_ITS_OWN = (
+    r"(?:\b(?:each|one) (?:on|with|has|to) (?:its|a|his)\b|GPU each\b|\bper (?:GPU|card|device)\b"
+    r"|\bown (?:GPU|card|device)\b|\b(?:two|four|eight|[2-9]|1\d) ?x? ?(?:\w+ )?GPUs\b)"
+)
+SHARING = LineRule(
+    rf"(?i:\A(?!.*{_EACH_ITS_OWN}).*?"
+    r"(?:(?:\bpytest|py\.test)\b[^|;&]{0,80} (?:-n|--numprocesses)[ =]?(?:auto\b|logical\b|[2-9]\b|[1-9]\d)"
+    r"|\[gw\d{1,3}\] |\bxargs\b[^|]{0,60} -P ?(?:[2-9]|1\d)"
+    r"|\bparallel\b[^|]{0,60} (?:-j|--jobs)[ =]?(?:[2-9]|1\d)"
+    rf"|\b{_MANY}{_RUNS}(?=[^.!?]{{0,60}}\b(?:same|one|single|1|shar\w+|a) (?:[\w-]{{1,20}} ){{0,2}}{_CARD}"
+    r"|[^.!?]{0,40}\bopen\b)"
+    r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
+    r"(?:notebook|kernel|process|training|job|run|script)\b"
+    r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
+    rf"|\b(?:same|one|single) (?:GPU|card|device)\b[^.!?]{{0,40}}\b{_MANY}{_RUNS}))"
+    r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
+    r"|\bProcessPoolExecutor\(|\bdo (?:\w+=\S+ )*python3? [^;]{1,120}&(?!&)",
+    "$ pytest -n 8 tests/",
+    "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
+    "I have two Jupyter notebooks open on the same RTX 3090.",
+    "we run four training processes on one GPU",
+    "Another process uses the same GPU.",
+    "for s in 0 1 2 3; do python train.py --seed $s & done",
+    "scores = Parallel(n_jobs=4)(delayed(fit)(f) for f in folds)",
+    "with mp.Pool(6) as pool:",
+    needs=(
+        "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
+        "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
+    ),
+)  # fmt: skip
+"""Several processes that use one device, in prose or in the command that starts them."""
 PURPOSES = {
     "training": TRAINING,
     "explaining": EXPLAINING,
@@ -145,5 +179,6 @@ PURPOSES = {
     "whole graph": WHOLE_GRAPH,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
+    "sharing the device": SHARING,
 }
 """What a program does, and how a line shows it."""

@@ -48,7 +48,7 @@ _MODEL = regex(
 """A model whose name says how many billions of weights it has: `gemma_2b_en`, `Meta-Llama-3-8B`."""
 MODEL_WEIGHTS = "parameters"
 _TUPLE = regex(
-    r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}[=:]?\s{0,3}))?"
+    r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}(?:[=:]|[-=]>)?\s{0,3}))?"
     r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s{0,2}[)\]](?!\{)"
 )
 _TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\w.x×])")

@@ -1,0 +1,111 @@
+"""Several JAX processes use one GPU, and each takes most of it at its start.
+
+What it means: JAX takes 75 % of a GPU's memory when it first uses it (older versions 90 %), whatever the
+program needs. The second process on the same GPU finds a quarter of it, the third next to nothing. Each may
+fit alone.
+When it fires: a request of JAX's failed on a GPU, and the text says that several processes use the device:
+two notebooks, `pytest -n 8`, a pool of workers, a loop of background jobs.
+What to do: end those that are not needed; else give each a part of its own, or let each take memory as
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import code_snippets, device_users
+from tfmemlens.findings.support.rows import device_limit, on_host, requests
+from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+BASIS = Basis.NAME
+EXPLAINS = "half of the device; all of the request where the device is not known"
+
+_FRACTION, _PREALLOCATE = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    sharing = told.shows("sharing the device")
+    if sharing is None or framework_of(case) != JAX:
+        return
+    for index, moment, request in requests(case):
+        limit = device_limit(case, moment)
+        need = request.needed_bytes
+        if on_host(moment) or situation(case, moment).device == TPU:
+            continue
+        if need is not None and limit and need > limit.high:
+            continue  # it would not fit alone
+        because = f"line {sharing.number} tells of several processes on one GPU: {_each_takes(case)}"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=limit.bytes // 2 if limit else need,
+            evidence=(Evidence("several processes", sharing), *_shown(case, moment)),
+            remedies=tuple(_remedies(sharing, case)),
+            moment=index,
+        )
+
+
+def _each_takes(case: Case) -> str:
+    """What every process takes of the device, as far as the text tells."""
+    told = case.capture.surroundings
+    grows = told.setting(_PREALLOCATE)
+    if grows and grows[0] == "False":
+        return (
+            "each keeps what it once took until it ends (`PREALLOCATE=false` only lets it start with less),"
+            " so that most likely all of them together need more than it has"
+        )
+    if part := told.setting(_FRACTION):
+        return (
+            f"each takes {part[0]} of it at its start (`{_FRACTION}`), and most likely the others hold what"
+            " this one lacked"
+        )
+    return (
+        "each takes 75 % of it at its start unless told otherwise (older versions 90 %), so that most likely"
+        " the others hold what this one lacked"
+    )
+
+
+def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
+    """Processes that a table of `nvidia-smi` names: this one may be among them."""
+    uses = case.capture.surroundings.device_uses
+    for use in uses if len(uses) == 1 else ():
+        for process in use.processes:
+            if process.used and process not in device_users.strangers(case, moment):
+                yield Evidence(
+                    f"nvidia-smi shows pid {process.pid} ({process.name}) with {human(process.used.bytes)}",
+                    process.line,
+                )
+
+
+_WORKERS = regex(r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|\bworkers\b|&")
+"""What starts them together, so that none can be ended."""
+
+
+def _remedies(sharing: Line, case: Case) -> Iterator[Remedy]:
+    together = bool(_WORKERS.search(sharing.text))
+    end = Remedy(
+        "start fewer of them at a time"
+        if together
+        else "end the processes that you do not need (a notebook keeps its GPU memory until its kernel is"
+        " shut down)",
+        None if together else "nvidia-smi",
+        slug="fewer-processes" if together else "see-device-users",
+    )
+    part = Remedy(
+        "give every process its part, less than one divided by their number, before JAX starts in it",
+        f"export {_FRACTION}=.40   # of two processes; .10 of eight",
+        slug="smaller-fraction",
+    )
+    yield from (part, end) if together else (end, part)
+    yield Remedy(
+        "or let every one of them take memory as needed, if all of them together fit",
+        code_snippets.growth(case.api),
+        slug="growth",
+    )
