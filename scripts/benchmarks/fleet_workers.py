@@ -3,9 +3,10 @@
 
 Logs of 50 KiB in folders of jobs, of which a share fails. The clusters are started, and their workers have
 read a few logs, before the time begins: what is measured is `scan` alone, from listing to the last commit.
-One worker and two are measured in turn, in both orders. Beside the time on the clock stands the processor's:
-that of the workers, which grows with the logs, and that of the client with its scheduler, which two workers
-have to share the cores with. On a machine that does other work only these figures tell.
+The clusters are those of `tfmemlens fleet scan --workers`. One worker and two are measured in turn, in both
+orders. Beside the time on the clock stands the processor's: that of the workers, which grows with the logs,
+and that of the client with its scheduler, which two workers have to share the cores with. On a machine that
+does other work only these figures tell, unless the benchmark has a real-time priority (`chrt -r 5`).
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from typing import Any, NamedTuple
 
 import fleet_speed
 
-from tfmemlens.fleet import scanning
+from tfmemlens.fleet import engine, scanning
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.store import Store
 
-psutil, distributed = load("psutil"), load("distributed")
+psutil = load("psutil")
 
 
 class Took(NamedTuple):
@@ -75,10 +76,7 @@ def timed(logs: Path, place: Path, client: Any, pids: list[int]) -> Took:
 
 def measured(count: int, logs: Path, warm: Path, place: Path, runs: int) -> list[Took]:
     """The scans of a cluster of so many workers."""
-    with (
-        distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with engine.connected(workers=count) as client:
         pids = list(client.run(lambda: __import__("os").getpid()).values())
         timed(warm, place / f"warm-{count}", client, pids)
         return [timed(logs, place / f"{count}-{number}", client, pids) for number in range(runs)]

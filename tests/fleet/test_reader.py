@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import signal
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tests.fleet.needed import fleet
 from tfmemlens.fleet import opening, reading, sources
-from tfmemlens.fleet.reader import GaveUpError, Limits, Reader, inputs
+from tfmemlens.fleet.reader import GaveUpError, KilledError, Limits, Reader, inputs
 from tfmemlens.fleet.reading import Began, Done, End, Reading, Settings
 from tfmemlens.fleet.sources import Listed
 
@@ -150,7 +151,7 @@ LIMITS = Limits(seconds=60.0, pause_seconds=0.0)
 
 def test_it_answers_one_question_after_the_other(reader: Reader) -> None:
     for file, count in ((LOG, 1), (TWICE, 4), (LOG, 1)):
-        ((done, retries),) = inputs(reader, Reading(listed(file), SETTINGS), LIMITS)
+        ((done, retries),) = inputs(reader, [Reading(listed(file), SETTINGS)], LIMITS)
         assert (done.row["source"], len(done.incidents), retries) == (str(file), count, 0)
 
 
@@ -160,10 +161,10 @@ class Told(Reader):
     def __init__(self, *attempts: list[Any]) -> None:
         super().__init__(1 << 30)
         self.attempts = list(attempts)
-        self.skipped: list[int] = []
+        self.asked: list[list[tuple[str, int]]] = []
 
-    def ask(self, reading: Reading, seconds: float) -> Iterator[Any]:
-        self.skipped.append(reading.skip)
+    def ask(self, readings: Sequence[Reading], seconds: float) -> Iterator[Any]:
+        self.asked.append([(each.listed.source, each.skip) for each in readings])
         for message in self.attempts.pop(0):
             if isinstance(message, Exception):
                 raise message
@@ -178,7 +179,7 @@ def done(source: str) -> Done:
 
 
 def outcome(reader: Told) -> list[tuple[str, str | None, int]]:
-    found = inputs(reader, Reading(TAR, SETTINGS), Limits(retries=2, pause_seconds=0.0))
+    found = inputs(reader, [Reading(TAR, SETTINGS)], Limits(retries=2, pause_seconds=0.0))
     return [(each.row["source"], each.row["reason"], retries) for each, retries in found]
 
 
@@ -188,7 +189,7 @@ def test_a_member_that_kills_the_reader_is_given_up_alone() -> None:
         [Began("/t!/3"), done("/t!/3"), End()],
     )
     assert outcome(reader) == [("/t!/1", None, 0), ("/t!/2", "it took too long", 0), ("/t!/3", None, 0)]
-    assert reader.skipped == [0, 2]
+    assert reader.asked == [[("/t", 0)], [("/t", 2)]]
 
 
 def test_a_storage_that_fails_is_asked_again() -> None:
@@ -198,7 +199,7 @@ def test_a_storage_that_fails_is_asked_again() -> None:
         [Began("/t!/2"), done("/t!/2"), End()],
     )
     assert outcome(reader) == [("/t!/1", None, 0), ("/t!/2", None, 2)]
-    assert reader.skipped == [0, 1, 1]
+    assert reader.asked == [[("/t", 0)], [("/t", 1)], [("/t", 1)]]
 
 
 def test_a_storage_that_fails_for_good_is_a_reason_to_try_again_later() -> None:
@@ -214,8 +215,87 @@ def test_a_file_that_kills_the_reader_at_once_is_given_up() -> None:
 def test_the_pause_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
-    list(inputs(Told(*[[End("503")]] * 9), Reading(TAR, SETTINGS), Limits(retries=8)))
+    list(inputs(Told(*[[End("503")]] * 9), [Reading(TAR, SETTINGS)], Limits(retries=8)))
     assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30]
+
+
+# ---- many files at once
+
+SOME = [Reading(Listed(name, name, 5, None, "mark"), SETTINGS) for name in ("/a", "/b", "/c")]
+
+
+def told_of(*attempts: list[Any]) -> tuple[list[tuple[str, str | None, int]], list[list[tuple[str, int]]]]:
+    """What comes of three files, and what was asked for."""
+    reader = Told(*attempts)
+    found = inputs(reader, SOME, Limits(retries=2, pause_seconds=0.0))
+    return [(each.row["source"], each.row["reason"], retries) for each, retries in found], reader.asked
+
+
+ALL = [("/a", 0), ("/b", 0), ("/c", 0)]
+
+
+def of(source: str) -> list[Any]:
+    return [Began(source), done(source), End()]
+
+
+def test_many_files_are_one_question() -> None:
+    rows, asked = told_of([*of("/a"), *of("/b"), *of("/c")])
+    assert rows == [("/a", None, 0), ("/b", None, 0), ("/c", None, 0)]
+    assert asked == [ALL]
+
+
+def test_what_its_storage_did_not_give_is_asked_for_again_after_the_others() -> None:
+    part = [Began("/b!/1"), done("/b!/1"), Began("/b!/2"), End("503")]
+    rest = [Began("/b!/2"), done("/b!/2"), End()]
+    rows, asked = told_of([*of("/a"), *part, *of("/c")], rest)
+    assert rows == [("/a", None, 0), ("/b!/1", None, 0), ("/c", None, 0), ("/b!/2", None, 1)]
+    assert asked == [ALL, [("/b", 1)]]
+
+
+def test_all_attempts_count() -> None:
+    rows, asked = told_of([*of("/a"), End("503"), *of("/c")], *[[End("503")]] * 2)
+    assert rows[2:] == [("/b", "storage: 503", 2)]
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("begins", "source"), [([], "/b"), ([Began("/b")], "/b"), ([Began("/b!/1")], "/b!/1")]
+)
+def test_what_is_gone_is_not_asked_for_again(begins: list[Any], source: str) -> None:
+    rows, asked = told_of([*of("/a"), *begins, End("gone", is_final=True), *of("/c")])
+    assert rows == [("/a", None, 0), (source, "gone", 0), ("/c", None, 0)]
+    assert asked == [ALL]
+
+
+def test_the_file_that_takes_too_long_is_given_up_and_not_the_next() -> None:
+    rows, asked = told_of([*of("/a"), Began("/b"), KilledError("too long")], of("/c"))
+    assert rows == [("/a", None, 0), ("/b", "too long", 0), ("/c", None, 0)]
+    assert asked == [ALL, [("/c", 0)]]
+
+
+def test_of_an_archive_only_the_member_that_takes_too_long_is_given_up() -> None:
+    killed = [Began("/b!/1"), done("/b!/1"), Began("/b!/2"), KilledError("too long")]
+    rest = [Began("/b!/3"), done("/b!/3"), End()]
+    rows, asked = told_of([*of("/a"), *killed], rest, of("/c"))
+    assert rows[1:] == [("/b!/1", None, 0), ("/b!/2", "too long", 0), ("/b!/3", None, 0), ("/c", None, 0)]
+    assert asked == [ALL, [("/b", 2)], [("/c", 0)]]
+
+
+def test_after_a_death_files_are_asked_for_one_by_one() -> None:
+    """What the process was about to tell is lost: it may have read the file that it had begun."""
+    rows, asked = told_of(
+        [*of("/a"), Began("/b"), GaveUpError("it died")], of("/b"), [Began("/c"), GaveUpError("it died")]
+    )
+    assert rows == [("/a", None, 0), ("/b", None, 0), ("/c", "it died", 0)]
+    assert asked == [ALL, [("/b", 0)], [("/c", 0)]]
+
+
+def test_one_process_reads_a_group(reader: Reader) -> None:
+    found = [
+        (each.row["source"], len(each.incidents))
+        for each, _ in inputs(reader, [Reading(listed(file), SETTINGS) for file in (LOG, TWICE, LOG)], LIMITS)
+    ]
+    assert found == [(str(LOG), 1), (str(TWICE), 4), (str(LOG), 1)]
 
 
 class Stuck(BaseHTTPRequestHandler):
@@ -266,32 +346,32 @@ def storage() -> Iterator[tuple[str, Any]]:
 def test_a_storage_on_the_net_that_fails_twice(name: str, reader: Reader, storage: tuple[str, Any]) -> None:
     url = f"{storage[0]}/{name}"
     file = Listed(url, url, LOG.stat().st_size, None, "")
-    ((done, retries),) = inputs(reader, Reading(file, SETTINGS), LIMITS)
+    ((done, retries),) = inputs(reader, [Reading(file, SETTINGS)], LIMITS)
     assert (done.row["status"], len(done.incidents)) == ("read", 1)
     assert retries == 3
 
 
 def test_a_file_that_hangs_is_given_up_and_the_next_is_read(reader: Reader, storage: tuple[str, Any]) -> None:
-    list(inputs(reader, Reading(listed(LOG), SETTINGS), LIMITS))
+    list(inputs(reader, [Reading(listed(LOG), SETTINGS)], LIMITS))
     url = f"{storage[0]}/never"
     hangs = Reading(Listed(url, url, LOG.stat().st_size, None, ""), SETTINGS)
-    ((done, _),) = inputs(reader, hangs, Limits(seconds=0.5))
+    ((done, _),) = inputs(reader, [hangs], Limits(seconds=0.5))
     assert (done.row["status"], done.row["reason"]) == (
         "unreadable",
         "it took longer than 0.5 s (--time-limit)",
     )
-    ((done, _),) = inputs(reader, Reading(listed(LOG), SETTINGS), LIMITS)
+    ((done, _),) = inputs(reader, [Reading(listed(LOG), SETTINGS)], LIMITS)
     assert done.row["status"] == "read"
 
 
 def test_a_reader_that_dies_is_said(reader: Reader, storage: tuple[str, Any]) -> None:
-    list(inputs(reader, Reading(listed(LOG), SETTINGS), LIMITS))
+    list(inputs(reader, [Reading(listed(LOG), SETTINGS)], LIMITS))
     url = f"{storage[0]}/never"
     process = reader._process
     assert process is not None
     storage[1].do_GET = lambda handler: (os.kill(process.pid, signal.SIGKILL), handler.waits.wait(60))
     hangs = Reading(Listed(url, url, LOG.stat().st_size, None, ""), SETTINGS)
-    ((done, _),) = inputs(reader, hangs, LIMITS)
+    ((done, _),) = inputs(reader, [hangs], LIMITS)
     assert done.row["reason"] == "the process that read it died (signal 9)"
 
 
@@ -300,7 +380,7 @@ def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
     small = Reader(48 << 20)
     try:
         question = Reading(listed(tmp_path / "notebook.ipynb"), SETTINGS)
-        ((done, _),) = inputs(small, question, LIMITS)
+        ((done, _),) = inputs(small, [question], LIMITS)
     finally:
         small.stop()
     assert done.row["status"] == "unreadable"
@@ -317,13 +397,17 @@ def test_it_ends_with_its_parent_and_when_it_is_idle(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "_exit", ended)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(Ended):
-        reading._watch([float("inf")], parent=-1)
+        reading._watch([float("inf")], parent=-1, answers=io.BytesIO())
     with pytest.raises(Ended):
-        reading._watch([-1e9], parent=os.getppid())
+        reading._watch([-1e9], parent=os.getppid(), answers=io.BytesIO())
+    closed = io.BytesIO()
+    closed.close()
+    with pytest.raises(Ended):
+        reading._watch([float("inf")], parent=os.getppid(), answers=closed)
 
 
 def test_another_limit_is_another_process(reader: Reader) -> None:
-    list(inputs(reader, Reading(listed(LOG), SETTINGS), LIMITS))
+    list(inputs(reader, [Reading(listed(LOG), SETTINGS)], LIMITS))
     before = reader._process
     reader.limit(1 << 30)
     assert reader._process is before

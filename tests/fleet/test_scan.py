@@ -193,8 +193,27 @@ def test_groups_are_bounded_in_files_and_bytes() -> None:
         sources.Listed(f"{number}", "", size, None, "")
         for number, size in enumerate([5, 5, 90, 200, 1, 1, 1, 1])
     ]
-    grouped = [[file.source for file in group] for group in tasks.groups(files, 3, 100)]
+    grouped = [[file.source for file in group] for group in tasks.groups(files, 3, 100, 1)]
     assert grouped == [["0", "1", "2"], ["3"], ["4", "5", "6"], ["7"]]
+
+
+@pytest.mark.parametrize(
+    ("most_files", "sizes"),
+    [(400, [25, 18, 14, 10, 8, 8, 8, 8, 1]), (16, [16, 16, 16, 13, 9, 8, 8, 8, 6])],
+)
+def test_groups_shrink_towards_the_end(most_files: int, sizes: list[int]) -> None:
+    """A group is at most one of four parts of what is left: nobody begins a long one when the others end."""
+    files = [sources.Listed(f"{number}", "", 1, None, "") for number in range(100)]
+    grouped = list(tasks.groups(files, most_files, 1 << 20, 4))
+    assert [len(group) for group in grouped] == sizes
+    assert [file for group in grouped for file in group] == files
+
+
+def test_groups_shrink_in_bytes_too() -> None:
+    """By their bytes, down to a mebibyte."""
+    files = [sources.Listed(f"{number}", "", 1 << 19, None, "") for number in range(32)]
+    grouped = [len(group) for group in tasks.groups(files, 400, 3 << 20, 4)]
+    assert grouped == [6, 6, 5, 3, 3, 2, 2, 2, 2, 1]
 
 
 _PART = 1 << 19

@@ -47,7 +47,11 @@ def connected(client: Any = None, scheduler: str | None = None, workers: int | N
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    with warnings.catch_warnings(), _without_interrupts():
+    """A cluster of this machine. Its workers wait for processes that read: what they do themselves tells
+    nothing, and Dask would note it a hundred times a second.
+    """
+    without_profile = load("dask.config").set({"distributed.worker.profile.enabled": False})
+    with warnings.catch_warnings(), _without_interrupts(), without_profile:
         warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
         cluster = distributed.LocalCluster(
             n_workers=workers,

@@ -1,7 +1,8 @@
 """What inputs say, read in a process of its own, which can be killed: `serve` is all that it runs.
 
-It gets a `Reading` at a time on its standard input and answers with messages on its standard output, all of
-them pickled. It ends with its parent, and when nothing was asked for a while.
+It gets lists of `Reading`s on its standard input and answers with messages on its standard output, all of
+them pickled; what it has to tell it tells at least ten times a second. It ends with its parent, and when
+nothing was asked for a while.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tfmemlens import pipeline
 from tfmemlens.errors import TfmemlensError
@@ -28,6 +29,8 @@ from tfmemlens.values import dataclass, field, replace
 
 IDLE_SECONDS = 60
 """After so long without a question the process ends."""
+_TELL_SECONDS = 0.1
+"""So long may a message wait for others: each that goes alone makes two processes take turns."""
 MEMORY_VARIABLE = "TFMEMLENS_FLEET_MEMORY"
 """How many bytes the process may get beyond what it starts with."""
 TOO_MUCH_MEMORY = "it needs more memory than a file may take (--memory-limit)"
@@ -190,21 +193,22 @@ def _times(log: Path, year: int | None) -> tuple[datetime | None, datetime | Non
 def serve() -> None:
     """Answer questions until there are no more."""
     questions = sys.stdin.buffer
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", 1 << 16)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who prints disturbs nothing
     limit_memory(int(os.environ.get(MEMORY_VARIABLE, "0")))
     asked = [time.monotonic()]
-    threading.Thread(target=_watch, args=(asked, os.getppid()), daemon=True).start()
+    threading.Thread(target=_watch, args=(asked, os.getppid(), answers), daemon=True).start()
     while True:
         asked[0] = time.monotonic()
         try:
-            reading = pickle.load(questions)
+            readings = pickle.load(questions)
         except EOFError:
             return
         asked[0] = float("inf")
-        for message in answered(reading):
-            pickle.dump(message, answers, pickle.HIGHEST_PROTOCOL)
-            answers.flush()
+        for reading in readings:
+            for message in answered(reading):
+                pickle.dump(message, answers, pickle.HIGHEST_PROTOCOL)
+        answers.flush()
 
 
 def answered(reading: Reading) -> Iterator[Began | Done | End]:
@@ -244,8 +248,12 @@ def limit_memory(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
-def _watch(asked: list[float], parent: int) -> None:
-    """End this process when its parent has, or when it is idle."""
+def _watch(asked: list[float], parent: int, answers: BinaryIO) -> None:
+    """Send what waits; end this process when its parent has ended, or when it is idle."""
     while os.getppid() == parent and time.monotonic() - asked[0] < IDLE_SECONDS:
-        time.sleep(1)
+        time.sleep(_TELL_SECONDS)
+        try:
+            answers.flush()
+        except (OSError, ValueError):  # nobody reads it any more
+            break
     os._exit(0)

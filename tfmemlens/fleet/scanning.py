@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import queue
 import secrets
 import time
@@ -32,8 +33,8 @@ _TASKS_A_THREAD = 3
 """So many tasks for each thread are with the scheduler at once."""
 _MOST_FILES, _MOST_BYTES = 400, 64 << 20
 """A task of so much takes some seconds."""
-_GROUPS_A_THREAD = 6
-"""A scan has at least so many tasks for each thread, where it has the files: all end at about one time."""
+_PARTS_A_THREAD = 3
+"""A task is at most one of so many parts, for each thread, of what is left."""
 _ATTEMPTS = 3
 """So often a file may be with a worker that is lost."""
 _LOOK_SECONDS = 0.5
@@ -59,6 +60,8 @@ class Scan:
     commits: int = 0
     began: float = field(default_factory=time.monotonic)
     committed_at: float = field(default_factory=time.monotonic)
+    threads: int = 1
+    threads_at: float = -math.inf
     running: dict[Any, Task] = field(default_factory=dict)
     ended: Any = field(default_factory=queue.SimpleQueue)
     again: deque[Task] = field(default_factory=deque)
@@ -87,7 +90,10 @@ class Scan:
         self.store.sweep(self.plan.settings.scan)
 
     def _submit(self, waiting: Iterator[Task]) -> None:
-        room = _TASKS_A_THREAD * engine.threads(self.client) - len(self.running)
+        now = time.monotonic()
+        if now - self.threads_at > _LOOK_SECONDS:  # it asks the scheduler, and waits for the answer
+            self.threads, self.threads_at = engine.threads(self.client), now
+        room = _TASKS_A_THREAD * self.threads - len(self.running)
         for _ in range(max(room, 0)):
             task = self.again.popleft() if self.again else next(waiting, None)
             if task is None:
@@ -354,9 +360,7 @@ def _tasks(scan: Scan, files: list[Listed]) -> Iterator[Task]:
             if name not in staged:
                 yield Task(name, (file,), part)
     rest = [file for file in files if file.source not in cut]
-    least = max(_GROUPS_A_THREAD * threads, 1)
-    most_files = min(_MOST_FILES, max(len(rest) // least, 1))
-    for number, group in enumerate(tasks.groups(rest, most_files, _MOST_BYTES)):
+    for number, group in enumerate(tasks.groups(rest, _MOST_FILES, _MOST_BYTES, _PARTS_A_THREAD * threads)):
         yield Task(f"group-{number:06d}", group)
 
 

@@ -38,6 +38,8 @@ _STAGING, _RANGES, _LOCK, _SETTINGS = "_staging", "ranges", "_lock", "_settings.
 _WORK, _TEMPORARY = "commit-", ".tmp-"
 _DONE = ".json"
 _PART, _STAGED = ".parquet", ".arrow"
+_KNOWN = ("source", "size", "mtime", "etag", "scan", "status", "reason")
+"""The columns of inputs that say what is known of a file."""
 _ROWS_AT_ONCE = 2000
 _EXAMPLES = 5
 
@@ -177,7 +179,7 @@ class Store:
         """Make one staged input of the ranges of a big log. Raises OutputFailed."""
         paths = [f"{_STAGING}/{_RANGES}/{each}{_STAGED}" for each in ranges]
         with self._writing():
-            rows = [row for path in paths for row in self._staged_inputs(path)]
+            rows = [row for path in paths for row in self._staged_inputs(path).to_pylist()]
         with self.staging(scan, name) as stage:
             lines = 0
             for path in paths:
@@ -193,12 +195,11 @@ class Store:
     def known(self) -> dict[str, Known]:
         """What the tables hold of each file."""
         known: dict[str, Known] = {}
-        columns = ("source", "size", "mtime", "etag", "scan", "status", "reason")
         for part in self._names(INPUTS):
             with self._open(INPUTS, part) as file:
-                table = load("pyarrow.parquet").read_table(file, columns=list(columns))
-            for row in zip(*(table.column(name).to_pylist() for name in columns), strict=True):
-                _know(known, dict(zip(columns, row, strict=True)), part)
+                table = load("pyarrow.parquet").read_table(file, columns=list(_KNOWN))
+            for row in _rows(table, _KNOWN):
+                _know(known, row, part)
         return known
 
     # ---- committing
@@ -215,7 +216,7 @@ class Store:
         fresh: dict[str, Known] = {}
         done = Committed()
         for path in staged:
-            for row in self._staged_inputs(path):
+            for row in _rows(self._staged_inputs(path), (*_KNOWN, INCIDENTS)):
                 file = container(row["source"])
                 before = known.get(file)
                 if origin.setdefault(file, path) == path and (before is None or before.scan < row["scan"]):
@@ -421,14 +422,12 @@ class Store:
 
     # ---- rows
 
-    def _staged_inputs(self, path: str) -> list[Row]:
+    def _staged_inputs(self, path: str) -> Any:
         with self._open(path) as file:
-            rows: list[Row] = stages.staged_inputs(file).to_pylist()
-        return rows
+            return stages.staged_inputs(file)
 
     def _staged_lines(self, path: str) -> int:
-        with self._open(path) as file:
-            return stages.staged_lines(stages.staged_inputs(file))
+        return stages.staged_lines(self._staged_inputs(path))
 
     def _staged_incidents(self, path: str) -> Iterator[Any]:
         with self._open(path) as file:
@@ -440,7 +439,7 @@ class Store:
             if table == INCIDENTS:
                 batches: Iterable[Any] = self._staged_incidents(path)
             else:
-                batches = stages.batches(INPUTS, self._staged_inputs(path))
+                batches = self._staged_inputs(path).to_batches()
             for batch in batches:
                 yield stages.filtered(batch, [origin.get(file) == path for file in _containers(batch)])
 
@@ -470,6 +469,12 @@ class Store:
             for group in groups:
                 writer.write_table(group)
         return True
+
+
+def _rows(table: Any, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a `pyarrow.Table`, of some columns."""
+    for row in zip(*(table.column(name).to_pylist() for name in columns), strict=True):
+        yield dict(zip(columns, row, strict=True))
 
 
 def _containers(batch: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,8 @@ from tfmemlens.fleet.sources import Listed
 from tfmemlens.fleet.store import OutputFailed, Store
 from tfmemlens.values import dataclass, field
 
+_LEAST_FILES, _LEAST_BYTES = 8, 1 << 20
+"""Less of both is no reason for a task of its own."""
 _idle: list[Reader] = []
 _lock = threading.Lock()
 
@@ -69,15 +71,15 @@ def run(task: Task, plan: Plan) -> Outcome:
     staging = store.staging_range(task.name) if task.range else store.staging(plan.settings.scan, task.name)
     try:
         with staging as stage, _reader(plan.limits.memory_bytes) as reader:
-            for file in task.files:
-                for done, attempts in inputs(reader, Reading(file, plan.settings, task.range), plan.limits):
-                    stage.add_incidents(done.incidents)
-                    stage.add_input(done.row)
-                    stage.lines += done.lines
-                    count += 1
-                    incidents += len(done.incidents)
-                    unreadable += done.row["status"] == schema.UNREADABLE
-                    retries += attempts
+            readings = [Reading(file, plan.settings, task.range) for file in task.files]
+            for done, attempts in inputs(reader, readings, plan.limits):
+                stage.add_incidents(done.incidents)
+                stage.add_input(done.row)
+                stage.lines += done.lines
+                count += 1
+                incidents += len(done.incidents)
+                unreadable += done.row["status"] == schema.UNREADABLE
+                retries += attempts
     except OutputFailed as problem:
         return Outcome(output_problem=f"{problem.sentence}")
     return Outcome(count, incidents, unreadable, retries, time.monotonic() - began)
@@ -105,13 +107,20 @@ def close() -> None:
             _idle.pop().stop()
 
 
-def groups(files: Iterable[Listed], most_files: int, most_bytes: int) -> Iterator[list[Listed]]:
-    """Files in groups that take some seconds each, in their order."""
+def groups(files: Sequence[Listed], most_files: int, most_bytes: int, parts: int) -> Iterator[list[Listed]]:
+    """Files in groups that take some seconds each, in their order. None is more than one of so many `parts`
+    of what is left, so that the last ones are small, and all who read them end at about one time.
+    """
+    left_files, left_bytes = len(files), sum(file.size or 0 for file in files)
     group: list[Listed] = []
     size = 0
     for file in files:
-        if group and (len(group) >= most_files or size + (file.size or 0) > most_bytes):
+        if group and (
+            len(group) >= min(most_files, max(left_files // parts, _LEAST_FILES))
+            or size + (file.size or 0) > min(most_bytes, max(left_bytes // parts, _LEAST_BYTES))
+        ):
             yield group
+            left_files, left_bytes = left_files - len(group), left_bytes - size
             group, size = [], 0
         group.append(file)
         size += file.size or 0
