@@ -125,7 +125,7 @@ def test_what_is_small_or_of_another_kind_is_not_the_lines(code: str, failure: s
 
 def test_a_notebooks_arrow_marks_the_line() -> None:
     text = "----> 2 preds = unet(test_images, training=False)\n" + oom("1450,64,256,256", "conv2d/Conv2D")
-    assert "line 1" in found(text)[0].because
+    assert "the cell:2" in found(text)[0].because
     assert found(text.replace("----> 2 ", "      2 ")) == []
 
 

@@ -28,7 +28,7 @@ _CREATION = regex(
 """Frames and lines of code that create a variable."""
 _BUILDS = regex(
     r"\b(?:Dense|Embedding|LSTM|GRU|(?:Separable|Depthwise)?Conv[123]D(?:Transpose)?|MultiHeadAttention)\("
-    r"|\blayers\.[A-Z]\w*\(|\bapplications\.(?:\w+\.)?[A-Z]\w*\(|\bfrom_(?:config|pretrained)\("
+    r"|\blayers\.[A-Z]\w*\(|\bSequential\(\s*(?:\[|\Z)|\bapplications\.(?:\w+\.)?[A-Z]\w*\(|\bfrom_(?:config|pretrained)\("
     r"|\bbuild_(?!data|input|batch|feature|vocab|index|graph|tree|pipeline|target|label)\w*\("
     r"|\b(?:make|create|get|define|load|init)_\w*(?:model|net|coder|generator|critic|discriminator|classifier)\w*\("
 )

@@ -24,7 +24,8 @@ _HEADER = regex(r"\A\s*(?:File \S|<ipython-input-|/\S+\.py(?::\d+,)? in )|\A\S+\
 """What a frame's code stands below."""
 _NO_CODE = regex(
     r"\A\s*(?:\S+(?:Error|Exception|Warning)\b\S*:|Traceback|Operator:|Shape:|Size:|XLA label:|\^|~|op_name)"
-    r"|\b(?:op_name|source_file)=|RESOURCE_EXHAUSTED|Resource exhausted",
+    r"|\b(?:op_name|source_file)=|RESOURCE_EXHAUSTED|Resource exhausted"
+    r"|\bshape\[\d+(?:, ?\d+)+\]|when allocating tensor",
     re.IGNORECASE,
 )
 _CODE = regex(
@@ -37,7 +38,7 @@ _NAMED = regex(
     r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w.%]|,\d|:\d)"
 )
 _COUNTED = regex(
-    r"(?<![\w.,:/@$-])(?P<figure>\d[\d,_]{0,14}(?:\.\d{1,3}(?=[kKMB ]))?)(?P<unit>[kKMB]| ?(?:billion"
+    r"(?<![\w.,:/@$-])(?P<figure>\d(?:[\d,_]{0,13}\d)?(?:\.\d{1,3}(?=[kKMB ]))?)(?P<unit>[kKMB]| ?(?:billion"
     r"|million))?\s{1,2}(?P<name>[a-z]{3,20})\b(?! ?[:=(])"
 )
 _MODEL = regex(
@@ -65,6 +66,8 @@ _NO_NAMES = frozenset(
     " sec seconds minutes free mem s".split()
 )
 
+_OF_SIZES = frozenset("batch batchsize maxlen length width height vocabulary vocab resolution".split())
+"""Words that name the number behind them, in a sentence too: `batch 64, length 50`."""
 _LINKS = frozenset("is are was has have of with in and for from to at as by".split())
 """Words of a sentence between an array's name and its shape: `X is (50000, 3)`."""
 
@@ -131,7 +134,10 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
 
 def _is_name(match: re.Match[str]) -> bool:
     """Whether the word before a number names it: `batch: 8`, `max_len 512`, not `has 8`."""
-    return bool(match.groupdict().get("mark", "=")) or "_" in match["name"] or len(match["name"]) == 1
+    name = match["name"]
+    return (
+        bool(match.groupdict().get("mark", "=")) or "_" in name or len(name) == 1 or name.lower() in _OF_SIZES
+    )
 
 
 def _number(figure: str, unit: str) -> int:

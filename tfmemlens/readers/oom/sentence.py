@@ -117,7 +117,7 @@ FRAME = LineRule(
     needs='File "',
 )
 NOTEBOOK_FRAME = LineRule(
-    r"\A\s*(?:File )?(?P<file>(?:[~/]|[A-Za-z]:\\)\S*?\.pyc?)(?::(?P<line>\d+),)? in \S+\(",
+    r"\A\s*(?:File )?(?P<file>(?:[~/]|[A-Za-z]:\\)\S*?\.pyc?)(?::(?P<line>\d+),)? in (?P<name>\S+?)\(",
     "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
     "File /usr/lib/python3.11/site-packages/keras/src/utils/traceback_utils.py:122, in error_handler(*args)",
     needs=" in ",
@@ -408,7 +408,7 @@ class SentenceCollector:
                 told.source, told.source_text = place
             told.updating = creation.is_updating(self._frames)
             told.optimizer = creation.optimizer_of(self._frames)
-            ran = creation.eager_op(told.function) if self._running else None
+            ran = (creation.eager_op(told.function) or _op_alone(told.line.text)) if self._running else None
             told.creating = creation.is_creating(self._frames, ran, calling=told.keras_layer is not None)
             if told.creating and told.keras_layer is None:
                 kind = creation.layer_type_of(self._frames)
@@ -549,8 +549,12 @@ class SentenceCollector:
                 self._frames, self._frame_owner, self._running = [], "before", True
             if self._frames is not None:
                 cell = parts.get("cell") or (f"In[{parts['number']}]" if parts.get("number") else "the cell")
-                self._frames.append(Frame(parts.get("file") or cell))
+                name = (parts.get("name") or "").rpartition(".")[2]
+                self._frames.append(Frame(parts.get("file") or cell, name=name))
             return True
+        if self._frames is None and self.current is None and (arrow := ARROW.search(text)):
+            self._frames, self._frame_owner, self._running = [], "before", True  # its head was not pasted
+            self._frames.append(Frame(f"the cell:{arrow['line']}", arrow["code"].strip()))
         if self._frames and not self._frames[-1].text and (arrow := ARROW.search(text)):
             last = self._frames[-1]
             self._frames[-1] = Frame(f"{last.place}:{arrow['line']}", arrow["code"].strip(), last.name)
@@ -642,6 +646,12 @@ class SentenceCollector:
         ):
             telling.source = telling.source or source[0]
         telling.era = narrow(telling.era, _tag_era(groups))
+
+
+def _op_alone(text: str) -> str | None:
+    """The op that ran by itself, as its message ends (`[Op:Sub]`); None of a function or a node."""
+    tail = OP_TAIL.search(text) if "[[" not in text else None
+    return tail["op"] if tail and not tail["op"].startswith("__") else None
 
 
 def _sentence_era(groups: dict[str, str | None], text: str) -> Era | None:
