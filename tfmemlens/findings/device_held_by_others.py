@@ -222,8 +222,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
         yield (
             books.limit.bytes,
             Evidence(
-                f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: the rest was taken before"
-                " it started",
+                f"TensorFlow's limit on this GPU is only {human_size(books.limit)}: others had the rest"
+                " before it started, or the program sets that limit",
                 incident.state.line_of("limit") if incident else None,
             ),
         )

@@ -2,9 +2,10 @@
 
 What it means: `memory_limit` of a logical device and `per_process_gpu_memory_fraction` are hard limits, and
 so is `XLA_PYTHON_CLIENT_MEM_FRACTION`, with or without preallocation. The device may have far more.
-When it fires: the log shows such a setting, the allocator's limit is what it states, nothing shows the device
-to be no larger, and the request did not fit it; of JAX, whose messages have no limit, a fraction below what
-it takes unless told otherwise, and a request that the device could hold.
+When it fires: the text shows such a setting, the allocator's limit is what it states or is not told, nothing
+shows the device to be no larger, and the request did not fit it; of TensorFlow no fraction above 0.8; of JAX,
+whose messages have no limit, a fraction below what it takes unless told otherwise, and a request that the
+device could hold.
 What to do: raise the limit, or remove it; where the limit is meant (several programs share the device), hold
 less.
 """
@@ -15,10 +16,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
-from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TPU, framework_of, situation
 from tfmemlens.knowledge.gpu_memory import least_bytes
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.units import MIB, human, human_size
 
@@ -27,6 +29,10 @@ EXPLAINS = "the request"
 
 _NEAR = 0.03
 """How far the allocator's limit may lie from what the setting states."""
+_MOST_OF_A_GPU = 0.8
+"""A larger share is what TensorFlow takes by itself, or nearly."""
+_LARGE_PART = 0.1
+"""The share of the stated limit from which a request shows that the limit is what it met."""
 
 
 _LEAST_PART = 0.7
@@ -43,6 +49,7 @@ def check(case: Case) -> Iterator[Finding]:
         need = moment.request.needed_bytes if moment.request else None
         told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
         if told is None or limit is None or need is None:
+            yield from _unmeasured(case, moment, index)
             continue
         name, line = told
         whole = _whole(case)
@@ -112,6 +119,59 @@ def _share(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
+    """Where no allocator tells its limit: what the setting states is all that there is."""
+    told, request = case.capture.surroundings, moment.request
+    if request is None or moment.balance.limit or on_host(moment) or case.capture.hints.limit_bytes:
+        return
+    if framework_of(case) != TENSORFLOW or any(device.limit for device in told.devices):
+        return
+    stated = told.setting("memory_limit") or told.setting("per_process_gpu_memory_fraction")
+    if request.failed.kind is not RequestKind.TENSOR or stated is None:
+        return
+    value, line = stated
+    if told.setting("memory_limit"):
+        name, room = f"memory_limit={value}", int(value) * MIB
+        has = human(room)
+    else:
+        name, whole = f"per_process_gpu_memory_fraction={value}", _named(case)
+        if not 0 < float(value) <= _MOST_OF_A_GPU:
+            return
+        room = round(float(value) * whole) if whole else 0
+        has = f"{100 * float(value):.0f} % of the GPU" + (f", about {human(room)}," if room else "")
+    need = request.needed_bytes
+    if not room and told.setting("memory_limit"):
+        return
+    because = f"the program lets TensorFlow have only {has} (`{name}`, line {line.number})"
+    if need and room:
+        because += f", and this request alone is {human(need)}"
+    share = need / room if need and room else 0.0
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=need,
+        basis=Basis.MEASURED if share >= _LARGE_PART else Basis.SHAPE,
+        evidence=(Evidence("the setting", line), Evidence("the request", request.failed.line)),
+        detail="What the GPU itself has, this text does not tell.",
+        remedies=(
+            Remedy(
+                f"raise or remove `{name.partition('=')[0]}` on line {line.number}, if the GPU has more and"
+                " no other program needs it",
+                slug="raise-own-limit",
+            ),
+            *remedies.offered(case, moment, "smaller-batch"),
+        ),
+        moment=index,
+    )
+
+
+def _named(case: Case) -> int | None:
+    """What the GPU has that the text names, or that the log shows."""
+    named = case.capture.surroundings.named_devices
+    return next((device.total.bytes for device in named if device.total), None) or _whole(case)
 
 
 def _setting(case: Case, limit_bytes: int) -> tuple[str, Line] | None:

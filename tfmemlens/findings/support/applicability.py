@@ -222,6 +222,7 @@ TABLE: dict[str, Applicability] = {
     "cap-the-search": Applicability(code=_TENSORFLOW),
     "own-process": _ANYWHERE,
     "drop-models": _IN_TENSORFLOW,
+    "fewer-test-workers": Applicability(shell=True),
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),
     "one-batch-to-the-device": Applicability(_OF_JAX),
     "integer-labels": Applicability(code=_OF_JAX),
