@@ -17,6 +17,7 @@ from tfmemlens.findings.support.rows import (
     attributed,
     device_limit,
     failures,
+    held,
     is_fragmented,
     is_full,
     tensor_text,
@@ -25,10 +26,13 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.units import human, human_size
+from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the missing bytes"
+
+_MANY, _HALF = 4, 0.5
+"""So many chunks of one size, with so much of what is in use, are worth naming."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -56,7 +60,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{short}: {human(books.requested)} was requested,"
                 f" {human_size(books.available)} was free{in_use}"
             ),
-            because=f"only {human_size(books.available)}{of_limit} was free",
+            because=f"only {human_size(books.available)}{of_limit} was free{_mostly(moment)}",
             explains=missing,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
@@ -67,6 +71,22 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=() if attributed(moment) else _remedies(case, moment, request),
             moment=index,
         )
+
+
+def _mostly(moment: Moment) -> str:
+    """The chunks of one size that are half of what a dump without names lists."""
+    table = moment.attribution.table
+    if attributed(moment) or not len(table):
+        return ""
+    in_use = moment.balance.in_use
+    most = max(table, key=lambda row: row.total_bytes)
+    whole = max(held(moment), in_use.bytes if in_use else 0)
+    if most.count < _MANY or most.total_bytes < _HALF * whole:
+        return ""
+    return (
+        f"; {most.count} chunks of {human(most.size_bytes)} hold {human(most.total_bytes)},"
+        f" {percent(most.total_bytes, whole)} of what is in use"
+    )
 
 
 def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...]:
