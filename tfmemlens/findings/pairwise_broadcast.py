@@ -3,8 +3,8 @@
 What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The inputs are small, the result
 grows with the square of the number of rows, and each further elementwise op makes another copy of it.
 When it fires: an elementwise op asks for a tensor whose first two dimensions are at least 256, of at least
-64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `IOU`); and no
-attention is in sight.
+64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `expand_dims(a, 1) -
+expand_dims(b, 0)`, `IOU`); and no attention is in sight.
 What to do: in a loss, give targets and predictions one shape. For distances use matrix products, |a-b|^2 =
 |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows in blocks, and reduce each
 block at once.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import is_eager
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -38,6 +39,11 @@ _PAIRS = regex(
     r"|(?:\A|[/ _])(?:IOU|iou|pairwise|PairwiseDistances?|cdist)(?:[/_]|\Z)"
 )
 """Code and names that tell of pairs."""
+_BOTH_AXES = regex(
+    r"expand_dims\(\s*[\w.]{1,40}\s*,\s*(?:axis\s*=\s*)?(?P<one>-?\d)\s*\)\s*[-+*/]"
+    r"\s*(?:tf\.)?expand_dims\(\s*[\w.]{1,40}\s*,\s*(?:axis\s*=\s*)?(?P<other>-?\d)\s*\)"
+)
+"""`tf.expand_dims(a, 1) - tf.expand_dims(b, 0)`: two axes that differ make all pairs."""
 _OF_A_LOSS = regex(
     r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber|\breturns\b|rewards?\b|advantages?\b"
     r"|critic",
@@ -67,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
             continue
-        if shape[0] != shape[1] and not _PAIRS.search(f"{failed.source_text} {failed.node}"):
+        if shape[0] != shape[1] and not _tells_of_pairs(case, request):
             continue
         rest = need // shape[0]
         rows = max(64 * MIB // rest, 1)
@@ -97,6 +103,18 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _tells_of_pairs(case: Case, request: Request) -> bool:
+    """Whether the failing line or the op's name tells of pairs, or quoted code where the op ran by itself."""
+    failed = request.failed
+    if _PAIRS.search(f"{failed.source_text} {failed.node}"):
+        return True
+    lines = [failed.source_text or ""] if failed.source_text else []
+    if is_eager(request):
+        lines += [line.text for line in case.capture.surroundings.code]
+    found = (_BOTH_AXES.search(line) for line in lines)
+    return any(match is not None and match["one"] != match["other"] for match in found)
 
 
 def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:

@@ -76,7 +76,7 @@ def is_eager(request: Request) -> bool:
     """Whether an op failed that ran by itself, in no function and no graph."""
     failed = request.failed
     return (failed.function or "").startswith("__wrapped__") or bool(
-        failed.op and failed.function is None and failed.node == failed.op
+        failed.op and failed.function is None and failed.node in (None, failed.op)
     )
 
 
