@@ -187,6 +187,19 @@ CASES: dict[str, tuple[str, str]] = {
         "InternalError: Dst tensor is not initialized.\n\t [[{{node zeros_12}}]]\n",
         "InternalError: Destination is not initialised.\n",
     ),
+    "sets-of-three": tuple(
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 64.00MiB (rounded to 67108864)\n"
+        + "".join(
+            f"{count} Chunks of size {size * MIB} totalling {count * size}.00MiB\n"
+            for count, size in ((3, 200), (3, 64), (6, 16), (three, 5))
+        )
+        for three in (3, 5)
+    ),
+    "sizes-of-the-text": tuple(
+        f"model.fit(x, y, batch_size=16)\n{name} = 384\n" + oom("16,384,4096", "bert/layer_3/Erf")
+        for name in ("max_length", "seed")
+    ),
+    "workers-on-one-device": tuple(f"$ pytest -n {count} tests/\n" + oom("8,8,8,8") for count in (8, 1)),
     "models-kept": tuple(f"models alive: {count}\n" + oom("8,8,8,8") for count in (41, 2)),
     "one-tape": tuple(
         f"with tf.GradientTape() as tape:\n    for x in {over}:\n        loss += f(model(x))\n"

@@ -15,9 +15,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import alike, attributed, place, requests, tensor_text
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Request
@@ -31,6 +32,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _LEAST_BYTES = 128 * MIB
+_SERVING = frozenset({"Java", "TensorFlow Serving", "C++"})
 _LONG_SIDE = {2: 512, 3: 48}
 """The shortest side of a large sample, by how many sides there are."""
 _OF_LAYERS = regex(
@@ -45,16 +47,16 @@ _NO_MAPS = regex(
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        sample = _sample(request)
+        sample = _sample(request, _sides(case, request))
         if sample is None or attributed(moment) or framework_of(case) != TENSORFLOW:
             continue
         sides, channels, batch = sample
         need = request.needed_bytes or 0
-        trains = other_than_training(case, request) is None
+        trains = other_than_training(case, request) is None and not _only_infers(case)
         kind = "volume" if len(sides) == 3 else "image"
         size = " x ".join(map(str, sides))
-        asked = _asked_for(case, max(sides))
-        size += f" (line {asked.number} asks for {max(sides)})" if asked else ""
+        asked = _asked_for(case, request, max(sides))
+        size += f" (line {asked[1].number} asks for {asked[0]})" if asked else ""
         kept = ", and training keeps one and more for each layer of this size" if trains else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(
@@ -64,7 +66,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=alike(moment),
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),
-                *((Evidence("the size that is asked for", asked),) if asked else ()),
+                *((Evidence("the size that is asked for", asked[1]),) if asked else ()),
             ),
             remedies=(
                 _patches(sides, need, trains),
@@ -78,10 +80,20 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _asked_for(case: Case, side: int) -> Line | None:
-    """The line of the program or its command that states the longest side."""
+def _only_infers(case: Case) -> bool:
+    """Whether a program runs the model that trains none as a rule, and nothing shows that this one does."""
+    return situation(case).program in _SERVING and not case.capture.surroundings.shows("training")
+
+
+def _asked_for(case: Case, request: Request, side: int) -> tuple[int, Line] | None:
+    """The number that states the longest side, or a side that strides made smaller, and its line."""
     stated = (size for size in case.capture.surroundings.sizes if side in size.sizes)
-    return next((size.line for size in stated if "shape[" not in size.line.text), None)
+    line = next((size.line for size in stated if "shape[" not in size.line.text), None)
+    if line:
+        return side, line
+    named = named_sizes(request.failed.shape, case.capture.surroundings)
+    sides = [each for each in named if each.meaning is Meaning.IMAGE and each.size == side]
+    return (sides[0].stated, sides[0].line) if sides else None
 
 
 def _is_of_layers(request: Request) -> bool:
@@ -90,7 +102,13 @@ def _is_of_layers(request: Request) -> bool:
     return bool(_OF_LAYERS.search(names)) and not _NO_MAPS.search(names)
 
 
-def _sample(request: Request) -> tuple[Sequence[int], int, int] | None:
+def _sides(case: Case, request: Request) -> frozenset[int]:
+    """The dimensions that are sides of an image, by the numbers of the text."""
+    named = named_sizes(request.failed.shape, case.capture.surroundings)
+    return frozenset(each.axis for each in named if each.meaning is Meaning.IMAGE)
+
+
+def _sample(request: Request, told: frozenset[int] = frozenset()) -> tuple[Sequence[int], int, int] | None:
     """The sides, channels and batch of a feature map of one large sample; None of anything else."""
     failed, need = request.failed, request.needed_bytes
     shape = [size or 0 for size in failed.shape or ()]
@@ -107,10 +125,17 @@ def _sample(request: Request) -> tuple[Sequence[int], int, int] | None:
     if weight or request.fixed or failed.creating or failed.updating:
         return None
     last, first = (shape[1:-1], shape[-1]), (shape[2:], shape[1])
-    sides, channels = max((last, first), key=lambda each: min(each[0]) / max(each[0]))
-    if min(sides) < _LONG_SIDE[len(sides)]:
+    of_image = {frozenset(range(1, len(shape) - 1)): last, frozenset(range(2, len(shape))): first}
+    sides, channels = of_image.get(told) or max((last, first), key=_likely)
+    if min(sides) < _LONG_SIDE[len(sides)] and (told not in of_image or len(sides) > 2):
         return None
     return sides, channels, shape[0]
+
+
+def _likely(each: tuple[Sequence[int], int]) -> tuple[bool, float]:
+    """How likely a layout is: nets have up to 4 channels, or a multiple of 8, and images are no stripes."""
+    sides, channels = each
+    return channels in (1, 2, 3, 4) or channels % 8 == 0, min(sides) / max(sides)
 
 
 def _patches(sides: Sequence[int], need: int, trains: bool) -> Remedy:

@@ -1,0 +1,88 @@
+"""The text itself names the sizes of the tensor that failed: its batch, a length, the sides of an image.
+
+What it means: a shape in an error is read by its numbers. `[32,512,3072]` beside `max_length=512` and
+`batch(32)` is a batch of 32 texts of 512 tokens, and each of these two numbers makes it smaller.
+When it fires: numbers of the text, with names that tell what they count, are nearly half of the shape or more
+(by their logarithms); the request is at least 8 MiB, and no weight.
+What to do: lower the number that is meant to be lowered, in the line that states it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, in_words, named_sizes
+from tfmemlens.findings.support.rows import requests, tensor_text
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import MIB
+
+BASIS = Basis.NAME
+EXPLAINS = "the failing tensor"
+
+_LEAST_BYTES = 8 * MIB
+_LEAST_PART = 0.45
+"""The share of the shape's size, by its logarithm, that must be named: two sides of an image, or batch
+and length."""
+_LARGE_BYTES = 256 * MIB
+"""Of a smaller request what it saves itself says little."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        need = request.failed.tensor_bytes
+        if framework_of(case) != TENSORFLOW or need is None or need < _LEAST_BYTES or _is_weight(request):
+            continue
+        named = named_sizes(request.failed.shape, case.capture.surroundings)
+        composed = any(each.times for each in named)
+        if not composed and _part(named, request.failed.shape or ()) < _LEAST_PART:
+            continue
+        what = in_words(named[:4])
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"the text names its sizes: {what}",
+            because=f"{what}",
+            explains=need,
+            evidence=(
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+                *(Evidence(f"{each.size} is {each.words}", each.line) for each in named[:3]),
+            ),
+            remedies=tuple(_remedies(case, moment, named, need)),
+            moment=index,
+        )
+
+
+def _is_weight(request: Request) -> bool:
+    of_weights = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    return request.fixed or request.failed.creating or request.failed.updating or of_weights
+
+
+def _part(named: Sequence[NamedSize], shape: Sequence[int | None]) -> float:
+    """How much of the tensor's size the named factors make."""
+    whole = sum(math.log(size) for size in shape if size)
+    return sum(math.log(each.size) for each in named) / whole if whole else 0.0
+
+
+def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int) -> Iterator[Remedy]:
+    saving = need >= _LARGE_BYTES
+    told = {each.meaning: each for each in (*named, *(each.times for each in named if each.times))}
+    if image := told.get(Meaning.IMAGE):
+        name = f"`{image.name}`" if image.name else "the image"
+        yield Remedy(
+            f"lower {name} (line {image.line.number}): half of each side makes this tensor and all like it a"
+            " quarter",
+            saves_bytes=need - need // 4 if saving else None,
+            certainty=Certainty.EXACT,
+            slug="smaller-input",
+        )
+    if length := told.get(Meaning.LENGTH):
+        yield Remedy(
+            f"lower `{length.name}` (line {length.line.number}), and pad each batch only to its own longest:"
+            " every activation shrinks with the length, and attention scores with its square",
+            slug="shorter-sequences",
+        )
+    yield from remedies.offered(case, moment, "smaller-batch")

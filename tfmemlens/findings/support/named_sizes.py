@@ -1,0 +1,210 @@
+"""What the sizes of a failed tensor are, by the numbers that the text names: of [32,94,94,1088] the 32 is
+`batch_size` of line 3, and 94 x 94 are `max_dimension` 1500 of line 9, sixteen times smaller.
+
+A first dimension may be a batch times a length, or a batch over several devices. A number that stands nowhere
+names nothing, and one that several names fit is not named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from tfmemlens.model.capture import StatedSize, Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
+
+_LEAST = 16
+"""Smaller sizes are met by chance."""
+_LEAST_SIDE = 192
+"""The shortest side of an image whose halves are looked for."""
+_HALVINGS = 5
+_OF_A_MESSAGE = regex(r"shape\s?\[|when allocating|trying to allocate")
+
+
+class Meaning(Enum):
+    """What a named number is of, as far as its name tells."""
+
+    BATCH = "batch"
+    LENGTH = "length"
+    IMAGE = "image"
+    WORDS = "words"
+    OTHER = "other"
+
+
+_MEANINGS = (
+    (Meaning.BATCH, regex(r"(?i)\A(?:\w*_)?(?:batch(?:_?size)?|bs)\Z|\Abatch\w{0,12}\Z")),
+    (Meaning.WORDS, regex(r"(?i)vocab|words|(?:num|n)_(?:classes|labels|items|users|tokens)|\bclasses\b")),
+    (
+        Meaning.LENGTH,
+        regex(
+            r"(?i)len\Z|length|(?:max|num|n)_?(?:seq|tokens|steps|frames|words)|time_?steps|\Aseq|frames\Z"
+        ),
+    ),
+    (
+        Meaning.IMAGE,
+        regex(
+            r"(?i)im(?:g|age)|height|width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input|target)_(?:size|shape)"
+            r"|\A[hw]\Z|\Asize\Z|\Asides?\Z"
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSize:
+    """A size of the tensor that the text names."""
+
+    axis: int
+    size: int
+    stated: int
+    """The number in the text: the size, or a power of two times it."""
+    name: str
+    """Its name there, empty for a part of a shape that has none."""
+    meaning: Meaning
+    line: Line
+    times: NamedSize | None = None
+    """What it is multiplied with, or divided by where `over` says so."""
+    over: bool = False
+
+    @property
+    def words(self) -> str:
+        """`batch_size` (line 3); 1500 (`max_dimension`, line 9) / 16."""
+        at = f"`{self.name}`, line {self.line.number}" if self.name else f"line {self.line.number}"
+        if self.times:
+            first, second = (f"{each.stated} ({_at(each)})" for each in (self, self.times))
+            return f"{first} over {second}" if self.over else f"{first} x {second}"
+        if self.stated != self.size:
+            return f"{self.stated} ({at}) / {round(self.stated / self.size)}"
+        return f"`{self.name}` (line {self.line.number})" if self.name else f"of {at}"
+
+
+def _at(named: NamedSize) -> str:
+    return f"`{named.name}`, line {named.line.number}" if named.name else f"line {named.line.number}"
+
+
+def in_words(named: Sequence[NamedSize]) -> str:
+    """All of them in a clause, sides of one image together: 8 is `batch` (line 1) and 512 x 512 of line 2."""
+    told: dict[tuple[Meaning, int], list[NamedSize]] = {}
+    for each in named:
+        told.setdefault((each.meaning, each.line.number), []).append(each)
+    clauses: list[str] = []
+    for group in told.values():
+        if len({each.words for each in group}) == 1:
+            are = "are" if len(group) > 1 else "is"
+            clauses.append(f"{' x '.join(str(each.size) for each in group)} {are} {group[0].words}")
+        else:
+            clauses += [f"{each.size} is {each.words}" for each in group]
+    return " and ".join(filter(None, (", ".join(clauses[:-1]), clauses[-1])))
+
+
+def meaning_of(name: str) -> Meaning:
+    """What a number of this name counts."""
+    return next((meaning for meaning, names in _MEANINGS if names.search(name)), Meaning.OTHER)
+
+
+def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple[NamedSize, ...]:
+    """The sizes of a tensor that the text names, in their order; empty where it names none."""
+    if not shape:
+        return ()
+    stated = [each for each in told.sizes if not _OF_A_MESSAGE.search(each.line.text)]
+    stated += [
+        StatedSize("batch_size", (int(value),), line)
+        for name, value, line in told.settings
+        if name == "batch_size" and value.isdigit()
+    ]
+    power = _common_power(shape, stated)
+    found = (
+        _named(axis, size, shape, stated, power) or (_composed(size, stated) if axis == 0 else None)
+        for axis, size in enumerate(shape)
+        if size and size >= _LEAST
+    )
+    return tuple(each for each in found if each)
+
+
+_DEVICES = regex(r"(?i)\A(?:num_?|n_?)?(?:devices|gpus|replicas)\Z|replicas_in_sync")
+
+
+def _composed(size: int, stated: Sequence[StatedSize]) -> NamedSize | None:
+    """A first dimension that is a batch times a length, or a batch over several devices; only one way."""
+    numbers = {
+        (each.name, each.sizes[0]): each for each in stated if len(each.sizes) == 1 and each.sizes[0] > 1
+    }
+    batches = {each.sizes[0]: each for each in numbers.values() if meaning_of(each.name) is Meaning.BATCH}
+    lengths = {each.sizes[0]: each for each in numbers.values() if meaning_of(each.name) is Meaning.LENGTH}
+    devices = {each.sizes[0]: each for each in numbers.values() if _DEVICES.search(each.name)}
+    ways = [(batch, length, False) for batch in batches for length in lengths if batch * length == size]
+    ways += [(batch, many, True) for batch in batches for many in devices if batch == size * many]
+    if len(ways) != 1:
+        return None
+    batch, other, over = ways[0]
+    second = devices[other] if over else lengths[other]
+    meaning = Meaning.OTHER if over else Meaning.LENGTH
+    beside = NamedSize(0, other, other, second.name, meaning, second.line)
+    return NamedSize(0, size, batch, batches[batch].name, Meaning.BATCH, batches[batch].line, beside, over)
+
+
+def _named(
+    axis: int, size: int, shape: Sequence[int | None], stated: Sequence[StatedSize], power: int
+) -> NamedSize | None:
+    """The one name that fits; the batch stands first, and an image's sides never do."""
+    exact = [each for each in _exact(axis, size, stated) if _may_stand(each, len(shape))]
+    named = [each for each in exact if each.name]
+    halved = [each for at, each in _halved(axis, size, stated) if at == power]
+    fitting = named or exact or [each for each in halved if _may_stand(each, len(shape))]
+    meanings = {each.meaning for each in fitting}
+    if axis == 0 and Meaning.BATCH in meanings:
+        return next(each for each in fitting if each.meaning is Meaning.BATCH)
+    names = {each.name.lower() for each in fitting if each.name}
+    return fitting[0] if fitting and len(meanings) == 1 and (len(names) <= 1 or _alike(meanings)) else None
+
+
+def _alike(meanings: set[Meaning]) -> bool:
+    """Whether several names mean one thing: the height and width of an image."""
+    return meanings <= {Meaning.IMAGE, Meaning.BATCH, Meaning.LENGTH}
+
+
+def _may_stand(named: NamedSize, rank: int) -> bool:
+    if named.meaning is Meaning.BATCH:
+        return named.axis == 0
+    if named.meaning is Meaning.IMAGE:
+        return rank >= 4 and named.axis > 0
+    return named.meaning is not Meaning.OTHER
+
+
+def _exact(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[NamedSize]:
+    for each in stated:
+        if size in each.sizes and (len(each.sizes) == 1 or _is_image(each)):
+            meaning = Meaning.IMAGE if _is_image(each) else meaning_of(each.name)
+            yield NamedSize(axis, size, size, each.name, meaning, each.line)
+
+
+def _is_image(stated: StatedSize) -> bool:
+    """Whether a stated shape is an image's or a volume's: two or three long sides, channels beside them."""
+    sides = [size for size in stated.sizes if size > 4]
+    return len(stated.sizes) > 1 and 2 <= len(sides) <= 3 and max(sides) <= 16 * min(sides)
+
+
+def _common_power(shape: Sequence[int | None], stated: Sequence[StatedSize]) -> int:
+    """How often the sides of an image were halved: as often as explains most of them."""
+    sizes = [size for size in shape[1:] if size and size >= _LEAST]
+    if any(each.meaning is Meaning.IMAGE for size in sizes for each in _exact(1, size, stated)):
+        return 0
+    fitting = Counter(at for size in sizes for at in {power for power, _ in _halved(1, size, stated)})
+    power = max(fitting, key=lambda power: (fitting[power], -power), default=0)
+    return power if fitting[power] > 1 else 0
+
+
+def _halved(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[tuple[int, NamedSize]]:
+    """Sides of an image that strides made smaller, each with how often: to the half, rounded up or down."""
+    for each in stated:
+        if not (_is_image(each) or (len(each.sizes) == 1 and meaning_of(each.name) is Meaning.IMAGE)):
+            continue
+        for side in each.sizes:
+            if side < _LEAST_SIDE:
+                continue
+            for power in range(1, _HALVINGS + 1):
+                if size in (side >> power, -(-side >> power)):
+                    yield power, NamedSize(axis, size, side, each.name, Meaning.IMAGE, each.line)
