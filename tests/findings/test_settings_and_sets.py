@@ -49,8 +49,10 @@ ALONE = "Each test passes when run alone.\n"
 
 def test_test_workers_share_a_gpu_and_models_of_one_process_do_not() -> None:
     told = explained(WORKERS + oom("3,3,512,512", "net/add") + ALONE)
-    assert "several test workers run at once (line 1): most likely they share one GPU" in told.verdict
-    assert told.actions[0].remedy.slug == "fewer-test-workers"
+    assert "goes well alone (line 4), and line 1 tells of several processes on one GPU" in told.verdict
+    assert "TensorFlow takes nearly all of it" in told.verdict
+    assert told.actions[0].remedy.slug in ("smaller-fraction", "fewer-processes")
+    assert "memory_limit=" in " ".join(action.remedy.code or "" for action in told.actions)
     near = explained("$ pytest -n 1 tests/\n" + oom("3,3,512,512", "net/add") + ALONE)
     assert "most likely what ran before it in this process" in near.verdict
 

@@ -30,8 +30,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, _, _ in list(requests(case))[:1]:
         if framework_of(case) != TENSORFLOW or not (many or told.alone):
             continue
-        if not many and told.setting("workers"):
-            continue  # processes of their own: workers-on-one-device says what they share
+        if not many and told.shows("sharing the device"):
+            continue  # processes of their own: processes-on-one-device says what they share
         what = _what(told, many)
         yield Finding(
             severity=Severity.CAUSE,

@@ -1,10 +1,11 @@
-"""Several JAX processes use one GPU, and each takes most of it at its start.
+"""Several processes use one GPU, and each takes most of it at its start.
 
-What it means: JAX takes 75 % of a GPU's memory when it first uses it (older versions 90 %), whatever the
-program needs. The second process on the same GPU finds a quarter of it, the third next to nothing. Each may
-fit alone.
-When it fires: a request of JAX's failed on a GPU, and the text says that several processes use the device:
-two notebooks, `pytest -n 8`, a pool of workers, a loop of background jobs.
+What it means: JAX takes 75 % of a GPU's memory when it first uses it (older versions 90 %), and TensorFlow
+nearly all, whatever the program needs. The second process on the same GPU finds a quarter of it, the third
+next to nothing. Each may fit alone.
+When it fires: a request failed on a GPU, and the text says that several processes use the device: two
+notebooks, `pytest -n 8`, a pool of workers (of JAX's: TensorFlow's programs prepare data with them), a loop
+of background jobs. Of TensorFlow, whose dumps tell what it got, a factor where the allocator had a limit.
 What to do: end those that are not needed; else give each a part of its own, or let each take memory as
 needed.
 """
@@ -15,7 +16,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
-from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TPU,
+    framework_name,
+    framework_of,
+    situation,
+)
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -31,7 +39,11 @@ _FRACTION, _PREALLOCATE = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_P
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     sharing = told.shows("sharing the device")
-    if sharing is None or framework_of(case) != JAX:
+    framework = framework_of(case)
+    if sharing is None or framework not in (JAX, TENSORFLOW):
+        return
+    of_tensorflow = framework == TENSORFLOW
+    if of_tensorflow and _PREPARES.search(sharing.text):
         return
     for index, moment, request in requests(case):
         limit = device_limit(case, moment)
@@ -40,9 +52,12 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if need is not None and limit and need > limit.high:
             continue  # it would not fit alone
+        alone = told.alone if of_tensorflow else None
         because = f"line {sharing.number} tells of several processes on one GPU: {_each_takes(case)}"
+        if alone:
+            because = f"it goes well alone (line {alone.number}), and {because}"
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.FACTOR if of_tensorflow and moment.balance.limit else Severity.CAUSE,
             headline=because,
             because=because,
             explains=limit.bytes // 2 if limit else need,
@@ -55,6 +70,8 @@ def check(case: Case) -> Iterator[Finding]:
 def _each_takes(case: Case) -> str:
     """What every process takes of the device, as far as the text tells."""
     told = case.capture.surroundings
+    if framework_of(case) == TENSORFLOW:
+        return _each_takes_of_tensorflow(case)
     grows = told.setting(_PREALLOCATE)
     if grows and grows[0] == "False":
         return (
@@ -72,6 +89,23 @@ def _each_takes(case: Case) -> str:
     )
 
 
+def _each_takes_of_tensorflow(case: Case) -> str:
+    told = case.capture.surroundings
+    grows, part = told.setting("allow_growth"), told.setting("per_process_gpu_memory_fraction")
+    if grows and grows[0] == "True":
+        return (
+            "each keeps what it once took until it ends (`allow_growth` only lets it start with less), so"
+            " that"
+            " most likely all of them together need more than it has"
+        )
+    if part:
+        return f"each may take {part[0]} of it, and most likely the others hold what this one lacked"
+    return (
+        "TensorFlow takes nearly all of it at its start unless told otherwise, so that most likely the others"
+        " hold what this one lacked"
+    )
+
+
 def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
     """Processes that a table of `nvidia-smi` names: this one may be among them."""
     uses = case.capture.surroundings.device_uses
@@ -84,6 +118,7 @@ def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
                 )
 
 
+_PREPARES = regex(r"Pool\(|PoolExecutor\(")
 _WORKERS = regex(r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|\bworkers\b|&")
 """What starts them together, so that none can be ended."""
 
@@ -99,8 +134,11 @@ def _remedies(sharing: Line, case: Case) -> Iterator[Remedy]:
         slug="fewer-processes" if together else "see-device-users",
     )
     part = Remedy(
-        "give every process its part, less than one divided by their number, before JAX starts in it",
-        f"export {_FRACTION}=.40   # of two processes; .10 of eight",
+        f"give every process its part, less than one divided by their number, before {framework_name(case)}"
+        " starts in it",
+        f"export {_FRACTION}=.40   # of two processes; .10 of eight"
+        if framework_of(case) == JAX
+        else code_snippets.limit(case.api),
         slug="smaller-fraction",
     )
     yield from (part, end) if together else (end, part)

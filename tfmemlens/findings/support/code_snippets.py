@@ -166,6 +166,16 @@ def growth(api: Api) -> str:
     return f"for gpu in {listed}('GPU'): tf.config.experimental.set_memory_growth(gpu, True)"
 
 
+def limit(api: Api) -> str:
+    """Take no more than a part of a GPU's memory, in TensorFlow."""
+    if api.is_tf1 or api.front_end is FrontEnd.SESSION:
+        return "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4)   # of two processes"
+    return (
+        "tf.config.set_logical_device_configuration(gpus[0],"
+        " [tf.config.LogicalDeviceConfiguration(memory_limit=4000)])   # MiB; TF 2.4+"
+    )
+
+
 def devices(api: Api) -> str:
     """Which devices the framework sees."""
     if api.front_end is FrontEnd.JAX:

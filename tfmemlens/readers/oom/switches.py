@@ -169,15 +169,6 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
-        "workers",
-        LineRule(
-            r"\bpytest\b.{0,80}\s-n\s?(?P<value>auto|[2-9]|\d\d)\b|\bcreated: (?P<made>\d+)/\d+ workers\b",
-            "pytest -n 4 tests/",
-            "created: 8/8 workers",
-            needs=("pytest", "workers"),
-        ),
-    ),
-    (
         "faulthandler",
         LineRule(
             r"\b[Tt]hread 0x[0-9a-f]+ \(most recent call (?P<value>first)\)",
@@ -372,7 +363,7 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
-    "pytest", "workers", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 
@@ -384,8 +375,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
         if shown and not _ADVICE.search(text, 0, shown.start()):
-            value = shown["value"] or "True"
-            yield name, value if name in _NUMBERS else _value(value)
+            yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
 
 
 _PROGRAMS = {
