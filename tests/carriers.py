@@ -82,7 +82,7 @@ def facts(text: bytes, folder: Path) -> dict[str, Any]:
     return {
         "failures": len(said["incidents"]),
         **{name: first["request"].get(name) for name in FACTS},
-        "source": source and source.removeprefix("~/work/"),
+        "source": source and source.removeprefix("~/proj/"),
         "allocator figures": first["allocator"],
         "holders": first["holders"],
         "rows": [(row["node"], row["bytes"], row["count"]) for row in said["allocations"]],
@@ -326,11 +326,11 @@ _ALL = (
     Carrier("pdsh", "written", _before("node17: ")),
     Carrier("tqdm", "written", _tqdm),
     Carrier("bar glued", "written", _bar_glued),
-    Carrier("old notebook", "written", lambda lines: _ipython(lines, "~/work/{file} in {name}(args, step)")),
+    Carrier("old notebook", "written", lambda lines: _ipython(lines, "~/proj/{file} in {name}(args, step)")),
     Carrier(
         "new notebook",
         "written",
-        lambda lines: _ipython(lines, "File ~/work/{file}:{line}, in {name}(args, step)"),
+        lambda lines: _ipython(lines, "File ~/proj/{file}:{line}, in {name}(args, step)"),
     ),
     Carrier("pytest", "written", _pytest),
     Carrier("absl for Python", "written", _before("E0309 12:51:51.361123 140505975940928 train.py:247] ")),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.driver import of_context
-from tfmemlens.findings.support.rows import failures, tensor_text
+from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
-        if failed.shape is not None and not _of_proto(failed):
+        if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
         yield Finding(
             severity=Severity.CAUSE,
@@ -63,7 +63,7 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
     if _of_constant(failed):
         return "a value that the compiled program holds as a constant found no room on the device"
-    if _of_proto(failed):
+    if is_constant_of_graph(failed):
         return "most likely a constant or a first value in the graph found no room on its device"
     if failed.kind is RequestKind.TENSOR:
         return (
@@ -80,10 +80,6 @@ def _of_directml(failed: FailedRequest) -> bool:
 
 def _of_constant(failed: FailedRequest) -> bool:
     return failed.line is not None and "for new constant" in failed.line.text
-
-
-def _of_proto(failed: FailedRequest) -> bool:
-    return failed.line is not None and "Cannot parse tensor from" in failed.line.text
 
 
 def _of_nccl(failed: FailedRequest) -> bool:
@@ -121,7 +117,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             slug="pass-as-argument",
         )
         return
-    if _of_proto(moment.request.failed):
+    if is_constant_of_graph(moment.request.failed):
         yield Remedy(
             "a smaller batch does not help: make this tensor smaller, or keep it out of the graph (feed a"
             " data set, or read it with tf.data)",

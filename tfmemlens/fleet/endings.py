@@ -32,8 +32,7 @@ def _lines(raw: bytes, small: bytes, rule: LineRule) -> Iterator[str]:
     """The lines that a rule may be for: quiet logs have none, and to ask each line of them takes longer than
     all else. `small` is the text in small letters.
     """
-    for word in (rule.needs,) if isinstance(rule.needs, str) else rule.needs:
-        needed = word.lower().encode()
+    for needed in map(str.encode, rule.words):
         at = small.find(needed)
         while at >= 0:
             end = small.find(b"\n", at)

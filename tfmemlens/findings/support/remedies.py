@@ -16,7 +16,7 @@ from tfmemlens.findings.support.phase import (
     is_jacobian,
     other_than_training,
 )
-from tfmemlens.findings.support.rows import attributed, is_forward_only, of_a_program
+from tfmemlens.findings.support.rows import attributed, is_constant_of_graph, is_forward_only, of_a_program
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -249,7 +249,7 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     if request is None or need is None or need < _PIECES_BYTES:
         return None
     failed = request.failed
-    if failed.line is not None and "Cannot parse tensor from" in failed.line.text:
+    if is_constant_of_graph(failed):
         return None  # a constant of the graph: no call makes it
     of_jax = situation(case, moment).framework == JAX
     if of_jax and jax_lines.made_at(case, moment):

@@ -10,6 +10,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import Size, human, human_size, round_up
 
@@ -285,3 +286,8 @@ def chunk_evidence(chunks: list[Allocation]) -> Iterator[Evidence]:
     """The first two sizes of chunks, with their lines."""
     for row in chunks[:2]:
         yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)
+
+
+def is_constant_of_graph(failed: FailedRequest) -> bool:
+    """Whether a constant that stands in the graph could not be made."""
+    return failed.line is not None and "Cannot parse tensor from" in failed.line.text

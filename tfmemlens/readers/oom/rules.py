@@ -36,6 +36,11 @@ class LineRule:
         self._compiled = regex(pattern)
         self._names_figures: bool | None = None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In small letters, the words of which a line needs one."""
+        return (self.needs.lower(),) if isinstance(self.needs, str) else self.needs
+
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in the text where the pattern fits."""
         needs = self.needs
@@ -112,7 +117,9 @@ class RuleTable(Generic[Key]):
     def __init__(self, rules: Iterable[tuple[Key, LineRule]]) -> None:
         self._rules = tuple(rules)
         self._with_figures = [
-            (each, words) for each in self._rules if (words := _words_with_figures(each[1]))
+            (each, words)
+            for each in self._rules
+            if (words := [word for word in each[1].words if _has_figures(word)])
         ]
         self._known: dict[str, _Likely[Key]] = {}
 
@@ -166,12 +173,6 @@ _Likely = tuple[tuple[tuple[Key, LineRule], ...], tuple[str, ...], tuple[tuple[K
 """Of a shape: the rules that are likely whatever its figures; words with figures that others need, in small
 letters; and then all of these rules in their order.
 """
-
-
-def _words_with_figures(rule: LineRule) -> list[str]:
-    """Of the words that a rule needs those that hold figures, in small letters."""
-    words = [rule.needs.lower()] if isinstance(rule.needs, str) else rule.needs
-    return [word for word in words if _has_figures(word)]
 
 
 def _has_figures(word: str) -> bool:
