@@ -236,3 +236,34 @@ class TestVariables:
     @pytest.mark.parametrize("op", ["AssignVariableOp", "AssignAddVariableOp", "ResourceSparseApplyAdam"])
     def test_whatever_updates_them(self, op: str) -> None:
         assert self.of(self.NODES[1], Node("up", op, ("m",))).baseline_bytes == 400
+
+
+class TestOfABundle:
+    """`function_graphs.pb` beside a traced step, as `tfmemlens run --trace` leaves it."""
+
+    def test_it_describes_the_step_beside_it(self, tmp_path: Path) -> None:
+        bare, graph = taken_apart(LENET, tmp_path)
+        (tmp_path / "function_graphs.pb").write_bytes(graph.SerializeToString())
+        capture = pipeline.timelines(tmp_path)
+        assert capture.graph is not None
+        assert len(capture.timelines) == len(pipeline.timelines(bare).timelines)
+        assert {node.name for node in graph.node} <= {node.name for node in capture.graph}
+        assert not any("another model" in note.text for note in capture.notes)
+
+    def test_one_of_other_functions_is_passed_over(self, tmp_path: Path) -> None:
+        taken_apart(LENET, tmp_path)
+        other = message("GraphDef")()
+        for name in ("elsewhere", "there"):
+            other.node.add(name=name, op="NoOp")
+        (tmp_path / "function_graphs.pb").write_bytes(other.SerializeToString())
+        capture = pipeline.timelines(tmp_path)
+        assert "elsewhere" not in {node.name for node in capture.graph or ()}
+        assert not any("another model" in note.text for note in capture.notes)
+
+    def test_without_a_step_it_is_the_graph(self, tmp_path: Path) -> None:
+        _, graph = taken_apart(LENET, tmp_path)
+        (tmp_path / "bare.pb").unlink()
+        (tmp_path / "function_graphs.pb").write_bytes(graph.SerializeToString())
+        capture = pipeline.capture(tmp_path)
+        assert capture.graph is not None
+        assert len(capture.graph) == len(graph.node)

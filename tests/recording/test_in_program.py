@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tfmemlens import keras, pipeline
 from tfmemlens.errors import MissingExtra
+from tfmemlens.readers.formats import graph_file
 from tfmemlens.recording import in_program
 from tfmemlens.recording.beside import recorded
 
@@ -125,6 +126,10 @@ def test_a_leak_is_named_under_run_and_the_traceback_is_the_same(tmp_path: Path)
     model = json.loads((tmp_path / "bundle" / "model.json").read_text())
     assert [layer["path"] for layer in model["models"][0]["layers"]][-2:] == ["enc", "dec"]
     assert list((tmp_path / "bundle").glob("step-*.xplane.pb"))
+    (timeline,) = pipeline.timelines(tmp_path / "bundle").timelines
+    graph = graph_file.read_graph(tmp_path / "bundle" / "function_graphs.pb")
+    nodes = {name for name in timeline.table.node if name and "gradient_tape/" in name}
+    assert nodes & {node.name for node in graph if node.inputs}
 
 
 def test_a_callback_needs_a_keras_that_is_loaded(tmp_path: Path) -> None:

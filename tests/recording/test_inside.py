@@ -33,6 +33,24 @@ FILES = {
     "tensorflow/python/client/__init__.py": "",
     "tensorflow/python/client/session.py": SESSION,
 }
+GRAPHS = """
+import types, sys
+class Context:
+    _context_handle, log = 1, []
+    def enable_run_metadata(self): self.log.append("on")
+    def disable_run_metadata(self): self.log.append("off")
+    def export_run_metadata(self):
+        self.log.append("read")
+        return types.SimpleNamespace(partition_graphs=[])
+def names(**known): return types.SimpleNamespace(**known)
+context = Context()
+sys.modules["tensorflow.python.eager.context"] = names(_context=context)
+sys.modules["tensorflow.python.ops.summary_ops_v2"] = names(_current_trace_context=TRACED)
+from tfmemlens.recording.inside.function_graphs import Collector
+own = Collector(None)
+own.open(); own.close(); own.close()
+print(context.log)
+"""
 
 
 @pytest.fixture
@@ -207,3 +225,12 @@ def test_which_failures_are_for_memory(error: Exception, told: bool) -> None:
 
 def test_nothing_is_described_where_nothing_lives() -> None:
     assert keras_models.describe([]) == {"tfmemlens_model": 1, "models": [], "variables": []}
+
+
+@pytest.mark.parametrize(
+    "traced, log", [("None", "['on', 'read', 'off']"), ("'by the program'", "[]")], ids=["ours", "theirs"]
+)
+def test_graphs_are_collected_unless_the_program_does(traced: str, log: str) -> None:
+    code = GRAPHS.replace("TRACED", traced)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.stdout.strip(), ended.stderr) == (log, "")

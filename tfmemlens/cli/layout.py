@@ -9,12 +9,14 @@ from pathlib import Path
 from tfmemlens.cli import _options
 from tfmemlens.errors import UsageError
 from tfmemlens.model.report import Report
+from tfmemlens.values import replace
 
 EXAMPLES = """examples:
   tfmemlens layout run_metadata.pb                       # a graph that has been through the pass: traced with output_partition_graphs=True
   tfmemlens layout graph.meta --gpu P100 --batch 16      # one that has not: the real pass is run on it, without a GPU
   tfmemlens layout graph.meta --python /envs/tf1.10/bin/python --try batch-norm-training --try pass-off
   tfmemlens layout --print-exporter > export_graph.py    # then: python export_graph.py train.py
+  tfmemlens layout evidence                              # what `tfmemlens run --trace --out evidence` kept of a run
   tfmemlens layout after.pb --json
 exit status: 0 shown, 1 no copies, 2 unreadable or usage"""
 
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help=(
             "GraphDef, MetaGraphDef, SavedModel (binary, text, .gz or folder), or a RunMetadata with"
-            " partition graphs"
+            " partition graphs, or the folder of a recorded run"
         ),
     )
     group = parser.add_argument_group("running the pass (needs a Python with TensorFlow 1.5 or newer)")
@@ -102,4 +104,5 @@ def _report(args: argparse.Namespace) -> Report:
     options = grappler.LayoutPassOptions(
         args.gpu, tuple(args.fetch), args.python, tuple(args.tries), args.passes
     )
-    return examine_graph(args.graph, options, _options.hints(args))
+    hints = replace(_options.hints(args), graph=None)  # here it is what is read, and stands beside nothing
+    return examine_graph(args.graph, options, hints)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tfmemlens import attribution, findings, pipeline
@@ -39,9 +40,12 @@ def examine_graph(source: str, options: grappler.LayoutPassOptions, hints: Hints
     TfmemlensError.
     """
     grappler.capability(options.gpu)
-    report = layout_report(graph_capture(source, hints))
+    capture = graph_capture(source, hints)
+    report = layout_report(capture)
     found = report.case.layout
     if not found or not (found.copies or found.helpers):
+        if capture.timelines and Path(source).is_dir():
+            return report  # a recorded run: its graphs are those that ran
         return study_with_tensorflow(source, options, hints)
     if options.tries:
         raise UsageError(

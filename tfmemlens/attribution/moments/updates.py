@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.attribution.moments.update_arithmetic import owners_of_arithmetic
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
@@ -25,7 +26,8 @@ def owners_of_updates(graph: Graph | None) -> dict[str, Owner]:
         return {}
     applying = set(filter(_APPLY.match, graph.ops))
     updates = [*graph.of_ops(applying)]
-    owners = dict(_under_variables(graph))
+    owners = dict(owners_of_arithmetic(graph))
+    owners.update(_under_variables(graph))
     owners.update((name, owner) for node in updates for name, owner in _slots(node, graph))
     for node in graph.of_ops(roles.ASSIGNS):
         if target := _variable(node, 0, graph):

@@ -27,6 +27,8 @@ HOLDS = Holds.GRAPH
 SUFFIXES = (".pb", ".pbtxt", ".meta")
 COMPANIONS = (".index",)
 """A checkpoint's table of contents."""
+BESIDE_STEPS = ("function_graphs.pb",)
+"""The graphs of a program's functions, as `tfmemlens run --trace` keeps them."""
 KINDS = ("GraphDef", "MetaGraphDef", "SavedModel")
 _NAME = regex(rb"\A[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _OP = regex(rb"\A[A-Za-z_][A-Za-z0-9_>.]*\Z")
@@ -189,6 +191,24 @@ def _capture(kind: str, message: Any, path: str) -> Capture:
     return Capture(
         source, graph=proto_graph.of_graph_defs([graph_def], _debug_info(path), version), notes=tuple(notes)
     )
+
+
+def join(captures: list[Capture]) -> list[Capture]:
+    """A bundle's graphs describe the traced steps that lie beside them, if these ran one of their nodes."""
+    from tfmemlens.readers.graphs import graph_join
+
+    described = list(captures)
+    for given in captures:
+        place = Path(given.source.path)
+        if given.graph is None or given.timelines or place.name not in BESIDE_STEPS:
+            continue
+        for at, traced in enumerate(described):
+            beside = Path(traced.source.path).parent == place.parent and traced.timelines
+            if beside and graph_join.has_nodes_of(given.graph, traced):
+                described[at] = graph_join.join(traced, given.graph)
+        if any(capture.timelines for capture in described):
+            described.remove(given)
+    return described
 
 
 def _debug_info(path: str) -> Any:

@@ -29,14 +29,18 @@ def join(traced: Capture, given: Graph) -> Capture:
     known = _by_name(given)
     timelines = tuple(with_variables(_joined(timeline, known), graph) for timeline in traced.timelines)
     notes = traced.notes
-    if traced.timelines and not any(
-        name in known for timeline in traced.timelines for name in timeline.table.node
-    ):
+    if traced.timelines and not has_nodes_of(given, traced):
         notes = (
             *notes,
             ReadNote("none of the graph's nodes is in the trace: is it the graph of another model?"),
         )
     return replace(traced, graph=graph, timelines=timelines, notes=notes)
+
+
+def has_nodes_of(given: Graph, traced: Capture) -> bool:
+    """Whether the traced steps ran any node of this graph."""
+    known = _by_name(given)
+    return any(name in known for timeline in traced.timelines for name in timeline.table.node)
 
 
 def with_variables(timeline: Timeline, graph: Graph) -> Timeline:

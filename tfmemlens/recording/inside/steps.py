@@ -12,6 +12,7 @@ import time
 from typing import Any, Callable, Dict, Optional
 
 from . import bundle
+from .function_graphs import Collector
 from .recorder import Recorder
 
 _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0}
@@ -29,6 +30,7 @@ class Windows:
         self._eager = False
         self._of_call = False
         self._start = 0.0
+        self._graphs = Collector(recorder)
         self.enter, self.leave, self.tape, self.yield_to = (
             recorder.guard(each) for each in (self._enter, self._leave, self._tape, self._yield_to)
         )
@@ -36,13 +38,18 @@ class Windows:
     def _enter(self, name: str) -> None:
         depth = getattr(self._local, "depth", 0)
         self._local.depth = depth + 1
-        if depth == 0 and not self._eager and self._recorder.begins(name):
+        if depth or self._eager:
+            return
+        if self._recorder.begins(name):
             self._of_call = self.open()
+        elif self._recorder.steps.get(name) == 1:
+            self._graphs.open()
 
     def _leave(self, name: str, error: Optional[BaseException], trace: Any) -> None:
         self._local.depth = getattr(self._local, "depth", 1) - 1
         if self._local.depth:
             return
+        self._graphs.close()
         if self._of_call:
             self.close()
         if error is not None:
