@@ -53,10 +53,10 @@ EDGES: dict[str, tuple[str, str, str]] = {
         dump(12, 2000, 1980, (9, 9, 2)),
         dump(12, 2000, 1981, (9, 9, 1)),
     ),
-    "a device that is full is full, in however many pieces": (
+    "a device that is nearly full is full, in however many pieces": (
         "memory-shortage",
-        dump(12, 2000, 1981, (9, 9, 1)),
-        dump(12, 2000, 1980, (9, 9, 2)),
+        dump(60, 1000, 901, (50, 49)),
+        dump(60, 1000, 900, (50, 50)),
     ),
     "fewer than 2,000 samples are a batch": (
         "whole-set-in-one-batch",
@@ -93,7 +93,7 @@ def test_where_a_rule_begins(rule: str, fires: str, quiet: str) -> None:
 
 SEVERITIES: dict[str, tuple[str, Severity]] = {
     "a tenth of the device lay free in pieces": (dump(60, 1000, 900, (50, 50)), Severity.CAUSE),
-    "less than a tenth did": (dump(60, 1000, 901, (50, 49)), Severity.FACTOR),
+    "less than a tenth did": (dump(60, 1000, 901, (50, 49)), Severity.NOTE),
     "the free pieces cover the request only just": (dump(90, 1000, 900, (50, 50)), Severity.FACTOR),
 }
 
@@ -104,6 +104,29 @@ def test_fragmentation_is_a_cause_where_much_was_free(log: str, severity: Severi
         finding for finding in pipeline.explain(log).findings if finding.rule == "fragmented-free-memory"
     )
     assert found.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (dump(12, 2000, 1981, (9, 9, 1)), "a full device: 12.00 MiB was requested, 19.00 MiB was free"),
+        (
+            dump(12, 2000, 1980, (9, 9, 2)),
+            "a nearly full device: 12.00 MiB was requested, 20.00 MiB was free",
+        ),
+        (dump(60, 1000, 950, (49, 1)), "10.00 MiB short: 60.00 MiB was requested, 50.00 MiB was free"),
+    ],
+)
+def test_a_shortage_says_how_full_the_device_is(log: str, said: str) -> None:
+    (found,) = (each for each in pipeline.explain(log).findings if each.rule == "memory-shortage")
+    assert found.headline.startswith(said)
+
+
+def test_a_nearly_full_device_is_a_cause_that_explains_the_request() -> None:
+    findings = pipeline.explain(dump(60, 1000, 901, (50, 49))).findings
+    (found,) = (each for each in findings if each.rule == "memory-shortage")
+    assert (found.severity, found.explains) == (Severity.CAUSE, 60 << 20)
+    assert found.because == "only 99.00 MiB of 1000.00 MiB was free, in pieces that are too small"
 
 
 @pytest.mark.parametrize(("listed", "told"), [("40.0KiB", False), ("3000.00MiB", True)])

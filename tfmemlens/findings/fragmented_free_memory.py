@@ -3,9 +3,9 @@
 What it means: a tensor needs one contiguous chunk; scattered free chunks cannot share it. BFC never moves a
 tensor.
 When it fires: the free bytes cover the failed request, and neither the largest free block nor what the pool
-may still grow by does. Where they cover it only just, or are less than a tenth of the limit, the device is
-nearly full, and fragmentation is a factor rather than the cause; below a hundredth it is full. It is a
-factor, too, while weights are being made and where a tensor is joined to itself: both leave holes behind.
+may still grow by does. Where they cover it only just, fragmentation is a factor rather than the cause; where
+they are less than a tenth of the limit, the device is nearly full, and it is a note. It is a factor, too,
+while weights are being made and where a tensor is joined to itself: both leave holes behind.
 What to do: keep shapes the same from step to step (pad or bucket them), so that a freed chunk fits the next
 request; allocate big, long-lived tensors first; on TF 2.5+ with CUDA 11.2+ the driver's allocator can re-map
 pages (`TF_GPU_ALLOCATOR=cuda_malloc_async`).
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.kept import joined_to_itself
-from tfmemlens.findings.support.rows import device_limit, failures, is_fragmented, is_full
+from tfmemlens.findings.support.rows import NEARLY_FULL, device_limit, failures, is_fragmented, is_full
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -25,8 +25,6 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
-_MIN_SHARE_OF_LIMIT = 0.1
-"""Of the limit: what lies free beyond it is no full device."""
 _REMEDIES = (
     Remedy(
         "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
@@ -53,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
         state = moment.incident.state
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         yield Finding(
-            severity=Severity.CAUSE if _much(case, moment) and not _grows(moment) else Severity.FACTOR,
+            severity=_severity(case, moment),
             headline=(
                 f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
                 f" largest free block is {human_size(books.largest_free_chunk)}"
@@ -76,6 +74,12 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(*_remedies(moment), *_nearest_exit(moment)),
             moment=index,
         )
+
+
+def _severity(case: Case, moment: Moment) -> Severity:
+    if is_full(case, moment, NEARLY_FULL):
+        return Severity.NOTE  # the shortage is the cause
+    return Severity.CAUSE if _much(case, moment) and not _grows(moment) else Severity.FACTOR
 
 
 def _remedies(moment: Moment) -> Iterator[Remedy]:
@@ -122,5 +126,5 @@ def _much(case: Case, moment: Moment) -> bool:
     books, limit = moment.balance, device_limit(case, moment)
     if books.available is None or books.requested is None:
         return False
-    of_limit = not limit or books.available.bytes >= _MIN_SHARE_OF_LIMIT * limit.bytes
+    of_limit = not limit or books.available.bytes >= NEARLY_FULL * limit.bytes
     return of_limit and books.available.bytes >= 1.25 * books.requested

@@ -3,7 +3,8 @@
 What it means: neither a free chunk nor what the pool may still take from the device covers the request. More
 memory has to become free; moving things around inside the allocator cannot help, and neither can
 `allow_growth`.
-When it fires: the dump or its statistics show free memory, and the request exceeds all of it.
+When it fires: the dump or its statistics show free memory, and the request exceeds all of it; or less than a
+tenth of the limit is free, in pieces that are too small.
 What to do: hold less at this moment. The breakdown by layer and kind says where the bytes are.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import (
+    NEARLY_FULL,
     attributed,
     device_limit,
     failures,
@@ -29,7 +31,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
-EXPLAINS = "the missing bytes"
+EXPLAINS = "the missing bytes; of a device that is nearly full, the request"
 
 _MANY, _HALF = 4, 0.5
 """So many chunks of one size, with so much of what is in use, are worth naming."""
@@ -41,7 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
         limit = device_limit(case, moment)
         if books.requested is None or books.available is None or request is None:
             continue
-        if not books.missing and not (is_fragmented(books) and is_full(case, moment)):
+        in_pieces = not books.missing and is_fragmented(books) and is_full(case, moment, NEARLY_FULL)
+        if not books.missing and not in_pieces:
             continue
         if limit and books.requested > limit.high:
             continue
@@ -52,16 +55,18 @@ def check(case: Case) -> Iterator[Finding]:
         of_limit = f" of {human_size(limit)}" if limit else ""
         line = state.line_of("in_use") or state.line_of("limit") if state else None
         missing = books.missing or 0
-        short = f"{human(missing)} short" if missing else "a full device"
+        full = "a full device" if is_full(case, moment) else "a nearly full device"
+        short = full if in_pieces else f"{human(missing)} short"
         few = bool(limit) and missing < LEAST_OF_A_CAUSE * whole_bytes(case, moment)
+        only = f"only {human_size(books.available)}{of_limit} was free"
         yield Finding(
-            severity=Severity.FACTOR if few else Severity.CAUSE,
+            severity=Severity.FACTOR if few and not in_pieces else Severity.CAUSE,
             headline=(
                 f"{short}: {human(books.requested)} was requested,"
                 f" {human_size(books.available)} was free{in_use}"
             ),
-            because=f"only {human_size(books.available)}{of_limit} was free{_mostly(moment)}",
-            explains=missing,
+            because=f"{only}{', in pieces that are too small' if in_pieces else ''}{_mostly(moment)}",
+            explains=books.requested if in_pieces else missing,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 Evidence(

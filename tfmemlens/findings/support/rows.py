@@ -151,10 +151,14 @@ def is_fragmented(books: Balance) -> bool:
     )
 
 
-def is_full(case: Case, moment: Moment) -> bool:
-    """Whether less than a hundredth of the limit was free: in how many pieces it lay explains nothing."""
+def is_full(case: Case, moment: Moment, left: float = 0.01) -> bool:
+    """Whether less than so much of the limit was free: in how many pieces it lay explains little."""
     free, limit = moment.balance.available, device_limit(case, moment)
-    return bool(free and limit and limit.bytes and free.high < 0.01 * limit.bytes)
+    return bool(free and limit and limit.bytes and free.high < left * limit.bytes)
+
+
+NEARLY_FULL = 0.1
+"""Of the limit: where less is free the device is nearly full, and the pieces are those of its last bytes."""
 
 
 def tensor_text(moment: Moment) -> str:
