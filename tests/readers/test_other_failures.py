@@ -130,6 +130,30 @@ def test_what_only_alarms_is_named_beside_a_failure(what: str, line: str) -> Non
     assert any(finding.headline == f"not the cause: {what}" for finding in report.findings)
 
 
+def test_who_died_of_something_that_is_told_did_not_crash() -> None:
+    """`Check failed:` alone is a crash; with a thread that could not start it is that."""
+    lines = (
+        "Check failed: ret == 0 (11 vs. 0)Thread x creation via pthread_create() failed.",
+        "Aborted (core dumped)",
+    )
+    (found,) = pipeline.explain("\n".join(lines)).findings
+    assert found.headline == "no lack of memory: the system would start no further thread or process"
+    (crashed,) = pipeline.explain(f"{lines[1]}\n").findings
+    assert crashed.headline.startswith("no out-of-memory message: the process crashed")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "BlockingIOError: [Errno 11] Resource temporarily unavailable",
+        "created 64 threads",
+        "git fork of the repository",
+    ],
+)
+def test_other_words_of_threads_are_no_limit_of_theirs(line: str) -> None:
+    assert not pipeline.explain(line + "\n").findings
+
+
 def test_every_help_is_for_something_that_is_read() -> None:
     for words in another_framework._HELP:
         assert any(words in what for what in ELSEWHERE)

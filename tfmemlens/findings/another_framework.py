@@ -28,6 +28,12 @@ _TOOLS = {
 }
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _HELP = {
+    "no further thread": Remedy(
+        "run fewer threads and processes (workers of the input pipeline, jobs on the same machine), or raise"
+        " the limit: of the user, and of the container's processes; now and then host RAM is what is missing",
+        "ulimit -u; cat /sys/fs/cgroup/pids.max",
+        slug="fewer-threads",
+    ),
     "shared memory between worker processes": Remedy(
         "give the container more shared memory, or use fewer worker processes",
         "docker run --shm-size=8g ...",
@@ -159,7 +165,7 @@ def _for_another(case: Case, name: str) -> Iterator[Remedy]:
 
 def _crash(case: Case) -> Iterator[Finding]:
     crash = case.capture.surroundings.crash
-    if crash:
+    if crash and not case.capture.surroundings.elsewhere:  # else it died of that
         yield Finding(
             severity=Severity.NOTE,
             headline=(

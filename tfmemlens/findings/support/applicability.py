@@ -162,6 +162,7 @@ TABLE: dict[str, Applicability] = {
     "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
     "smaller-gpu-blocks": Applicability(devices=_ON_GPU),
     "more-shared-memory": _ANYWHERE,
+    "fewer-threads": _ANYWHERE,
     "as-a-script": _ANYWHERE,
     "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "find-the-reader": _TENSORFLOW_CODE,

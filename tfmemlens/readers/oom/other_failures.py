@@ -199,6 +199,18 @@ ELSEWHERE = {
         "ResourceExhaustedError: data.tfrecord; Too many open files",
         needs="Too many open",
     ),
+    "the system would start no further thread or process": LineRule(
+        r"pthread_create(?:\(\))? failed|can't start new thread|[Tt]hread creation failed"
+        r"|resources for OMP thread|\bfork\b.{0,40}Resource temporarily unavailable",
+        "Check failed: ret == 0 (11 vs. 0)Thread tf_Compute creation via pthread_create() failed.",
+        "OpenBLAS blas_thread_init: pthread_create failed for thread 12 of 64: Resource temporarily"
+        " unavailable",
+        "RuntimeError: can't start new thread",
+        "libgomp: Thread creation failed: Resource temporarily unavailable",
+        "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
+        "bash: fork: retry: Resource temporarily unavailable",
+        needs=("pthread_create", "start new thread", "thread creation", "omp thread", "fork"),
+    ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
         r"|unable to (?:open shared memory object|write to file </torch_)",
