@@ -158,3 +158,18 @@ def test_jax_gets_no_advice_on_tensorflow_s_report() -> None:
     advice = " ".join(f"{remedy.text} {remedy.code}" for one in report.findings for remedy in one.remedies)
     assert "save_device_memory_profile" in advice
     assert not any(word in advice for word in ("tf.", "Keras", "sess.run", "TF_"))
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        f"{SENTENCE}\nCurrent usage from device: /job:localhost/replica:0/task:0/device:GPU:0, allocator: GPU_0_bfc\n"
+        "  -1.00GiB from a/Relu\n  450.14MiB from b/Relu\n",
+        "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 24.19G of"
+        " 15.48G hbm.\n  Largest program allocations in hbm:\n\n  1. Size: -1.00G\n     Operator:"
+        ' op_name="jit(f)/a"\n\n  2. Size: 450.14M\n     Operator: op_name="jit(f)/b"\n',
+    ],
+)
+def test_nobody_holds_less_than_nothing(listed: str) -> None:
+    table = explain(listed).case.moments[0].attribution.table
+    assert [round(size / 2**20) for size in table.size_bytes] == [450]

@@ -73,6 +73,7 @@ def test_what_exists_shows_a_cell(share: float, cells: int) -> None:
         ([("a", 1)] * 12, 12, "a" * 10),
         ([("a", 5)], 0, ""),
         ([("a", 5)], 1, "a" * 10),
+        ([("a", 1 << 60), ("b", -(1 << 60))], 1, "a" * 10),
     ],
 )
 def test_a_bar_of_parts(parts: list[tuple[str, int]], whole: int, drawn: str) -> None:

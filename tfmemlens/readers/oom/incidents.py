@@ -125,6 +125,7 @@ def _buffers(program: Executable | None) -> tuple[HolderBlock, ...]:
     rows = [
         replace(buffer.allocation(), device=program.device, allocator=program.allocator)
         for buffer in program.buffers
+        if buffer.size.bytes >= 0
     ]
     return (HolderBlock(program.device, program.allocator, AllocationTable.of(rows), header=program.line),)
 

@@ -63,6 +63,8 @@ class Block:
         merged: dict[tuple[str, int], list[Line]] = {}
         errors: dict[int, int] = {}
         for node, size, line in self.rows:
+            if size.bytes < 0:
+                continue  # a counter that ran over: nobody holds less than nothing
             merged.setdefault((node, size.bytes), []).append(line)
             errors[size.bytes] = size.error_bytes
         table = AllocationTable.of(

@@ -105,6 +105,7 @@ def stacked_bar(parts: Sequence[tuple[str, int]], whole: int, width: int) -> str
     """
     if whole <= 0:
         return ""
+    whole = max(whole, sum(size for _, size in parts if size > 0))  # what is less than nothing has no cell
     cells = [(letter, size * width / whole) for letter, size in parts if size > 0]
     counts = [max(1, int(share)) for _, share in cells]
     target = min(width, round(sum(share for _, share in cells)))
