@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 _LOGS = ("oom_log", "memory_dump", "xla_dump")
-_NO_SAMPLES = (".truth.json", ".md", ".origin.txt")
+_NO_SAMPLES = (".truth.json", ".md", ".origin.txt", "-live-range.txt", "-assignment-values.txt")
 _MAX_LINES = 12
 
 

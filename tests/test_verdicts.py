@@ -10,8 +10,9 @@ import pytest
 from tests import goldens
 from tests.answers import explained
 from tests.conftest import SAMPLES
+from tfmemlens.readers.formats import xla_dump
 
-_NO_SAMPLES = (".truth.json", ".md", ".origin.txt", ".csv")
+_NO_SAMPLES = (".truth.json", ".md", ".origin.txt", ".csv", *xla_dump.COMPANIONS)
 INPUTS = [
     path for path in sorted(SAMPLES.rglob("*")) if path.is_file() and not path.name.endswith(_NO_SAMPLES)
 ]

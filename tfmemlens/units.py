@@ -19,6 +19,9 @@ ALIGNMENT = 256
 _LETTERS = "KMGTPE"
 _FIGURE = regex(r"(-?\d+(?:\.(\d+))?)\s?([KMGTPE]?)(i?)B?\Z")
 
+_MOST = 2.0**64
+"""No counter holds more: digits beyond it are damage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -61,10 +64,11 @@ def parse_size(text: str, multiple_of: int = 1) -> Size:
     match = _FIGURE.match(text.strip())
     if not match:
         raise ValueError(f"not a size: {text!r}")
-    figure, decimals, letter = float(match[1]), len(match[2] or ""), match[3]
+    figure = max(-_MOST, min(float(match[1]), _MOST))
+    decimals, letter = len(match[2] or ""), match[3]
     power = _LETTERS.find(letter) + 1 if letter else 0
     if power == 0 and decimals == 0:
-        return Size.exactly(int(match[1]))
+        return Size.exactly(int(match[1]) if abs(figure) < _MOST else int(figure))
     return _interval(figure, decimals, power, multiple_of)
 
 

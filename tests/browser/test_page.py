@@ -17,6 +17,7 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.moments.ledger import ledger_of
 from tfmemlens.cli.main import main
 from tfmemlens.model import page as model
+from tfmemlens.readers.formats import xla_dump
 from tfmemlens.renderers.html import page as html
 from tfmemlens.units import human
 from tfmemlens.use_cases.difference import difference
@@ -43,7 +44,7 @@ def families() -> list[Path]:
         path
         for folder in FOLDERS
         for path in (SAMPLES / folder).glob("*")
-        if path.is_file() and not path.name.endswith(".truth.json")
+        if path.is_file() and not path.name.endswith((".truth.json", *xla_dump.COMPANIONS))
     ):
         found[path.parent.name, re.sub(r"^[\d.]+-", "", path.name)] = path
     return list(found.values())

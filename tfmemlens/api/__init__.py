@@ -63,7 +63,8 @@ def read(
     model: Path | None = None,
 ) -> Trace:
     """Read a traced step: a RunMetadata, StepStats, XSpace or tfevents file, a folder with some, or
-    TensorFlow's own RunMetadata object.
+    TensorFlow's own RunMetadata object. XLA's `…-buffer-assignment.txt` is a step in the order of the
+    program's instructions, where it states when values live.
 
     `device` keeps the devices whose name contains it; `tag` or `step` choose among several steps of an event
     file or a log directory, the newest without them; `graph` is a file with the model's graph (GraphDef,
@@ -84,7 +85,8 @@ def read(
     if hasattr(source, "step_stats") and hasattr(source, "partition_graphs"):
         return Trace(pipeline.with_names(traced_step.of_run_metadata(source, graph), model))
     hints = Hints(tag=tag, step=step, graph=None if graph is None else fspath(graph))
-    return Trace(pipeline.with_names(pipeline.timelines(source, hints, device), model))
+    captured = traced_step.in_program_order(pipeline.timelines(source, hints, device))
+    return Trace(pipeline.with_names(captured, model))
 
 
 def profile(

@@ -13,7 +13,7 @@ from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
 from tfmemlens.attribution.names.live_names import LiveNames
-from tfmemlens.model.attribution import Kind, Owner
+from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
@@ -171,5 +171,21 @@ def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNam
         name_tensors(attribution, incident.request, owner, capture.hints),
         incident,
         request,
+        schedule=_scheduled(incident, attribution, scopes),
         omissions=omissions(incident, books),
     )
+
+
+def _scheduled(incident: Incident, peak: Attribution, scopes: Scopes) -> Timeline | None:
+    """A compiled program's schedule with owners for its values: at the peak those of its table."""
+    schedule = incident.compiler.schedule if incident.compiler else None
+    if schedule is None:
+        return None
+    owned = scopes.attribution(attribute_table(schedule.table))
+    told = {
+        row.node: owner
+        for known in (owned, peak)
+        for row, owner in zip(known.table, known.owners, strict=True)
+        if row.node
+    }
+    return schedule.owned(told)

@@ -7,6 +7,7 @@ import argparse
 from tfmemlens import pipeline, renderers
 from tfmemlens.cli import _options, _output
 from tfmemlens.use_cases.export import SUBJECTS, export
+from tfmemlens.use_cases.traced_step import in_program_order
 
 EXAMPLES = """examples:
   tfmemlens export run_metadata.pb --format chrome-trace -o memory.json   # open in ui.perfetto.dev
@@ -27,5 +28,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
-    _output.write(export(captured, args.format), args.output)
+    _output.write(export(in_program_order(captured), args.format), args.output)
     return 0

@@ -50,8 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.plot import plot
+    from tfmemlens.use_cases.traced_step import in_program_order
 
-    captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
+    captured = in_program_order(pipeline.timelines(args.input, _options.hints(args), device=args.device))
     if not captured.timelines:
         raise UnreadableInput(
             "there is no memory timeline to draw", captured.reasons("record a step with FULL_TRACE")

@@ -141,6 +141,8 @@ class Moment:
     incident: Incident | None = None
     request: Request | None = None
     timeline: Timeline | None = None
+    schedule: Timeline | None = None
+    """The values of a compiled program in the order of its instructions, where its compiler states it."""
     peak_micros: float | None = None
     phases: tuple[PhaseSpan, ...] = ()
     """Forward, backward and update on the time axis of a traced step."""
@@ -150,6 +152,11 @@ class Moment:
     """
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""
+
+    @property
+    def axis(self) -> Timeline | None:
+        """What a picture of this moment can have an axis of: the step's time, or the program's order."""
+        return self.timeline or self.schedule
 
     @property
     def unlisted_buffer_bytes(self) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    from tfmemlens.model.timeline import Timeline
 
 NOTHING = Size.exactly(0)
 
@@ -224,6 +227,10 @@ class CompilerMemory:
     """Whether the first, largest buffers of the list are missing from the input."""
     free: Size | None = None
     """What the device had left when a loaded program or a buffer asked for its memory."""
+    schedule: Timeline | None = None
+    """Between which instructions each value of the arena lives, where the compiler's files say so; a listing
+    of the largest buffers has no order.
+    """
 
     def section(self, *names: str) -> Size | None:
         """The size stated for one purpose, whichever of its names the input uses."""

@@ -23,6 +23,8 @@ class BaselineSource(str, Enum):
     """Each event carries the allocator's figure."""
     STANDING = "standing tensors"
     """The sum of variables and constants that the step touched: a lower bound."""
+    COMPILER = "compiler"
+    """A compiled program's arguments, results and constants, as its compiler states them."""
     LOG = "log"
     """Every allocation since the process began is in the log."""
     PREDICTED = "prediction"
@@ -43,6 +45,10 @@ class CurveSource(str, Enum):
     """Each allocation and each free is a line of a log: exact in order, without a clock."""
     LIVENESS = "liveness of outputs"
     """An output lives from its producer to its last reader; scratch memory is a sum at best."""
+    SCHEDULE = "schedule"
+    """A compiler's order of instructions, and between which of them each value lives: exact in order, without
+    a clock.
+    """
     COUNTERS = "counters"
     """Sums that somebody else formed, without names."""
 
@@ -100,7 +106,9 @@ class Timeline:
     executions: Executions = Executions()
     curve_source: CurveSource = CurveSource.RECORDS
     ordinal: bool = False
-    """Whether times are places in an order (line numbers of a log) instead of microseconds."""
+    """Whether times are places in an order (lines of a log, instructions of a compiled program) instead of
+    microseconds.
+    """
     owners: Mapping[str, Owner] = field(default_factory=dict)
     """Whose each node is, where the maker of the timeline knows it better than a name can tell: so in a
     prediction.
@@ -119,6 +127,11 @@ class Timeline:
     """The timeline that this one is a copy of with another baseline or other owners: what follows from the
     same table alone is asked of it.
     """
+
+    @property
+    def place(self) -> str:
+        """What an ordinal axis counts."""
+        return "instruction" if self.curve_source is CurveSource.SCHEDULE else "line"
 
     @property
     def precision(self) -> str:

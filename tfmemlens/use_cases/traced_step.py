@@ -11,12 +11,27 @@ from tfmemlens import attribution
 from tfmemlens.model.capture import Capture
 from tfmemlens.pipeline import Input
 from tfmemlens.readers.gathering import traced_steps
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     import pandas
 
     from tfmemlens.model.step import TracedStep
     from tfmemlens.model.timeline import Timeline
+
+
+def in_program_order(capture: Capture) -> Capture:
+    """A compiled program's values as a step, in the order of its instructions, where nothing was traced; else
+    the capture as it is.
+    """
+    schedules = tuple(
+        incident.compiler.schedule
+        for incident in capture.incidents
+        if incident.compiler and incident.compiler.schedule
+    )
+    if capture.timelines or not schedules:
+        return capture
+    return replace(capture, timelines=schedules, incidents=())
 
 
 def list_steps(source: Input | Iterable[Input]) -> list[TracedStep]:

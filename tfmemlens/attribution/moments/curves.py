@@ -45,7 +45,12 @@ def of_curve(timeline: Timeline) -> Iterator[str]:
             "Times are the stamps of the log's lines, which logging itself slows down; the order is that of"
             " the lines."
         )
-    if timeline.ordinal:
+    if timeline.curve_source is CurveSource.SCHEDULE:
+        yield (
+            "The axis counts the program's instructions, not time. The arena is taken for as long as the"
+            " program runs: the curve shows which values lie in it."
+        )
+    elif timeline.ordinal:
         yield (
             "The log has no clock: the axis counts its lines, so it shows the order of allocations, not how"
             " long each lived."

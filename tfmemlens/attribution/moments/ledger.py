@@ -29,7 +29,7 @@ def ledger_of(moment: Moment, graph: Graph | None = None) -> Ledger:
 
 def rows_of(moment: Moment) -> Ledger:
     """The same without who read each row last, which takes longest to find."""
-    return Ledger(*_timed(moment, moment.timeline)) if moment.timeline else held(moment)
+    return Ledger(*_timed(moment, moment.axis)) if moment.axis else held(moment)
 
 
 def _readers(table: AllocationTable, timeline: Timeline, graph: Graph | None) -> list[str | None]:
@@ -44,11 +44,12 @@ Rows = tuple[AllocationTable, list[Owner], list["TensorType | None"], list[int],
 def _timed(moment: Moment, timeline: Timeline) -> Rows:
     """The timeline's rows, then those that stood before the step."""
     ours = timeline.table
-    standing = [
-        (row, owner)
-        for row, owner in zip(moment.attribution.table, moment.attribution.owners, strict=True)
-        if row.start_micros is None
-    ]
+    held_then = list(zip(moment.attribution.table, moment.attribution.owners, strict=True))
+    standing = (
+        held_then[: len(timeline.standing)]  # of a program: they come first, and have no time either
+        if moment.schedule
+        else [(row, owner) for row, owner in held_then if row.start_micros is None]
+    )
     before = AllocationTable.of([row for row, _ in standing])
     table = AllocationTable(
         **{

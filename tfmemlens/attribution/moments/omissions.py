@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.attribution.moments.curves import of_curve
 from tfmemlens.model.case import Balance
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.units import human, human_size
@@ -82,6 +83,10 @@ def _of_profile() -> Iterator[str]:
 def _of_compiler(incident: Incident) -> Iterator[str]:
     if incident.request.kind is RequestKind.PROGRAM:
         yield "This is one program: arrays that other programs or the framework keep alive come on top."
+        if incident.compiler and incident.compiler.schedule:
+            yield from of_curve(incident.compiler.schedule)
+        else:
+            yield "These figures have no order, so no curve of the program is drawn."
     elif incident.compiler and incident.compiler.cut:
         yield (
             "The first, largest buffers of the list are missing from this input: shares and sums are of the"
@@ -89,8 +94,8 @@ def _of_compiler(incident: Incident) -> Iterator[str]:
         )
     elif incident.holders:
         yield (
-            "XLA lists its largest buffers only (15, on TPU 20); smaller ones and other executables come on"
-            " top."
+            "XLA lists its largest buffers only (15, on TPU 20), of one moment and without an order; smaller"
+            " ones and other executables come on top."
         )
     else:
         yield "This message has no list of buffers, so nothing can be said about layers."

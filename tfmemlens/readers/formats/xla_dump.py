@@ -1,9 +1,10 @@
 """What `--xla_dump_to` writes about memory: `…-buffer-assignment.txt` (exact) and `…-memory-usage-report.txt`
-(rounded).
+(rounded, and without an order).
 
 One file tells of one compiled program: its allocations (arguments, results, one arena for all temporaries)
-and, in the first, which values are alive at the worst point of the schedule. Read in TensorFlow 2.8, 2.11,
-2.16 and 2.21, on CPU.
+and, in the first, between which instructions each value lives. Newer XLA parts the first into three:
+`…-live-range.txt` and `…-buffer-assignment-values.txt` are read with it from its folder. Read in TensorFlow
+2.8, 2.11, 2.16 and 2.21 and jax 0.10, on CPU; 2.4 states no live ranges.
 """
 
 from __future__ import annotations
@@ -12,31 +13,39 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.timeline import Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
+from tfmemlens.readers.timelines.program_order import Value, timeline
 from tfmemlens.units import Size, parse_size
-from tfmemlens.values import dataclass, field
+from tfmemlens.values import dataclass, field, replace
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".txt",)
-COMPANIONS = (".ll", ".o", ".mlir", ".debug_options", ".dot", ".svg")
+_PARTS = ("-live-range.txt", "-buffer-assignment-values.txt")
+_WHOLE = "-buffer-assignment.txt"
+COMPANIONS = (".ll", ".o", ".mlir", ".debug_options", ".dot", ".svg", *_PARTS)
 _ALLOCATION = regex(
-    rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d+|{SIZE})(?:, (?P<flags>.*?))?:?\s*\Z"
+    rf"allocation (?P<index>\d+): (?:0x[0-9a-f]+, )?size (?P<size>\d{{1,19}}(?=[,:\s]|\Z)|{SIZE})"
+    r"(?:, (?P<flags>.*?))?:?\s*\Z"
 )
 _VALUE = regex(
-    r"\s*value: <\d+ (?P<name>\S+?)(?:\{[^}]*\})? @\d+> \(size=(?P<size>\d+),offset=(?P<offset>\d+)\):"
-    r" (?P<shape>.+?)\s*\Z"
+    r"\s*value: <\d+ (?P<name>\S+?)(?P<index>\{[^}]*\})? @\d+> "
+    r"\(size=(?P<size>\d{1,19}),offset=(?P<offset>\d{1,19})\): (?P<shape>.+?)\s*\Z"
 )
 _INSTRUCTION = regex(r"\s*from instruction: ?(?:ROOT )?%(?P<name>\S+) = ")
 _PEAK = regex(r"\s*Live ranges at (?P<at>\d{1,19}) \(peak\):")
 _ALIVE = regex(r"\s+(?P<name>[^\s{:]+)(?:\{[^}]*\})?: (?P<size>\d{1,19}) bytes")
+_SEQUENCE = regex(r"\s+(?P<at>\d{1,9}):(?P<name>\S+)\s*\Z")
+_RANGE = regex(r"\s+(?P<name>[^\s{:]+)(?P<index>\{[^}]*\})?:(?P<start>\d{1,9})-(?P<end>\d{1,9})\s*\Z")
 _ROW = regex(r"\s*\S+ *\( *\d+%\); +\S+; (?P<allocation>allocation \d+: .*)")
 _TOTAL = regex(rf"Total bytes used: (?P<bytes>\d{{1,19}}) \({SIZE}\)")
 _MODULE = regex(
@@ -57,6 +66,8 @@ class _Value:
     size: int
     offset: int
     shape: str
+    index: str = ""
+    """Which part of a tuple it is."""
 
 
 @dataclass
@@ -87,6 +98,9 @@ class _Program:
     alive: dict[str, Line] = field(default_factory=dict)
     """Names of the values that live at the worst point of the schedule."""
     metadata: dict[str, str] = field(default_factory=dict)
+    instructions: list[str] = field(default_factory=list)
+    ranges: dict[tuple[str, str], tuple[int, int, Line]] = field(default_factory=dict)
+    """For each value, by name and index, the first and the last instruction of its life."""
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -95,6 +109,7 @@ def sniff(sample: Sample) -> Confidence:
     known = start.startswith(b"BufferAssignment:") or (
         start.startswith(b"Total bytes used:") and b"Allocations sorted by size" in start
     )
+    known = known or start.startswith(b"HloLiveRange (max")
     return Confidence.CERTAIN if known else Confidence.NO
 
 
@@ -102,18 +117,27 @@ def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     """The program as one account of memory, no failure."""
     del hints
     program = _Program()
-    _parse(program, opened)
+    _parse(program, opening.document(opened), opened.label)
+    for beside, raw in _parts_beside(opened):
+        _parse(program, raw, beside)
+    if program.ranges and not program.blocks:
+        raise UnreadableInput(
+            f"{opened.path} says when values live, not how large they are",
+            f"give the file beside it whose name ends in {_WHOLE}: it is read together with this one",
+        )
     notes = tuple(_missing(program))
     module = _MODULE.match(opened.name)
+    name = _XLA_SUFFIX.sub("", module["name"]) if module else None
+    schedule = _schedule(program, name)
     incident = Incident(
         FailedRequest(
             RequestKind.PROGRAM,
             size=program.total,
             line=program.total_line,
-            executable=_XLA_SUFFIX.sub("", module["name"]) if module else None,
+            executable=name,
         ),
-        holders=(HolderBlock(None, None, AllocationTable.of(list(_rows(program)))),),
-        compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total),
+        holders=(HolderBlock(None, None, _table(program, schedule)),),
+        compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total, schedule=schedule),
         fatal=False,
     )
     return Capture(
@@ -123,11 +147,21 @@ def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     )
 
 
-def _parse(program: _Program, opened: inputs.Opened) -> None:
+def _parts_beside(opened: inputs.Opened) -> Iterator[tuple[str, bytes]]:
+    """What newer XLA writes into files of their own, from the same folder, with their names."""
+    if opened.is_text or not opened.path.endswith(_WHOLE):
+        return
+    for ending in _PARTS:
+        beside = Path(opened.path.removesuffix(_WHOLE) + ending)
+        if beside.is_file() and beside.stat().st_size <= opening.DOCUMENT:
+            yield beside.name, beside.read_bytes()
+
+
+def _parse(program: _Program, raw: bytes, label: str) -> None:
     block: _Block | None = None
-    at_peak = table_over = False
-    for number, text in enumerate(opening.document(opened).decode("utf-8", "replace").split("\n"), 1):
-        line = Line(number, text.strip(), opened.label)
+    at_peak = table_over = in_order = False
+    for number, text in enumerate(raw.decode("utf-8", "replace").split("\n"), 1):
+        line = Line(number, text.strip(), label)
         row = _ROW.match(text)
         if match := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
             size = Size.exactly(int(match["size"])) if match["size"].isdigit() else parse_size(match["size"])
@@ -135,7 +169,13 @@ def _parse(program: _Program, opened: inputs.Opened) -> None:
             program.blocks.append(block)
         elif (match := _VALUE.match(text)) and block:
             block.values.append(
-                _Value(match["name"], int(match["size"]), int(match["offset"]), match["shape"])
+                _Value(
+                    match["name"],
+                    int(match["size"]),
+                    int(match["offset"]),
+                    match["shape"],
+                    _part(match["index"]),
+                )
             )
         elif match := _INSTRUCTION.match(text):
             program.metadata[match["name"]] = text.partition("metadata={")[2].partition("}")[0]
@@ -143,12 +183,24 @@ def _parse(program: _Program, opened: inputs.Opened) -> None:
             program.total, program.total_line = Size.exactly(int(match["bytes"])), line
         elif text.startswith("Allocations sorted by size with their values"):
             table_over = True
+        elif text.startswith("HloLiveRange"):
+            in_order = True
         elif _PEAK.match(text):
-            at_peak = True
+            at_peak, in_order = True, False
+        elif in_order and (match := _RANGE.match(text)):
+            lived = (int(match["start"]), int(match["end"]), line)
+            program.ranges.setdefault((match["name"], _part(match["index"])), lived)
+        elif in_order and (match := _SEQUENCE.match(text)):
+            program.instructions.append(match["name"])
         elif at_peak and (match := _ALIVE.match(text)):
             program.alive.setdefault(match["name"], line)
         elif at_peak:
             at_peak = False
+
+
+def _part(index: str | None) -> str:
+    """Which part of a tuple: XLA writes `{}` for a value that is a whole, in some files and not in others."""
+    return "" if index in (None, "{}") else str(index)
 
 
 def _missing(program: _Program) -> Iterator[ReadNote]:
@@ -158,7 +210,7 @@ def _missing(program: _Program) -> Iterator[ReadNote]:
         program.total_line = program.blocks[0].line if program.blocks else None
     if not program.blocks:
         yield ReadNote("the file is cut: its allocations are missing")
-    elif not program.alive and all(block.size.exact for block in program.blocks):
+    elif not program.alive and not program.ranges and all(block.size.exact for block in program.blocks):
         yield ReadNote(
             "the file does not say which temporaries live at the same time, so the arena is one row"
         )
@@ -173,11 +225,49 @@ def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
         yield purpose, total, max(mine, key=lambda block: block.size.bytes).line
 
 
-def _rows(program: _Program) -> Iterator[Allocation]:
+def _table(program: _Program, schedule: Timeline | None) -> AllocationTable:
+    """What the program holds at its worst point."""
+    if schedule is None:
+        return AllocationTable.of(list(_rows(program)))
+    alive = [schedule.table[row] for row in schedule.alive_after(schedule.peak_index)]
+    rows = [replace(row, start_micros=None, end_micros=None) for row in alive]
+    return AllocationTable.of([*schedule.standing, *sorted(rows, key=lambda row: -row.size_bytes)])
+
+
+def _schedule(program: _Program, name: str | None) -> Timeline | None:
+    """The program's values in the order of its instructions, None where the file does not state it.
+
+    What of the arena holds no value at the worst point stands beside them, so that the curve's highest point
+    is what the program takes.
+    """
+    arenas = [block for block in program.blocks if block.purpose == "preallocated temp"]
+    values, base = [], 0
+    for block in arenas:
+        for value in block.values:
+            lived = program.ranges.get((value.name, value.index))
+            if lived is not None and value.size > 0 and lived[0] <= lived[1]:
+                row = _of_value(program, block, value, program.alive.get(value.name, lived[2]))
+                values.append(Value(row, base + value.offset, lived[0], lived[1]))
+        base += block.size.bytes
+    if not values:
+        return None
+    beside = list(_rows(program, with_arena=False))
+    instructions = [_named(program, instruction)[0] for instruction in program.instructions]
+    gap = base - timeline(name, values, (), ()).peak_bytes
+    if gap > 0:
+        beside.append(
+            Allocation(None, gap, op="gap in the arena", purpose="preallocated temp", line=arenas[0].line)
+        )
+    return timeline(name, values, beside, instructions)
+
+
+def _rows(program: _Program, with_arena: bool = True) -> Iterator[Allocation]:
     """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of
     it.
     """
     for block in program.blocks:
+        if block.purpose == "preallocated temp" and not with_arena:
+            continue
         if block.purpose == "preallocated temp" and program.alive:
             yield from _arena(program, block)
             continue
@@ -220,19 +310,15 @@ def _arena(program: _Program, block: _Block) -> Iterator[Allocation]:
             continue
         taken.append((value.offset, end))
         left -= value.size
-        shape, dtype, _ = parse_hlo_shape(value.shape)
-        node, op = _named(program, value.name)
-        yield Allocation(
-            node,
-            value.size,
-            op=op,
-            shape=shape,
-            dtype=dtype,
-            purpose=block.purpose,
-            line=program.alive[value.name],
-        )
+        yield _of_value(program, block, value, program.alive[value.name])
     if left:
         yield Allocation(None, left, op="gap in the arena", purpose=block.purpose, line=block.line)
+
+
+def _of_value(program: _Program, block: _Block, value: _Value, line: Line) -> Allocation:
+    shape, dtype, _ = parse_hlo_shape(value.shape)
+    node, op = _named(program, value.name)
+    return Allocation(node, value.size, op=op, shape=shape, dtype=dtype, purpose=block.purpose, line=line)
 
 
 def _named(program: _Program, value: str) -> tuple[str, str | None]:

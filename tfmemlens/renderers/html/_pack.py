@@ -63,7 +63,7 @@ def column(values: Iterable[int], delta: bool = False) -> Any:
 
 
 def _moment(moment: Moment, ledger: Ledger, names: Names) -> dict[str, Any]:
-    timeline, scaling = moment.timeline, ledger.scaling
+    timeline, scaling = moment.axis, ledger.scaling
     fields: dict[str, Any] = {
         "rows": _rows(ledger, names),
         "balance": _balance(moment),
@@ -159,7 +159,7 @@ def _time(moment: Moment, timeline: Timeline) -> dict[str, Any]:
         "peak": timeline.peak_index,
         "bound": _WORDS[timeline.precision],
         **({"predicted": True} if timeline.predicted else {}),
-        **({"ordinal": int(origin)} if timeline.ordinal else {}),
+        **({"ordinal": int(origin), "place": timeline.place} if timeline.ordinal else {}),
         "phases": [
             [phase.name, phase.start_micros - origin, phase.end_micros - origin] for phase in moment.phases
         ],

@@ -120,7 +120,8 @@ def _peak(moment: Moment) -> dict[str, Any]:
         "curve_source": "prediction" if timeline.predicted else str(timeline.curve_source),
         "precision": timeline.precision,
         "time_micros": None if timeline.ordinal else moment.peak_micros,
-        "time_line": moment.peak_micros if timeline.ordinal else None,
+        "time_line": moment.peak_micros if timeline.ordinal and timeline.place == "line" else None,
+        **({"time_instruction": moment.peak_micros} if timeline.place == "instruction" else {}),
         "limit_bytes": timeline.limit_bytes,
         **_forecast(moment),
     }

@@ -98,10 +98,16 @@ def _unit(timeline: Timeline) -> tuple[int, str]:
     return next((unit for unit in units if timeline.peak_bytes >= unit[0]), (KIB, "KiB"))
 
 
+_PLACES = {
+    "line": "lines of the log after the first allocation",
+    "instruction": "instructions of the program after the first allocation",
+}
+
+
 def _time_axis(timeline: Timeline) -> tuple[float, str]:
     """What a unit of the axis is, and its label."""
     return (
-        (1.0, "lines of the log after the first allocation")
+        (1.0, _PLACES[timeline.place])
         if timeline.ordinal
         else (1000.0, "milliseconds after the first allocation")
     )

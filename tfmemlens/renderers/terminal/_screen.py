@@ -216,7 +216,7 @@ def _legend(moment: Moment, view: View) -> str:
 def _curve(moment: Moment, view: View) -> list[str]:
     """The step's memory over time in one row, without its phases."""
     drawn = _timeline.curve(moment, view)
-    return [*_heading("over time", view, [drawn[2].strip()]), drawn[0]] if drawn else []
+    return [*_heading(_timeline.title(moment), view, [drawn[2].strip()]), drawn[0]] if drawn else []
 
 
 def _held(report: Report, view: View) -> list[str]:

@@ -17,9 +17,14 @@ _SLOTS = 4
 _STEPS = " ▁▂▃▄▅▆▇█"
 
 
+def title(moment: Moment) -> str:
+    """What the curve's section is called."""
+    return "in program order" if moment.schedule else "over time"
+
+
 def curve(moment: Moment, view: View) -> list[str]:
     """The curve in one row, its peak marked, the phases under it."""
-    timeline = moment.timeline
+    timeline = moment.axis
     if timeline is None or not timeline.curve:
         return []
     times, values = timeline.events[0], timeline.curve
@@ -31,20 +36,19 @@ def curve(moment: Moment, view: View) -> list[str]:
     highest = [max(before[first : last + 1]) for first, last in pairwise(edges)]
     top = max(max(highest), 1)
     drawn = "".join(_STEPS[-(-8 * value // top)] for value in highest)
-    marked = moment.peak_micros if moment.peak_micros is not None else start
+    marked = moment.peak_micros if moment.peak_micros is not None else timeline.peak_micros or start
     at = min(int((marked - start) / span * width), width - 1)
     peak = times[timeline.peak_index] if moment.below_peak else marked
     when = (
-        f"at line {peak:,.0f} of {end:,.0f}"
+        f"at {timeline.place} {peak:,.0f} of {max(end, len(timeline.executions.node) - 1):,.0f}"
         if timeline.ordinal
         else f"at {millis(peak - start)} of {millis(end - start)}"
     )
     if timeline.predicted:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _PRECISION_WORDS[timeline.precision]
-    legend = (
-        f"{human(timeline.before_bytes)} before the step, peak {bound}{human(timeline.peak_bytes)} {when}"
-    )
+    stood = "held throughout" if moment.schedule else "before the step"
+    legend = f"{human(timeline.before_bytes)} {stood}, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [
         f"  {drawn}",
         f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(),

@@ -83,7 +83,7 @@ def _moment(report: Report, index: int, view: View) -> list[str]:
         _ruler(report, index, view)
         + _request.page(moment, view)
         + _run.page(report, index, view)
-        + (heading("over time", view) + when if when else [])
+        + (heading(_timeline.title(moment), view) + when if when else [])
         + _balance.page(moment, view)
         + _holders.page(moment, view)
         + (heading("the model", view) + layers if layers else [])

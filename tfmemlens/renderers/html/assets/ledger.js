@@ -52,6 +52,7 @@ export class Ledger {
     this.times = ticks.map((tick) => tick * (moment.unit ?? 1));
     this.peak = this.timed ? moment.peak : -1;
     this.ordinal = moment.ordinal;
+    this.place = moment.place;
     this.bound = moment.bound ?? "";
     this.predicted = Boolean(moment.predicted);
     this.rowOf = new Int32Array(this.events);
@@ -139,7 +140,7 @@ export class Ledger {
   /** The same as short as an axis wants it: a prediction orders ops and times none. */
   tick(micros) {
     if (this.predicted) return micros > 0 ? percent(micros, this.span) : "0 %";
-    return this.ordinal === undefined ? duration(micros) : `line ${counted(this.ordinal + micros)}`;
+    return this.ordinal === undefined ? duration(micros) : `${this.place} ${counted(this.ordinal + micros)}`;
   }
 
   /** A part of the step in words. */
@@ -203,7 +204,7 @@ export class Ledger {
   /** When a row was allocated, in words. */
   start(row) {
     if (!this.timed) return "";
-    return this.birth[row] < 0 ? "before the step" : this.tick(this.times[this.birth[row]]);
+    return this.birth[row] < 0 ? (this.place === "instruction" ? "at any time" : "before the step") : this.tick(this.times[this.birth[row]]);
   }
 
   /** How long a row was held (µs); without end where it outlives the step. */
@@ -218,7 +219,7 @@ export class Ledger {
     const micros = this.held(row);
     if (micros === Infinity) return this.birth[row] < 0 ? "all of it" : "to the end";
     if (this.predicted) return percent(micros, this.span);
-    return this.ordinal === undefined ? duration(micros) : `${counted(micros)} line${micros === 1 ? "" : "s"}`;
+    return this.ordinal === undefined ? duration(micros) : `${counted(micros)} ${this.place}${micros === 1 ? "" : "s"}`;
   }
 
   /** Both in one phrase. */
