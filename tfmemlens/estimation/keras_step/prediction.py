@@ -8,7 +8,7 @@ from random import Random
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
-from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, run
+from tfmemlens.estimation.keras_step.schedule import Life, Plan, ScheduledRun, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
 from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool
 from tfmemlens.knowledge.keras_layers import model_types
@@ -82,10 +82,11 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     size = len(step.tape.ops)
     steps = next((count for ops, count in _STEPS if size < ops), _LIMITED_STEPS)
-    runs, calls = _settled(step, kept, settings, steps)
+    plan = Plan(step.tape.ops, step.tape.buffers, kept)
+    runs, calls = _settled(step, plan, settings, steps)
     middle = runs[len(runs) // 2]
     for number in range(1, 1 + next((count for ops, count in _HISTORIES if size < ops), 0)):
-        runs += _settled(step, kept, settings, _FURTHER_STEPS, number)[0]
+        runs += _settled(step, plan, settings, _FURTHER_STEPS, number)[0]
     runs.sort(key=lambda each: each[1].peak_bytes)
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
@@ -94,7 +95,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
 
 def _settled(
     step: training_step.TrainingStep,
-    kept: frozenset[int],
+    plan: Plan,
     settings: StepSettings,
     count: int,
     history: int = 0,
@@ -116,16 +117,7 @@ def _settled(
     steps: list[tuple[Mapping[int, int], ScheduledRun]] = []
     for _ in range(count):
         sizes = {buffer: chunk.size_bytes for buffer, chunk in standing.items()}
-        result = run(
-            step.tape.ops,
-            step.tape.buffers,
-            pool,
-            standing,
-            kept,
-            workers,
-            chance if workers > 1 else None,
-            order,
-        )
+        result = run(plan, pool, standing, workers, chance if workers > 1 else None, order)
         steps.append((sizes, result))
         standing = {
             buffer: chunk for buffer, chunk in result.standing.items() if step.tape.buffers[buffer].standing

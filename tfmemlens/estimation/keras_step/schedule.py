@@ -14,6 +14,7 @@ import heapq
 from collections import deque
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import NamedTuple
 
 from tfmemlens.estimation.keras_step.op_costs import (
     BYTES_PER_MICROSECOND,
@@ -30,8 +31,7 @@ _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """One allocation: which op made it (None: it stood before the step), when it was born and died (None: it
     outlives the step), its chunk.
     """
@@ -83,28 +83,68 @@ class _Worker:
     busy: bool = False
 
 
-class _Memory:
-    """Which buffer lives in which chunk, and who still needs it."""
+class Plan:
+    """What all runs of a step share: who reads what, and which op waits for which. `kept` are buffers that
+    outlive the step.
+    """
 
     def __init__(
-        self,
-        ops: Sequence[TapeOp],
-        buffers: Sequence[TapeBuffer],
-        standing: Mapping[int, Chunk],
-        kept: frozenset[int],
-        pool: Pool,
+        self, ops: Sequence[TapeOp], buffers: Sequence[TapeBuffer], kept: frozenset[int] = frozenset()
     ) -> None:
-        self.buffers, self.pool = buffers, pool
+        self.ops, self.buffers = ops, buffers
+        self.sizes = [buffer.bytes for buffer in buffers]
+        self.reads = [tuple(set(op.reads)) for op in ops]
+        """Each buffer once."""
+        self.micros = [OVERHEAD_MICROS + op.work / BYTES_PER_MICROSECOND for op in ops]
         self.users = [1 if index in kept or buffer.standing else 0 for index, buffer in enumerate(buffers)]
+        """How many ops read a buffer, and one more for what must outlive the step."""
         self.updaters = [0] * len(buffers)
-        """By variable the ops still to come that update it and name it among what they read."""
-        for op in ops:
-            for read in set(op.reads):
+        """By variable the ops that update it and name it among what they read."""
+        for op, reads in zip(ops, self.reads, strict=True):
+            for read in reads:
                 self.users[read] += 1
             if op.updates in op.reads:
                 self.updaters[op.updates] += 1
+        self.waiting, self.followers = self._dependencies()
+        self.ranked = [
+            index for index, readers in enumerate(self.followers) if any(ops[each].rank for each in readers)
+        ]
+        """Ops whose followers stand in the order of Grappler's graph."""
+
+    def _dependencies(self) -> tuple[list[int], list[list[int]]]:
+        producer = {made: index for index, op in enumerate(self.ops) for made in op.writes}
+        waiting = [0] * len(self.ops)
+        followers: list[list[int]] = [[] for _ in self.ops]
+        for index, (op, reads) in enumerate(zip(self.ops, self.reads, strict=True)):
+            needed = {producer[read] for read in reads if read in producer}.union(op.after)
+            waiting[index] = len(needed)
+            for before in needed:
+                followers[before].append(index)
+        return waiting, followers
+
+    def ordered(self, order: Random | None) -> list[list[int]]:
+        """By op those that wait for it, in the order in which they become ready."""
+        followers = self.followers.copy()
+        for index in self.ranked:
+            readers = followers[index]
+            places = {
+                reader: self.ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0)
+                for reader in readers
+            }
+            followers[index] = sorted(readers, key=lambda reader: (places[reader], reader))
+        return followers
+
+
+class _Memory:
+    """Which buffer lives in which chunk, and who still needs it."""
+
+    def __init__(self, plan: Plan, standing: Mapping[int, Chunk], pool: Pool) -> None:
+        self.plan, self.pool = plan, pool
+        self.users = plan.users.copy()
+        self.updaters = plan.updaters.copy()
+        """Of those still to come."""
         self.slots = {
-            index: _Slot(None, index, chunk, buffers[index].bytes, 0.0, self.users[index])
+            index: _Slot(None, index, chunk, plan.sizes[index], 0.0, self.users[index])
             for index, chunk in standing.items()
         }
         self.old: dict[int, _Slot] = {}
@@ -114,18 +154,7 @@ class _Memory:
     def start(self, op: TapeOp, now: float) -> tuple[Chunk, float] | None:
         """Allocate what an op makes and its temporary; returns the temporary."""
         for made in op.writes:
-            donor = (
-                next(
-                    (
-                        self.slots[read]
-                        for read in op.over
-                        if read in self.slots and self.slots[read].users == 1
-                    ),
-                    None,
-                )
-                if made == op.writes[0]
-                else None
-            )
+            donor = self._donor(op) if op.over and made == op.writes[0] else None
             if donor is not None:
                 donor.users += self.users[made]
                 self.slots[made] = donor
@@ -141,13 +170,22 @@ class _Memory:
             return chunk, now
         return None
 
+    def _donor(self, op: TapeOp) -> _Slot | None:
+        """What the first output writes over: an input that nobody else needs."""
+        for read in op.over:
+            slot = self.slots.get(read)
+            if slot is not None and slot.users == 1:
+                return slot
+        return None
+
     def _allocate(self, op: TapeOp, buffer: int, now: float, users: int) -> None:
-        size = self.buffers[buffer].bytes
+        size = self.plan.sizes[buffer]
         if size and (chunk := self.pool.allocate(size)) is not None:
             self.slots[buffer] = _Slot(op, buffer, chunk, size, now, users)
 
-    def finish(self, op: TapeOp, temporary: tuple[Chunk, float] | None, now: float) -> None:
+    def finish(self, index: int, temporary: tuple[Chunk, float] | None, now: float) -> None:
         """Let go of the temporary and of all inputs that nobody needs any more."""
+        op = self.plan.ops[index]
         if temporary is not None:
             self.lives.append(Life(op, None, op.temporary_bytes, temporary[0].size_bytes, temporary[1], now))
             self.pool.free(temporary[0])
@@ -161,9 +199,9 @@ class _Memory:
             if old is not None:
                 old.users -= 1
                 self._settle(old, now)
-        if op.updates in op.reads:
+        if op.updates is not None and op.updates in op.reads:
             self.updaters[op.updates] -= 1
-        for read in set(op.reads):
+        for read in self.plan.reads[index]:
             if read in self.old and read != op.updates:
                 self.users[read] -= 1
                 self.old[read].users -= 1
@@ -181,7 +219,8 @@ class _Memory:
         slot.users -= count
         if not self.users[buffer]:
             del self.slots[buffer]
-        self._settle(slot, now)
+        if not slot.users:
+            self._settle(slot, now)
 
     def _settle(self, slot: _Slot, now: float) -> None:
         if not slot.users and slot.requested_bytes:
@@ -195,23 +234,21 @@ class _Memory:
 
 
 def run(
-    ops: Sequence[TapeOp],
-    buffers: Sequence[TapeBuffer],
+    plan: Plan,
     pool: Pool,
     standing: Mapping[int, Chunk] | None = None,
-    kept: frozenset[int] = frozenset(),
     workers: int = 4,
     chance: Random | None = None,
     order: Random | None = None,
 ) -> ScheduledRun:
-    """Execute the ops on a pool. `standing` are the chunks of what is there before, `kept` are buffers that
-    outlive the step.
+    """Execute the ops on a pool. `standing` are the chunks of what is there before.
 
     With `chance` each op takes up to so much longer or shorter as on a busy machine, so that other ops
     overlap. With `order` the readers of a tensor stand in another order where Grappler's is not sure.
     """
-    memory = _Memory(ops, buffers, standing or {}, kept, pool)
-    waiting, followers = _dependencies(ops, order)
+    ops = plan.ops
+    memory = _Memory(plan, standing or {}, pool)
+    waiting, followers = plan.waiting.copy(), plan.ordered(order)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
     threads = [_Worker() for _ in range(max(workers, 1))]
     roots = (
@@ -228,21 +265,20 @@ def run(
             if chosen is not None:
                 index = chosen
                 temporary = memory.start(ops[index], now + _AFTER_MICROS)
-                end = now + (OVERHEAD_MICROS + ops[index].work / BYTES_PER_MICROSECOND) * (
-                    JITTER ** chance.uniform(-1, 1) if chance else 1
-                )
+                end = now + plan.micros[index] * (JITTER ** chance.uniform(-1, 1) if chance else 1)
                 executions.append((ops[index].name, now, end))
                 serial += 1
                 thread.busy = True
                 heapq.heappush(running, (end, serial, index, number, temporary))
-        soon = _stolen_at(threads)
-        if soon is not None and (not running or soon < running[0][0]):
-            now = soon
-            continue
+        if len(running) < len(threads):
+            soon = _stolen_at(threads)
+            if soon is not None and (not running or soon < running[0][0]):
+                now = soon
+                continue
         if not running:
             break
         now, _, index, number, temporary = heapq.heappop(running)
-        memory.finish(ops[index], temporary, now)
+        memory.finish(index, temporary, now)
         threads[number].busy = False
         ready = []
         for follower in followers[index]:
@@ -257,40 +293,21 @@ def run(
     return _result(memory, executions, pool, before)
 
 
-def _dependencies(ops: Sequence[TapeOp], order: Random | None) -> tuple[list[int], list[list[int]]]:
-    producer = {made: index for index, op in enumerate(ops) for made in op.writes}
-    waiting = [0] * len(ops)
-    followers: list[list[int]] = [[] for _ in ops]
-    for index, op in enumerate(ops):
-        needed = {producer[read] for read in op.reads if read in producer} | set(op.after)
-        waiting[index] = len(needed)
-        for before in needed:
-            followers[before].append(index)
-    for readers in followers:
-        if any(ops[reader].rank for reader in readers):
-            places = {
-                reader: ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0)
-                for reader in readers
-            }
-            readers.sort(key=lambda reader: (places[reader], reader))
-    return waiting, followers
-
-
 def _next(thread: _Worker, threads: Sequence[_Worker], now: float) -> int | None:
     if thread.inline:
         return thread.inline.popleft()
     if thread.queue:
         return thread.queue.popleft()[0]
-    return next(
-        (other.queue.pop()[0] for other in threads if other.queue and other.queue[-1][1] <= now), None
-    )
+    for other in threads:
+        if other.queue and other.queue[-1][1] <= now:
+            return other.queue.pop()[0]
+    return None
 
 
 def _stolen_at(threads: Sequence[_Worker]) -> float | None:
     """When an idle thread takes an op from another's queue, unless its owner is there before."""
-    if all(thread.busy for thread in threads):
-        return None
-    return min((thread.queue[-1][1] for thread in threads if thread.queue), default=None)
+    times = [thread.queue[-1][1] for thread in threads if thread.queue]
+    return min(times) if times else None
 
 
 def _schedule(ready: Sequence[int], thread: _Worker, stolen_micros: float) -> None:
