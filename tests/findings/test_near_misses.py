@@ -336,6 +336,10 @@ CASES: dict[str, tuple[str, str]] = {
         "Two notebooks are open on the same GPU.\n" + XLA,
         "Two notebooks are open, each on its own GPU.\n" + XLA,
     ),
+    "replicated-weights": (
+        "import jax\nstate = jax_utils.replicate(state)\n" + XLA,
+        "import jax\nstate = jax.device_put(state, NamedSharding(mesh, P('data')))\n" + XLA,
+    ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

@@ -1,8 +1,8 @@
 """Lines near the failure look like its cause and are not.
 
 What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a garbage collection of free
-regions are printed seconds before many an OOM. They are warnings of their own; people search for them in
-vain.
+regions are printed seconds before many an OOM, and XLA says that it missed a goal of its own. They are
+warnings of their own; people search for them in vain.
 When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free
 system memory` or messages of the program's start are all there is.
 What to do: ignore them.
@@ -30,6 +30,15 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=(Evidence("the line", line),),
             )
         return
+    if goal := case.capture.surroundings.shows("short of XLA's goal"):
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=(
+                "no failure: XLA warned that a program needs more than its goal although it computes values"
+                " again; whether the program fits shows when it runs"
+            ),
+            evidence=(Evidence("the warning", goal),),
+        )
     large = case.capture.surroundings.large_host_requests
     if large:
         size, line = max(large, key=lambda request: request[0].bytes)

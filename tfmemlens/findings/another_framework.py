@@ -94,7 +94,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " allocator tfmemlens does not read"
             ),
             evidence=(Evidence("the message", line),),
-            remedies=(*_holders(line), *_for_another(case, name)),
+            remedies=(*_holders(case, line), *_for_another(case, name)),
         )
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
@@ -140,8 +140,12 @@ _MESSAGE = regex(
 _PROCESS = regex(r"[Pp]rocess (?P<pid>\d{1,9}) has (?P<size>[\d.]+ [KMG]iB) memory in use")
 
 
-def _holders(line: Line) -> Iterator[Remedy]:
-    """Other processes on the same GPU, which PyTorch names in its message."""
+def _holders(case: Case, line: Line) -> Iterator[Remedy]:
+    """Other processes on the same GPU, which PyTorch names in its message. Where the program uses JAX as
+    well, the one that is named may be itself.
+    """
+    if case.capture.surroundings.shows("using JAX"):
+        return
     for match in list(re.finditer(_PROCESS.pattern, line.text))[:2]:
         yield Remedy(
             f"process {match['pid']} holds {match['size']} of the same GPU: end it, run this on another"
@@ -152,15 +156,23 @@ def _holders(line: Line) -> Iterator[Remedy]:
 
 
 def _for_another(case: Case, name: str) -> Iterator[Remedy]:
-    if name in _TOOLS:
-        yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
-    if case.capture.surroundings.devices and name not in _NOT_ON_THE_GPU:
+    if case.capture.surroundings.shows("using JAX") and name not in _NOT_ON_THE_GPU:
+        yield Remedy(
+            f"JAX takes 75 % of the GPU when it first uses it, and {name} gets the rest: let it take memory"
+            " as needed, or a smaller part, before jax is imported",
+            "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.40",
+            slug="growth",
+        )
+    elif case.capture.surroundings.devices and name not in _NOT_ON_THE_GPU:
         yield Remedy(
             f"TensorFlow takes nearly all of the GPU when it starts, and {name} gets the rest: let it take"
             " memory as needed",
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+    if name in _TOOLS:
+        yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
 
 
 def _crash(case: Case) -> Iterator[Finding]:

@@ -38,7 +38,10 @@ _OF_MADE_WEIGHTS = {"smaller-model", "smaller-moments", "small-init"}
 def _is_sharded_afterwards(case: Case) -> bool:
     """Whether the text shows arrays to be sharded, and none to be made so."""
     told = case.capture.surroundings
-    return bool(told.shows("sharding")) and not told.shows("making sharded")
+    made = told.shows("making sharded")
+    if made and "_constraint(" in made.text and not any("jit" in line.text for line in told.code):
+        made = None  # a constraint outside of jit is put on what exists
+    return bool(told.shows("sharding")) and not made
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -50,7 +53,17 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}
-        if _is_sharded_afterwards(case) and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
+        whole = case.capture.surroundings.shows("replicating weights")
+        if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
+            what = (
+                f"line {whole.number} gives weights or state no axis to be sharded over, so every device"
+                f" holds all of them; {what}"
+            )
+            remedies = (
+                jax_lines.OVER_DEVICES,
+                *(each for each in remedies if each.slug != "shard-arguments"),
+            )
+        elif _is_sharded_afterwards(case) and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
             what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)

@@ -3,7 +3,8 @@
 What it means: gradients of activations are as large as the activations and live for a short time each;
 gradients of weights live until they are applied, and with clipping by global norm or aggregation over towers
 all of them live at once.
-When it fires: at least 40 % of the attributed bytes are gradients.
+When it fires: at least 40 % of the attributed bytes are gradients, and the shapes of a compiled program's
+buffers do not say more (attention scores, logits, what a scan keeps).
 What to do: the same levers as for activations; apply gradients without collecting them first where that is
 possible.
 """
@@ -13,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import cut_list, held, of_kind, quote, total
+from tfmemlens.findings.support.situation import framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Finding, Remedy, Severity
@@ -33,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         gradients = of_kind(moment, Kind.GRADIENT)
         share = total(gradients) / max(held(moment), 1)
-        if share < 0.4 or cut_list(moment):
+        if share < 0.4 or cut_list(moment) or main_buffers(moment, framework_of(case)):
             continue
         yield Finding(
             severity=Severity.CAUSE,

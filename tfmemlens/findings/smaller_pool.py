@@ -1,4 +1,4 @@
-"""The driver gave TensorFlow's pool less than it asked for, and the run went on.
+"""The driver gave TensorFlow's or JAX's pool less than it asked for, and the run went on.
 
 What it means: BFC asks the driver for a region, and after each refusal for 90 % of the size. So a ladder of
 refusals at the start ends no run; it says that something else held part of the device.
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
@@ -39,6 +40,10 @@ def check(case: Case) -> Iterator[Finding]:
                 "nvidia-smi",
                 slug="see-device-users",
             ),
-            Remedy("let TensorFlow take memory as needed", code_snippets.growth(case.api), slug="growth"),
+            Remedy(
+                f"let {framework_name(case)} take memory as needed",
+                code_snippets.growth(case.api),
+                slug="growth",
+            ),
         ),
     )

@@ -54,6 +54,7 @@ _MARK_STEP = Remedy(
     slug="mark-step",
 )
 _SMALL_BYTES = 256 * MIB
+_MUCH = 0.25
 _MOST_OF_A_DEVICE = 0.95
 _MAX_GAIN = _MOST_OF_A_DEVICE / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
@@ -399,7 +400,7 @@ def _remedies(
     if undonated and program_account.could_donate(case, moment, compiler):
         yield program_account.donate(case, compiler)
     line = jax_lines.made_at(case, moment)
-    if buffers and not of_arguments:
+    if buffers and (not of_arguments or _are_much(buffers, compiler)):
         yield from buffers.remedies
         if "attention" in buffers.what:
             yield from remedies.offered(case, moment, "mixed-precision")
@@ -424,6 +425,12 @@ def _remedies(
     if not len(moment.attribution.table) and not line:
         yield remedies.name_the_buffers()
     yield _WITHOUT_XLA
+
+
+def _are_much(buffers: Buffers, compiler: CompilerMemory) -> bool:
+    """Whether these are worth a change although the arguments are more than half of the program."""
+    whole = compiler.section("total") or compiler.needed
+    return bool(whole) and buffers.bytes > _MUCH * (whole.bytes if whole else 0)
 
 
 def _moves_weights(moment: Moment) -> bool:

@@ -17,6 +17,7 @@ from tfmemlens.findings.support.jax_stack import (
     layers_op_by_op,
     loaded_by,
     made_by_frames,
+    restored_beside,
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
 from tfmemlens.findings.support.rows import device_limit, of_a_program
@@ -31,6 +32,12 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import GIB
 from tfmemlens.values import replace
 
+OVER_DEVICES = Remedy(
+    "shard weights and optimizer state (FSDP): each device then makes and holds its part alone",
+    "spec = lambda w: P('data') if w.ndim and w.shape[0] % mesh.size == 0 else P()\n"
+    "params = jax.tree.map(lambda w: jax.device_put(w, NamedSharding(mesh, spec(w))), params)",
+    slug="shard-arguments",
+)
 _LITERAL = regex(
     r"\b(?:jnp|np|jax\.numpy|random"
     r"|lax)\.(?P<call>\w+)\((?P<before>(?:[^()]"
@@ -134,7 +141,7 @@ def made_by(
     """
     text = text or ""
     program = calls_program(text)
-    if made := made_by_frames(frames, text, need):
+    if made := restored_beside(frames, text, code) or made_by_frames(frames, text, need):
         return made
     if not program and need is not None and need >= LEAST_BYTES:
         for reading in _READINGS:

@@ -314,6 +314,50 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
     )
 
 
+_RESTORING_FILES = regex(
+    r"orbax[/\\]|array_serialization[/\\]|flax[/\\](?:training[/\\]checkpoints|serialization)\.py|safetensors"
+)
+_RESTORES = regex(
+    r"(?:_?(?:async_)?(?:restore|deserialize|load)\w*|from_(?:bytes|state_dict)|msgpack_restore)"
+)
+_RESTORING = regex(r"\brestore\w*\(|\b(?:load_checkpoint|from_bytes|from_state_dict|tree_deserialise\w*)\(")
+_MADE_FOR_IT = regex(
+    r"\b(?P<state>\w*(?:state|params|variables|model|network|net))(?:\s*,\s*\w+)*\s*=(?!=)\s*(?:self\.)?"
+    r"(?:\w*(?:create|init|make|build)\w*(?:state|params|model|network|net)?\w*\(|\w+(?:\.\w+)*\.init(?:_weights)?\("
+    r"|(?:\w+\.)?TrainState\.create\(|[A-Z]\w*\([^#]*\b(?:rngs|key)\s*=)"
+)
+_OF_SHAPES = regex(r"eval_shape|abstract|ShapeDtypeStruct|\bjit\(")
+
+
+def restored_beside(frames: Sequence[Frame], text: str | None, code: Sequence[Line]) -> MadeByLine | None:
+    """A checkpoint that is read to the device beside the weights which were made at random before it."""
+    last = (_own(frames, text)[-1:] or [Frame("", "")])[0].text
+    reads = _runs_through(frames, _RESTORING_FILES, _RESTORES) or _RESTORING.search(last)
+    if not reads or any(_OF_SHAPES.search(line.text) for line in code):
+        return None
+    made = next((line for line in code if _MADE_FOR_IT.search(line.text)), None)
+    match = _MADE_FOR_IT.search(made.text) if made else None
+    if made is None or match is None:
+        return None
+    return MadeByLine(
+        f"the checkpoint is read to the device beside `{match['state']}` (line {made.number}), which was made"
+        " before it: for a while both are there",
+        (
+            Remedy(
+                "restore into shapes instead of a state that was made for it",
+                "shapes = jax.eval_shape(create_state, key); state = checkpointer.restore(path, shapes)",
+                slug="restore-into-shapes",
+            ),
+            Remedy(
+                "or let go of what was made first, and keep its shapes alone",
+                "shapes = jax.tree.map(ocp.utils.to_shape_dtype_struct, state); del state",
+                slug="drop-references",
+            ),
+        ),
+        line=made,
+    )
+
+
 def _draws(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """A sampler's collection of draws; of NumPyro's the table of idioms knows."""
     del need
@@ -336,6 +380,23 @@ _DRAWS_OF_A_SCAN = MadeByLine(
 )
 
 
+_OF_ALL_ROWS = MadeByLine(
+    "vmap computes the Jacobian of every row at once, and holds them all",
+    (
+        Remedy(
+            "go through the rows in blocks, and reduce each block at once",
+            "y = jax.lax.map(lambda x: reduce(jax.jacrev(f)(x)), xs, batch_size=256)",
+            slug="in-blocks",
+        ),
+        Remedy(
+            "use products with vectors (jax.jvp, jax.vjp) where they do, which never make the matrices",
+            "y, pull = jax.vjp(f, x); row = pull(v)",
+            slug="hessian-products",
+        ),
+    ),
+)
+
+
 def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """A Jacobian or Hessian, as a whole."""
     call = _code(own, _DERIVATIVE_CALL)
@@ -346,6 +407,8 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
     hessian = hessian or any(frame.name == "hessian" for frame in frames)
     side = math.isqrt(need // 4)
     square = side * side * 4 == need
+    if _code(own[-1:], regex(r"\bvmap\(")) and not square:
+        return _OF_ALL_ROWS
     sides = f" of {side:,} x {side:,}" if square else ""
     matrix = "Hessian" if hessian else "Jacobian"
     if square and not hessian:

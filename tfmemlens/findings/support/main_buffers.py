@@ -22,6 +22,8 @@ from tfmemlens.values import dataclass, replace
 _LEAST_BYTES = 64 * MIB
 _LEAST_SHARE = 0.3
 """Of the listed buffers: less explains nothing of a program."""
+_LEAST_OF_NEED = 0.04
+"""Of all that the program needs: a list is cut after its largest, and these may be a hundredth of it."""
 _SHORTEST, _FEWEST_WORDS, _MANY_ROWS = 64, 5000, 1000
 _LOGITS = regex(
     r"logit|lm_?head|log_?softmax|cross_?entropy|nll_?loss|vocab|output_?projection|unembed|\bmlm|decoder/dense"
@@ -87,9 +89,14 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     if not found:
         return None
     held, mine, build = max(found, key=lambda each: each[0])
-    if held < _LEAST_BYTES or held < _LEAST_SHARE * whole:
+    if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, _LEAST_OF_NEED * _need(moment)):
         return None
     return build(mine, held, framework)
+
+
+def _need(moment: Moment) -> int:
+    compiler = moment.incident.compiler if moment.incident else None
+    return compiler.needed.bytes if compiler and compiler.needed else 0
 
 
 def _shape(row: Row) -> tuple[int, ...]:

@@ -53,7 +53,7 @@ def undonated(compiler: CompilerMemory) -> bool:
     """Whether results that could lie in the arguments' place are a large part of the program; only where its
     account counts them.
     """
-    saves, whole = donatable_bytes(compiler), compiler.section("total")
+    saves, whole = donatable_bytes(compiler), compiler.section("total") or compiler.needed
     return bool(saves and whole and saves > _LARGE * whole.bytes)
 
 

@@ -406,7 +406,8 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     if any(stream.stats.finished for stream in streams):
         return frameworks.JAX
     if not incidents:
-        return None
+        apart = frameworks.is_built_for_jax(origin for stream in streams for origin in stream.origins)
+        return frameworks.JAX if apart else None
     first = incidents[0]
     allocated = any(
         one.request.kind is RequestKind.TENSOR or one.state.limit for one in incidents if not one.compiler

@@ -89,6 +89,18 @@ def mention(text: str) -> str | None:
     return NOBODYS if _NOBODY.search(text) else None
 
 
+_BUILT_APART = regex(r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla)/")
+"""Where jaxlib's build has XLA; TensorFlow has it at `tensorflow/compiler/xla` or `external/local_xla`."""
+
+
+def is_built_for_jax(origins: Iterable[str]) -> bool:
+    """Whether the files that log lines name are most likely jaxlib's. TensorFlow Serving's build, too, has
+    TensorFlow as a part from outside.
+    """
+    named = " ".join(origins)
+    return "tensorflow_serving" not in named and bool(_BUILT_APART.search(named))
+
+
 def likeliest(mentions: Counter[str], messages: Iterable[str]) -> str | None:
     """The framework that the failure's own messages name, else the one that the rest of the log mentions."""
     said = " ".join(messages)

@@ -76,11 +76,13 @@ ENDING = LineRule(
 )
 """What ends a step of PyTorch/XLA, so that its graph is run."""
 SHARDING = LineRule(
-    r"\bNamedSharding\(|\b\w{0,40}_?sharding\(\w|\bjax\.(?:sharding\.)?(?:Mesh|make_mesh)\(|\bMesh\(|\bshard_pytree\(",
+    r"\bNamedSharding\(|\b\w{0,40}_?sharding\(\w|\bjax\.(?:sharding\.)?(?:Mesh|make_mesh)\(|\bMesh\(|\bshard_pytree\("
+    r"|\bget_partition_spec\(",
     "    sh = fsdp_sharding(params, mesh)",
     "mesh = jax.make_mesh((8,), ('data',))",
     "    state = jax.device_put(state, NamedSharding(mesh, P('data')))",
-    needs=("sharding(", "mesh(", "shard_pytree("),
+    "pspecs = nnx.get_partition_spec(state)",
+    needs=("sharding(", "mesh(", "shard_pytree(", "get_partition_spec("),
 )
 SHARDED = LineRule(
     r"\bout_shardings\s*=|\bwith_(?:sharding_constraint|partitioning|logical_partitioning)\(|\beval_shape\(",
@@ -89,6 +91,28 @@ SHARDED = LineRule(
     needs=("out_shardings", "with_", "eval_shape("),
 )
 """Arrays that are made sharded, rather than made whole and sharded afterwards."""
+REPLICATING = LineRule(
+    r"(?i:\b(?:\w*(?:params?|states?|weights?|model|optimizer|replicat\w*)\w*)\b[^#]{0,80}"
+    r"\bNamedSharding\(\s*[\w.]{1,40}\s*,\s*(?:jax\.sharding\.)?P(?:artitionSpec|S)?\(\s*\)\s*\)"
+    r"|\b(?:jax_utils\.|flax\.jax_utils\.)replicate\(|\bdevice_put_replicated\()",
+    "param_sharding = NamedSharding(mesh, P())",
+    "params = jax.device_put(params, NamedSharding(mesh, PartitionSpec()))",
+    "state = jax_utils.replicate(state)",
+    needs=("namedsharding(", "replicate"),
+)
+"""Weights or state without an axis to be sharded over: each device holds all of them."""
+SHORT_OF_GOAL = LineRule(
+    r"Can't reduce memory use below .{1,60} by rematerialization",
+    "W hlo_rematerialization.cc:3021] Can't reduce memory use below 8.48GiB (9105000000 bytes) by"
+    " rematerialization; only reduced to 13.00GiB",
+    needs="reduce memory use below",
+)
+USING_JAX = LineRule(
+    r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b",
+    "import jax, torch",
+    "params = jax.device_put(params)",
+    needs=("jax", "jnp."),
+)
 SELDOM = LineRule(
     r"\bif \(?\w{1,40}(?: \+ 1\)?)? ?% ?\w{1,40} ?==",
     "    if i % 50 == 0:",
@@ -173,6 +197,9 @@ PURPOSES = {
     "ending steps": ENDING,
     "sharding": SHARDING,
     "making sharded": SHARDED,
+    "replicating weights": REPLICATING,
+    "using JAX": USING_JAX,
+    "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,

@@ -46,6 +46,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
+            r"(?i:\b(?:the |a |mini-?|micro-?|per-device )?batch (?:is|of|=|==) (?:only |just |already )?)"
+            r"(?P<value>\d{1,6})\b(?![.,]\d|k\b|M\b|%| (?:tokens|steps|epochs|batches))",
+            "the batch is 1 already",
+            "I train with a batch of 16 images",
+            needs="atch",
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
             rf"\A(?:(?!{_HELD_OUT}|predict).)*?\.batch\((?:batch_size ?= ?)?(?P<value>\d+)\s*[,)]",
             "model.fit(train.batch(2), validation_data=holdout.batch(16), epochs=60)",
             "ds = ds.shuffle(1000).batch(32, drop_remainder=True).prefetch(2)",

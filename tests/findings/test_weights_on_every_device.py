@@ -1,0 +1,192 @@
+"""Weights that are replicated, restored beside others, or returned without being donated."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+
+def explained(said: str, *frames: str, asked: str = "2147483648 bytes.") -> Report:
+    traceback = "".join(f"  File {frame}\n" for frame in frames)
+    return pipeline.explain(
+        f"{said}\n\nTraceback (most recent call last):\n{traceback}"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {asked}\n"
+    )
+
+
+def slugs(report: Report) -> list[str]:
+    return [action.remedy.slug for action in report.actions]
+
+
+STEP = '"/home/u/fit.py", line 9, in <module>\n    state, loss = train_step(state, batch)'
+SLOTS = '"/home/u/fit.py", line 9, in <module>\n    opt_state = tx.init(params)'
+PLACED = "params = jax.device_put(params, NamedSharding(mesh, P()))"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [PLACED, "weight_sharding = NamedSharding(mesh, PartitionSpec())", "state = jax_utils.replicate(state)"],
+)
+def test_weights_with_no_axis_to_be_sharded_over(said: str) -> None:
+    report = explained(said, SLOTS)
+    assert "line 1 gives weights or state no axis to be sharded over" in report.verdict
+    assert slugs(report)[0] == "shard-arguments"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "params = jax.device_put(params, NamedSharding(mesh, P('data')))",
+        "step_number = jax.device_put(0, NamedSharding(mesh, P()))",
+        "batch = jax.device_put(batch, NamedSharding(mesh, P('data', None)))",
+    ],
+)
+def test_weights_that_are_sharded_and_scalars(said: str) -> None:
+    assert "no axis to be sharded over" not in explained(said, SLOTS).verdict
+
+
+def test_beside_a_failing_step_it_is_a_cause_only_where_the_weights_decide() -> None:
+    some, many = explained(PLACED, STEP), explained(f"{PLACED}\n# a 7B model on 8 x A100 80GB", STEP)
+    assert "no axis" not in some.verdict and "shard-arguments" in slugs(some)
+    assert "no axis" in many.verdict or "weights" in many.verdict
+
+
+RESTORING = '"/home/u/fit.py", line 9, in <module>\n    restored = manager.restore(step)'
+IN_ORBAX = (
+    '"/v/site-packages/orbax/checkpoint/type_handlers.py", line 9, in deserialize\n    await gather(ops)'
+)
+
+
+@pytest.mark.parametrize("frames", [(RESTORING,), (RESTORING, IN_ORBAX)])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "state = create_train_state(key, config)",
+        "params = model.init(key, x)",
+        "variables, rest = init_model(key)",
+        "model = Net(64, rngs=nnx.Rngs(0))",
+    ],
+)
+def test_a_checkpoint_beside_what_was_made_before(made: str, frames: tuple[str, ...]) -> None:
+    report = explained(made, *frames)
+    assert f"beside `{made.split(',')[0].split()[0]}` (line 1), which was made before it" in report.verdict
+    assert slugs(report)[0] == "restore-into-shapes"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "state = jax.eval_shape(create_train_state, key)",
+        "abstract_state = nnx.state(model)",
+        "config = load_config(path)",
+        "x = make_batch(key)",
+    ],
+)
+def test_a_checkpoint_beside_nothing(made: str) -> None:
+    assert "which was made before it" not in explained(made, RESTORING).verdict
+
+
+def test_saving_restores_nothing() -> None:
+    saving = IN_ORBAX.replace("deserialize", "serialize")
+    line = '"/home/u/fit.py", line 9, in <module>\n    manager.save(step, state)'
+    report = explained("state = create_train_state(key, config)", line, saving)
+    assert "which was made before it" not in report.verdict
+
+
+CREATED_THEN_SHARDED = (
+    "model = Net(cfg, rngs=nnx.Rngs(0))\nspecs = nnx.get_partition_spec(nnx.state(model))\n"
+    "state = jax.lax.with_sharding_constraint(nnx.state(model), specs)"
+)
+LAYER = '"/home/u/net.py", line 9, in __init__\n    self.up = nnx.Linear(8192, 32768, rngs=rngs)'
+
+
+def test_a_constraint_outside_of_jit_shards_what_exists() -> None:
+    assert "shards it only afterwards" in explained(CREATED_THEN_SHARDED, LAYER).verdict
+    inside = f"@nnx.jit\ndef create():\n    {CREATED_THEN_SHARDED}"
+    assert "shards it only afterwards" not in explained(inside, LAYER).verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "fires"),
+    [
+        ("J = jax.vmap(jax.jacrev(net))(points)", True),
+        ("J = jax.jacrev(net)(point)", False),
+        ("y = jax.vmap(net)(points)", False),
+    ],
+)
+def test_the_jacobian_of_every_row(line: str, fires: bool) -> None:
+    report = explained("", f'"/home/u/fit.py", line 9, in <module>\n    {line}', asked="9600000004 bytes.")
+    assert ("the Jacobian of every row at once" in report.verdict) is fires
+
+
+def on_tpu(shared: str, results: str = "9.00G") -> Report:
+    return pipeline.explain(
+        "p_train_step = jax.pmap(train_step, axis_name='batch')\n"
+        "ValueError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.00G of 15.48G hbm."
+        " Exceeded hbm capacity by 4.52G.\n\nTotal hbm usage >= 20.52G:\n    reserved        530.00M\n"
+        "    program          11.00G\n    arguments        9.00G\n\n"
+        f"Output size {results}; shares {shared} with arguments.\n\nProgram hbm requirement 11.00G:\n"
+        "    HLO temp          2.00G\n    HLO output        9.00G\n\n"
+        "  Largest program allocations in hbm:\n\n"
+        '  1. Size: 500.00M\n     Operator: op_name="pmap(train_step)/jvp(LM)/lm_head/dot_general"\n'
+        "     Shape: f32[4,1024,32000]{2,1,0:T(8,128)}\n     Unpadded size: 500.00M\n"
+        "     XLA label: %fusion.9\n     Allocation type: HLO temp\n     ==========================\n"
+    )
+
+
+def test_results_beside_arguments_on_a_tpu_are_not_donated() -> None:
+    report = on_tpu("0B")
+    assert "are results, made beside arguments of about 9.00 GiB" in report.verdict
+    assert slugs(report)[0] == "donate-buffers" and "logits" not in report.verdict
+
+
+def test_what_is_donated_is_not_donated_again() -> None:
+    report = on_tpu("9.00G")
+    assert "made beside arguments" not in report.verdict and "donate-buffers" not in slugs(report)
+
+
+@pytest.mark.parametrize(
+    ("said", "batch"),
+    [("the batch is 1 already", "1"), ("a batch of 16 images", "16"), ("batch 12/500 done", None)],
+)
+def test_a_batch_in_words(said: str, batch: str | None) -> None:
+    setting = explained(said, STEP).case.capture.surroundings.setting("batch_size")
+    assert (setting[0] if setting else None) == batch
+
+
+REMAT = (
+    "2025-01-18 11:20:31.480321: W external/xla/xla/hlo/transforms/simplifiers/hlo_rematerialization.cc:3021]"
+    " Can't reduce memory use below 17.21GiB (18479106048 bytes) by rematerialization; only reduced to"
+    " 19.05GiB (20454782182 bytes), down from 21.66GiB (23257247744 bytes) originally\n"
+)
+
+
+def test_a_goal_that_xla_missed_is_no_failure() -> None:
+    assert "No failure: XLA warned" in pipeline.explain(f"{REMAT}step 100 loss 7.44\n").verdict
+    assert "XLA warned" not in explained(REMAT, STEP).verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "fires"), [("import jax, cupy as cp", True), ("import numpy as np, cupy as cp", False)]
+)
+def test_jax_beside_another_framework_that_ran_out(said: str, fires: bool) -> None:
+    report = pipeline.explain(
+        f"{said}\ncupy.cuda.memory.OutOfMemoryError: Out of memory allocating 6,400,000,000 bytes (allocated"
+        " so far: 0 bytes).\n"
+    )
+    assert ("JAX takes 75 % of the GPU" in " ".join(a.remedy.text for a in report.actions)) is fires
+
+
+def test_refusals_of_jaxlib_are_no_tensorflow() -> None:
+    line = (
+        "2022-09-30 08:10:44.1: I external/org_tensorflow/tensorflow/compiler/xla/stream_executor/cuda/"
+        "cuda_driver.cc:774] failed to allocate 21.30GiB (22875394048 bytes) from device:"
+        " CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+    )
+    steps = "Epoch 1:  14%|#4        | 112/782 [00:08<00:52, 12.7it/s]\n"
+    assert pipeline.explain(line + steps).case.capture.source.framework == "jax"
+    serving = "I tensorflow_serving/model_servers/server_core.cc:465] Adding/updating models.\n"
+    assert pipeline.explain(serving + line + steps).case.capture.source.framework != "jax"

@@ -1,0 +1,56 @@
+"""Weights or optimizer state are put on every device whole, although there is a mesh of several.
+
+What it means: `P()` names no axis, so each device holds a copy of all of it; the batch is sharded, and the
+weights are not. Adam's state, made of weights that are replicated, is replicated, too.
+When it fires: code of a JAX program places weights or state with `P()`, `replicate` or
+`device_put_replicated`, and a request failed that no line explains. A cause where the program is mostly
+arguments, or where weights, gradients and slots exceed the device; else a factor.
+What to do: shard weights and state over the devices (FSDP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import jax_lines, program_account
+from tfmemlens.findings.support.rows import device_limit, on_host, requests
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.stated_weights import stated_weights
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "the program's arguments, or weights, gradients and slots; else no bytes"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    line = case.capture.surroundings.shows("replicating weights")
+    if line is None or framework_of(case) != JAX:
+        return
+    for index, moment, _ in requests(case):
+        made = jax_lines.made_at(case, moment)
+        if on_host(moment) or (made and "shard-arguments" in {each.slug for each in made.remedies}):
+            continue  # said of that line
+        explains = _explained(case, moment)
+        because = (
+            f"line {line.number} gives weights or state no axis to be sharded over, so that every device"
+            " holds all of them"
+        )
+        yield Finding(
+            severity=Severity.CAUSE if explains else Severity.FACTOR,
+            headline=because,
+            because=because,
+            explains=explains,
+            evidence=(Evidence("where they are placed", line),),
+            remedies=(jax_lines.OVER_DEVICES,),
+            moment=index,
+        )
+
+
+def _explained(case: Case, moment: Moment) -> int | None:
+    """What the copies take of one device, where that decides; None where it may be little."""
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler and compiler.arguments and program_account.mostly_arguments(compiler):
+        return compiler.arguments.bytes
+    weights, limit = stated_weights(case.capture.surroundings), device_limit(case, moment)
+    return weights.trained_bytes if weights and limit and weights.trained_bytes > limit.high else None
