@@ -190,3 +190,89 @@ def test_refusals_of_jaxlib_are_no_tensorflow() -> None:
     assert pipeline.explain(line + steps).case.capture.source.framework == "jax"
     serving = "I tensorflow_serving/model_servers/server_core.cc:465] Adding/updating models.\n"
     assert pipeline.explain(serving + line + steps).case.capture.source.framework != "jax"
+
+
+MESH = f"mesh = jax.make_mesh((8,), ('data',))\n{PLACED}\nbatch = jax.tree.map(jnp.asarray, batch)"
+
+
+def test_a_batch_that_no_line_shards() -> None:
+    report = explained(MESH, STEP)
+    assert "no line that the text shows shards the batch" in report.verdict
+    assert slugs(report)[0] == "shard-the-batch"
+
+
+@pytest.mark.parametrize(
+    ("said", "frame"),
+    [
+        (f"{MESH}\nbatch = jax.device_put(batch, NamedSharding(mesh, P('data')))", STEP),
+        (f"{MESH}\nbatch = shard(batch)", STEP),
+        (MESH, SLOTS),
+        (PLACED.replace("params", "scale"), STEP),
+    ],
+)
+def test_a_batch_that_is_sharded_or_plays_no_part(said: str, frame: str) -> None:
+    assert "shards the batch" not in explained(said, frame).verdict
+
+
+LOADING = "lm = keras_hub.models.GemmaCausalLM.from_preset('gemma2_9b_en')"
+
+
+def test_a_model_that_is_larger_than_the_card_when_it_is_loaded() -> None:
+    report = explained(
+        f"import keras_hub   # on the JAX backend\n{LOADING}\nGPU: RTX 4090", asked="205520896 bytes."
+    )
+    assert "the model is loaded whole: it has about 9 billion weights, 33.53 GiB" in report.verdict
+    assert slugs(report)[:2] == ["narrow-weights", "shard-arguments"]
+
+
+@pytest.mark.parametrize(
+    ("said", "frames"),
+    [
+        (f"{LOADING.replace('9b', '2b')}\nGPU: RTX 4090", ()),  # 7.45 GiB of 24
+        (f"{LOADING}\nGPU: RTX 4090", (STEP,)),  # another line failed
+    ],
+)
+def test_a_model_that_fits_or_was_loaded_before(said: str, frames: tuple[str, ...]) -> None:
+    assert "is loaded whole" not in explained(said, *frames, asked="205520896 bytes.").verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "waits"),
+    [
+        ("metrics['loss'].block_until_ready()", True),
+        ("print(loss)", True),
+        ("losses.append(loss.item())", True),
+        ("state, loss = train_step(state, batch)", False),
+        ("blueprint(x)", False),
+    ],
+)
+def test_a_line_that_only_waits(line: str, waits: bool) -> None:
+    said = "import jax\nstate, metrics = train_step(state, batch)"
+    verdict = explained(said, f'"/home/u/fit.py", line 9, in <module>\n    {line}').verdict
+    assert ("only waits for a result" in verdict) is waits
+    assert ("most likely the step that line 2 calls" in verdict) is waits
+
+
+def test_free_memory_in_the_wrong_place_is_not_called_too_little() -> None:
+    def report(free: str) -> Report:
+        return pipeline.explain(
+            "import torch_xla\nlosses.append(loss)\nxm.mark_step()\n"
+            "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error loading program: Attempting to"
+            f" reserve 5.22G at the bottom of memory. That was not possible. There are {free} free, 0B"
+            " reserved, and 4.98G reservable.\n"
+        )
+
+    assert "5.40 GiB was free on the device, and not where" in report("5.40G").verdict
+    assert "only about 3.10 GiB was free" in report("3.10G").verdict
+    assert "in `losses` (line 2)" in report("3.10G").actions[0].remedy.text
+
+
+def test_odd_factors_tell_a_product() -> None:
+    line = '"/home/u/ppo.py", line 9, in <module>\n    run, traj = jax.lax.scan(f, run, None, n)'
+    sizes = "num_envs: 2048, rollout length 128, obs shape (84, 84, 4)"
+    report = explained(sizes, line, asked=f"{128 * 2048 * 84 * 84 * 4 * 4} bytes.")
+    assert "2,048 (`num_envs`) x 128 (`length`) x 84 x 84 x 4" in report.verdict
+    powers = explained(
+        "num_envs: 2048, rollout length 128, obs shape (64, 64, 4)", line, asked=f"{2**34} bytes."
+    )
+    assert "num_envs" not in powers.verdict

@@ -32,6 +32,7 @@ def slugs(report: Report) -> list[str]:
         "for s in 0 1 2; do python fit.py --seed $s & done",
         "scores = Parallel(n_jobs=4)(delayed(fit)(fold) for fold in folds)",
         "Another training runs on the same card.",
+        "@ray.remote(num_gpus=0.25)",
         "we start 6 workers which share one GPU",
     ],
 )
@@ -47,6 +48,7 @@ def test_several_processes_on_one_gpu_are_the_cause(said: str) -> None:
     [
         "Two processes, each on its own GPU.",
         "8 processes on 8 GPUs",
+        "@ray.remote(num_gpus=1)",
         "$ pytest tests/",
         "$ pytest -n 0 tests/",
         "the data loader has 8 workers",
@@ -156,6 +158,7 @@ def test_two_lengths_are_pairs_on_purpose() -> None:
         ("logits = net.apply(params, x_test)", 6000 * 100 * 1000, False),  # less than the rows themselves
         ("logits = net.apply(params, x_batch)", 6000 * 1_000_000, False),
         ("x = jnp.asarray(x_test)", 6000 * 1_000_000, False),
+        ("y = jnp.einsum('nhwc,nk->hwck', x_test, k)", 6000 * 1_000_000, False),
     ],
 )
 def test_a_whole_set_in_one_call(line: str, need: int, fires: bool) -> None:

@@ -73,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"{what}{at}",
             because=what,
-            explains=request.needed_bytes,
+            explains=made.explains or request.needed_bytes,
             evidence=(*quoted, Evidence("the message", request.failed.line)),
             remedies=remedies,
             moment=index,

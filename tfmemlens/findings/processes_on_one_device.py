@@ -119,7 +119,7 @@ def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
 
 
 _PREPARES = regex(r"Pool\(|PoolExecutor\(")
-_WORKERS = regex(r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|\bworkers\b|&")
+_WORKERS = regex(r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\bworkers\b|&")
 """What starts them together, so that none can be ended."""
 
 

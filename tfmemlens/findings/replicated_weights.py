@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines, program_account
+from tfmemlens.findings.support.jax_stack import calls_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "the program's arguments, or weights, gradients and slots; else no bytes"
@@ -27,10 +30,12 @@ def check(case: Case) -> Iterator[Finding]:
     line = case.capture.surroundings.shows("replicating weights")
     if line is None or framework_of(case) != JAX:
         return
-    for index, moment, _ in requests(case):
+    for index, moment, request in requests(case):
         made = jax_lines.made_at(case, moment)
         if on_host(moment) or (made and "shard-arguments" in {each.slug for each in made.remedies}):
             continue  # said of that line
+        if _shards_no_batch(case) and calls_program(request.failed.source_text):
+            yield _of_the_batch(index, request.needed_bytes, line)
         explains = _explained(case, moment)
         because = (
             f"line {line.number} gives weights or state no axis to be sharded over, so that every device"
@@ -45,6 +50,40 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(jax_lines.OVER_DEVICES,),
             moment=index,
         )
+
+
+_SHARDS = regex(
+    r"\bP(?:artitionSpec)?\(\s*[^)\s]|\bshard(?:_batch|_map)?\(|make_array_from|pmap|common_utils\.shard"
+    r"|PositionalSharding|batch_sharding|data_sharding"
+)
+
+
+def _shards_no_batch(case: Case) -> bool:
+    """Whether the code makes a mesh, and none of its lines names an axis of it for anything."""
+    told = case.capture.surroundings
+    return bool(told.shows("sharding")) and not any(_SHARDS.search(line.text) for line in told.code)
+
+
+def _of_the_batch(index: int, need: int | None, line: Line) -> Finding:
+    because = (
+        "no line that the text shows shards the batch over the mesh, so that most likely every device"
+        f" computes all of it, with all its activations (line {line.number} puts the weights on all of them)"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=need,
+        evidence=(Evidence("where the weights are placed", line),),
+        remedies=(
+            Remedy(
+                "shard each batch over the devices before the step",
+                "batch = jax.device_put(batch, NamedSharding(mesh, P('data')))",
+                slug="shard-the-batch",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _explained(case: Case, moment: Moment) -> int | None:

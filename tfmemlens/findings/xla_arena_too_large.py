@@ -251,6 +251,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
+    if compiler.free and size and compiler.free.bytes >= size.bytes:
+        return (
+            f"{human_size(compiler.free)} was free on the device, and not where the program needs it: in one"
+            " piece, beside what arrays and programs that are kept alive hold"
+        )
     if compiler.free:
         return (
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
@@ -273,9 +278,25 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return (
             f"`{states}` keeps whole states, with all weights, of earlier epochs; the step then finds no room"
         )
+    if _waits(moment):
+        earlier = next((line for line in case.capture.surroundings.code if calls_program(line.text)), None)
+        which = f", most likely the step that line {earlier.number} calls" if earlier else ""
+        return (
+            f"JAX runs ahead of Python, so an earlier call asked for it{which}; the line that failed only"
+            " waits for a result"
+        )
     if calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
+
+
+_WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:print|float|int)\(")
+
+
+def _waits(moment: Moment) -> bool:
+    """Whether the user's failing line waits for what was computed before it."""
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and bool(_WAITS.search(failed.source_text or ""))
 
 
 def _is_scoped(moment: Moment) -> bool:
@@ -352,7 +373,7 @@ def _remedies(
             )
         return
     if compiler.free:
-        yield from _let_go(moment)
+        yield from _let_go(case, moment)
     if _moves_weights(moment):
         return
     if is_buffer(moment):
@@ -441,7 +462,7 @@ def _moves_weights(moment: Moment) -> bool:
     )
 
 
-def _let_go(moment: Moment) -> Iterator[Remedy]:
+def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
     text = (moment.request.failed.source_text if moment.request else None) or ""
     if _moves_weights(moment):
@@ -457,10 +478,12 @@ def _let_go(moment: Moment) -> Iterator[Remedy]:
             slug="shard-arguments",
         )
         return
-    if "mark_step" in text or "torch_xla.sync" in text:
+    told = case.capture.surroundings
+    if "mark_step" in text or "torch_xla.sync" in text or told.shows("ending steps"):
+        kept = f" in `{told.stores[0]}` (line {told.stores[1].number})" if told.stores else ""
         yield Remedy(
-            "steps are ended already: keep numbers instead of tensors (loss.item()), and delete tensors of"
-            " earlier steps",
+            f"steps are ended already: keep numbers instead of tensors{kept} (loss.item()), and delete"
+            " tensors of earlier steps",
             slug="mark-step",
         )
     else:

@@ -333,6 +333,7 @@ TABLE: dict[str, Applicability] = {
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
     "shard-arguments": _ANYWHERE,
+    "shard-the-batch": Applicability(_OF_JAX),
     "smaller-kernel-blocks": Applicability(devices=frozenset({TPU})),
     "larger-vmem": Applicability(devices=frozenset({TPU})),
     "aligned-shapes": Applicability(devices=frozenset({TPU})),

@@ -29,7 +29,7 @@ from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB
+from tfmemlens.units import GIB, human
 from tfmemlens.values import replace
 
 OVER_DEVICES = Remedy(
@@ -68,8 +68,18 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if weights is None or need is None:
         return made
     if made:
-        of_weights = _OF_WEIGHTS_MADE & {remedy.slug for remedy in made.remedies}
+        slugs = {remedy.slug for remedy in made.remedies}
+        of_weights = _OF_WEIGHTS_MADE & slugs and "smaller-generation" not in slugs
         return replace(made, what=f"{made.what}; {weights.needs}") if of_weights else made
+    if (loads := _loader(case, moment)) and weights.bytes > _room(case, moment):
+        return MadeByLine(
+            f"the model is loaded whole: it has {weights.text}, {human(weights.bytes)} in float32, whatever"
+            " the batch",
+            _narrow_or_sharded(case),
+            Basis.SHAPE,
+            loads,
+            weights.bytes,
+        )
     if not _may_be_weights(case, moment, weights):
         return None
     return MadeByLine(
@@ -80,6 +90,21 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
 
 
 _OF_WEIGHTS_MADE = frozenset({"smaller-moments", "smaller-model", "narrow-weights", "low-rank-tuning"})
+_LOADER = regex(r"\bfrom_(?:pretrained|preset)\(")
+
+
+def _loader(case: Case, moment: Moment) -> Line | None:
+    """The line that loads a model, where no other line of the user's is told to have failed."""
+    text = moment.request.failed.source_text if moment.request else None
+    lines = (line for line in case.capture.surroundings.code if _LOADER.search(line.text))
+    return next(lines, None) if not text or _LOADER.search(text) else None
+
+
+def _room(case: Case, moment: Moment) -> int:
+    limit = device_limit(case, moment)
+    return limit.bytes if limit else _SMALL_DEVICE
+
+
 _SMALL_DEVICE = 16 * GIB
 """What is not known of a device: training that needs more does not fit many."""
 
@@ -96,14 +121,36 @@ def _may_be_weights(case: Case, moment: Moment, weights: StatedWeights) -> bool:
     runs = bool(failed and (failed.keras_call == "fit" or calls_program(failed.source_text)))
     said = [*told.code, *(each.line for each in told.sizes)]
     partly = any(_PARTLY.search(line.text) for line in said)
-    limit = device_limit(case, moment)
-    room = limit.bytes if limit else _SMALL_DEVICE
-    return runs and not partly and weights.trained_bytes > room
+    return runs and not partly and weights.trained_bytes > _room(case, moment)
 
 
 _PARTLY = regex(
     r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze|adapter|fsdp|P\([\"']"
 )
+
+
+def _narrow_or_sharded(case: Case) -> tuple[Remedy, ...]:
+    """What lets a model be loaded that is larger than the device."""
+    keras = case.api.library == "Keras"
+    return (
+        Remedy(
+            "load the weights in bfloat16: half of them",
+            "keras.config.set_dtype_policy('bfloat16')   # before the model is built"
+            if keras
+            else "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)   # on the host",
+            slug="narrow-weights",
+        ),
+        Remedy(
+            "shard the weights over several devices before they are loaded",
+            "keras.distribution.set_distribution(keras.distribution.ModelParallel(layout_map=...))"
+            if keras
+            else None,
+            slug="shard-arguments",
+        ),
+        Remedy(
+            "take a smaller model of the family, or one with weights in 8 or 4 bits", slug="smaller-model"
+        ),
+    )
 
 
 def _fewer_trained(case: Case) -> tuple[Remedy, ...]:

@@ -26,6 +26,8 @@ class MadeByLine:
     basis: Basis = Basis.NAME
     line: Line | None = None
     """The line of quoted code that shows it, where no frame does."""
+    explains: int | None = None
+    """The bytes that it explains, where they are not those of the request alone."""
 
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")

@@ -63,6 +63,8 @@ _NO_NETWORK = regex(
     r"(?:\A|\.)(?:array|asarray|device_put|load|save|print|len|shape|sum|mean|split|\w*split|fit|\w*loader"
     r"|\w*dataset\w*|permutation|shuffle|stack|concatenate|predict|evaluate|range|zip|reshape|astype)\Z"
 )
+_OF_ARRAYS = regex(r"(?:jnp|np|lax|jax\.(?:numpy|lax|scipy|ops)|einops|optax|plt|tf)\.")
+"""Libraries of functions of arrays, which run no network."""
 _SAMPLES = 2000
 
 
@@ -78,7 +80,12 @@ def _whole_set(case: Case, text: str, need: int) -> MadeByLine | None:
     for match in (match for line in lines for match in _GIVEN.finditer(line)):
         name = next((given for given in _ALONE.findall(match["given"]) if given in sets), "")
         rows = sets.get(name)
-        if rows is None or _NO_NETWORK.search(match["call"]) or calls_program(match[0]):
+        if (
+            rows is None
+            or _OF_ARRAYS.match(match["call"])
+            or _NO_NETWORK.search(match["call"])
+            or calls_program(match[0])
+        ):
             continue
         each = need // rows[0]
         if each < math.prod(rows[1:]):

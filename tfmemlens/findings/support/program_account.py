@@ -53,7 +53,10 @@ def undonated(compiler: CompilerMemory) -> bool:
     """Whether results that could lie in the arguments' place are a large part of the program; only where its
     account counts them.
     """
-    saves, whole = donatable_bytes(compiler), compiler.section("total") or compiler.needed
+    saves, whole = donatable_bytes(compiler), compiler.section("total")
+    parts, needed = (compiler.arguments, compiler.results), compiler.needed
+    if whole is None and needed and needed.high >= sum(part.bytes for part in parts if part):
+        whole = needed  # a TPU's account: the results are counted only where there is room for both
     return bool(saves and whole and saves > _LARGE * whole.bytes)
 
 

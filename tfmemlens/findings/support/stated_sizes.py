@@ -16,7 +16,9 @@ _LEAST_BYTES = 64 * MIB
 _LEAST_SIDE = 1000
 """From here on a number may stand for both sides of a matrix."""
 _TELLING = 100
-"""A product holds at least one number as large as this that is no power of two: others meet by chance."""
+"""A product holds at least one number as large as this that is no power of two, or as much in odd factors:
+others meet by chance.
+"""
 _MOST_FACTORS = 3
 _MOST_NUMBERS = 24
 _ITEMS = ((4, "float32"), (2, "16 bits"), (8, "float64"), (1, "8 bits"))
@@ -87,7 +89,13 @@ def as_product(need: int | None, stated: Iterable[StatedSize], *, double: bool =
 def _is(parts: tuple[tuple[str, tuple[int, ...]], ...], item: int, need: int) -> bool:
     sizes = [size for _, sizes in parts for size in sizes]
     telling = any(size >= _TELLING and size & (size - 1) for size in sizes)
+    telling = telling or math.prod(map(_odd_part, sizes)) >= _TELLING
     return telling and math.prod(sizes) * item == need
+
+
+def _odd_part(size: int) -> int:
+    """The number without its factors of two: 84 is 4 x 21."""
+    return size // (size & -size)
 
 
 Part = tuple[str, tuple[int, ...]]

@@ -174,7 +174,7 @@ SHARING = LineRule(
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
     rf"|\b(?:same|one|single) (?:GPU|card|device)\b[^.!?]{{0,40}}\b{_MANY}{_RUNS}))"
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
-    r"|\bProcessPoolExecutor\(|\bdo (?:\w+=\S+ )*python3? [^;]{1,120}&(?!&)",
+    r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d|\bdo (?:\w+=\S+ )*python3? [^;]{1,120}&(?!&)",
     "$ pytest -n 8 tests/",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",
@@ -183,7 +183,9 @@ SHARING = LineRule(
     "for s in 0 1 2 3; do python train.py --seed $s & done",
     "scores = Parallel(n_jobs=4)(delayed(fit)(f) for f in folds)",
     "with mp.Pool(6) as pool:",
+    "@ray.remote(num_gpus=0.25)",
     needs=(
+        "num_gpus",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
     ),
