@@ -47,7 +47,7 @@ def test_the_batch_to_begin_with(share: float, divisor: int, batch: int, most: i
 
 @pytest.mark.parametrize(("share", "part"), [(0.99, "a quarter"), (0.5, "an eighth"), (0.02, "1/256")])
 def test_an_unknown_batch_is_told_in_parts(share: float, part: str) -> None:
-    assert in_words(bound(share), None).startswith(f"lower the batch: {part} of it as a guess")
+    assert in_words(bound(share), None).startswith(f"lower the batch: begin with {part} of it (a guess)")
 
 
 def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:
@@ -60,14 +60,19 @@ def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:
 def test_before_the_backward_pass_a_quarter_fits_and_in_it_half() -> None:
     text = dump(49, 400, 380) + FIT
     forward = advised(text + oom("64,112,112,16"))
-    assert forward.startswith("lower the batch: 64 -> 16 as a guess (the backward pass is still to come)")
+    assert forward.startswith(
+        "lower the batch: 64 -> 16 (a guess: the backward pass is still to come); if that runs, try 32"
+    )
     backward = advised(text + oom("64,112,112,16", GRADIENT))
     assert backward.startswith("lower the batch: 64 -> 32; ")
 
 
 def test_one_tensor_above_the_limit_needs_that_factor_and_more() -> None:
     said = advised(dump(1200, 400, 10) + oom("48,256,256,100") + FIT)
-    assert "48 -> 4 as a guess" in said and "more than 15 cannot fit" in said
+    assert (
+        "48 -> 4 (a guess: the backward pass is still to come); if that runs, try 8;" in said
+        and "more than 15 cannot fit" in said
+    )
 
 
 def test_weights_by_name_are_not_taken_to_shrink() -> None:
@@ -75,7 +80,7 @@ def test_weights_by_name_are_not_taken_to_shrink() -> None:
     without = advised(dump(49, 400, 380) + oom("64,112,112,16") + FIT)
     with_weights = advised(dump(49, 400, 380) + oom("64,112,112,16") + weights + FIT)
     assert "64 -> 16" in without and "cannot fit" not in without
-    assert "64 -> 8 as a guess" in with_weights
+    assert "64 -> 8 (a guess: the backward pass is still to come); if that runs, try 16, 32" in with_weights
     many = "Total params: 110,000,000\n"
     assert "no batch fits" in advised(many + dump(49, 400, 380) + oom("64,112,112,16") + FIT)
 
@@ -86,4 +91,4 @@ def test_without_a_limit_nothing_bounds_the_batch() -> None:
 
 def test_what_would_have_fitted_in_sum_bounds_nothing() -> None:
     pieces = dump(49, 400, 300, (40, 40))
-    assert "as a guess" not in advised(pieces + oom("64,112,112,16"))
+    assert "a guess" not in advised(pieces + oom("64,112,112,16"))

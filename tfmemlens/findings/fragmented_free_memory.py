@@ -35,8 +35,7 @@ _REMEDIES = (
         "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
     ),
     Remedy(
-        "create the biggest tensors (embeddings, feature buffers) before training starts, while memory is"
-        " still in one block",
+        "create the largest tensors before training starts, while memory is still in one block",
         slug="large-tensors-first",
     ),
 )
@@ -52,14 +51,8 @@ def check(case: Case) -> Iterator[Finding]:
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         yield Finding(
             severity=_severity(case, moment),
-            headline=(
-                f"{human(books.requested)} did not fit although {human_size(books.available)} was free: the"
-                f" largest free block is {human_size(books.largest_free_chunk)}"
-            ),
-            because=(
-                f"{human_size(books.available)} was free{pieces}, but the largest free block is"
-                f" {human_size(books.largest_free_chunk)}"
-            ),
+            headline=f"{human(books.requested)} did not fit although {_pieces(moment)}",
+            because=_pieces(moment),
             explains=books.available.bytes,
             evidence=(
                 Evidence(
@@ -71,9 +64,25 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=(*_remedies(moment), *_nearest_exit(moment)),
+            remedies=tuple(_remedies(moment)),
             moment=index,
         )
+
+
+def _pieces(moment: Moment) -> str:
+    """`45.11 MiB was free in 2 blocks, but the largest free block is 16.00 MiB`; what the pool may still take
+    is a piece of its own.
+    """
+    books, state = moment.balance, moment.incident.state if moment.incident else None
+    assert books.available and books.largest_free_chunk
+    blocks = f" in {state.free_chunks} blocks" if state and state.free_chunks else ""
+    largest = human_size(books.largest_free_chunk)
+    if books.free and books.growable and books.growable.bytes:
+        return (
+            f"{human_size(books.available)} was free: {human_size(books.free)}{blocks} of the pool, the"
+            f" largest of {largest}, and {human_size(books.growable)} that the pool may still take"
+        )
+    return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
 
 
 def _severity(case: Case, moment: Moment) -> Severity:
@@ -83,7 +92,9 @@ def _severity(case: Case, moment: Moment) -> Severity:
 
 
 def _remedies(moment: Moment) -> Iterator[Remedy]:
-    for remedy in _REMEDIES:
+    """First what mends the holes without a price, then what surely fits."""
+    pages, *others = _REMEDIES
+    for remedy in (pages, *_nearest_exit(moment), *others):
         if remedy.slug != "constant-shapes" or not _of_weights(moment):
             yield remedy
 

@@ -67,7 +67,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
     code = code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
-            "print the list of live tensors with the next failure, and paste it here",
+            "let the next failure print the list of live tensors, and explain that log",
             code,
             slug="list-tensors",
         )

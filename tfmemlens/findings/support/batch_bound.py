@@ -133,14 +133,21 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
     """Which batch to begin with, and why."""
     if bound.of_program:
         return _of_program_in_words(bound, batch)
-    later = " (the backward pass is still to come)" if bound.backward_to_come else ""
-    more = f" as a guess{later}, and double it while it runs"
+    why = " (a guess: the backward pass is still to come)" if bound.backward_to_come else " (a guess)"
     if batch is None:
-        return f"lower the batch: {_PARTS.get(bound.part, f'1/{bound.part}')} of it{more}"
+        part = _PARTS.get(bound.part, f"1/{bound.part}")
+        return (
+            f"lower the batch: begin with {part} of it{why}, and after a run that passes take twice as much"
+        )
     if bound.start(batch) == batch // 2:
         return f"lower the batch: {batch} -> {batch // 2}"
     told = f"; more than {bound.most(batch)} cannot fit" if bound.share < _TOLD else ""
-    return f"lower the batch: {batch} -> {bound.start(batch)}{more}{told}"
+    first = bound.start(batch)
+    then = ", ".join(
+        f"{first * factor}" for factor in (2, 4) if first * factor < min(batch, bound.most(batch) + 1)
+    )
+    more = f"; if that runs, try {then}" if then else ""
+    return f"lower the batch: {batch} -> {first}{why}{more}{told}"
 
 
 def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:

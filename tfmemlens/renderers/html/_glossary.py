@@ -52,7 +52,7 @@ TERMS = {
         "The largest contiguous free block of the pool. A tensor larger than that does not fit, however much"
         " is free in sum."
     ),
-    "outside the report": (
+    "beyond the list": (
         "In use, but not in TensorFlow's list: weights and slots of earlier steps, constants, ops that were"
         " running, received tensors."
     ),

@@ -27,6 +27,7 @@ LETTERS = {
 }
 
 UNLISTED = "in buffers that are not listed"
+NAMELESS = "in use, owner unknown"
 
 
 def page(moment: Moment, view: View) -> list[str]:
@@ -116,7 +117,7 @@ def parts(moment: Moment) -> list[Part]:
         stretches.append(
             Part(
                 LETTERS[Kind.UNATTRIBUTED],
-                "in use, owner unknown",
+                NAMELESS,
                 in_use.bytes,
                 human_size(in_use),
                 percent(in_use.bytes, whole),
@@ -124,7 +125,13 @@ def parts(moment: Moment) -> list[Part]:
         )
     if outside and outside.bytes:
         stretches.append(
-            Part("o", "outside the report", outside.bytes, human_size(outside), percent(outside.bytes, whole))
+            Part(
+                "o",
+                "beyond the list",
+                outside.bytes,
+                human_size(outside),
+                percent(outside.bytes, whole),
+            )
         )
     if unlisted:
         stretches.append(Part("?", UNLISTED, unlisted, human(unlisted), percent(unlisted, whole)))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from tfmemlens.escaping import visible
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
@@ -200,15 +201,19 @@ def _memory(moment: Moment, view: View) -> list[str]:
 
 
 def _legend(moment: Moment, view: View) -> str:
-    books = moment.balance
+    """The letters of the bar with their bytes, as shares would be of another whole: the largest first."""
+    books, parts = moment.balance, sorted(_balance.parts(moment), key=lambda part: -part.bytes)
+    nameless = len(parts) == 1 and parts[0].kind is Kind.UNATTRIBUTED
     cells = [
-        (f"{part.letter} {part.name} {part.share or part.size}", part.kind) for part in _balance.parts(moment)
+        (f"{part.letter} {_balance.NAMELESS if nameless else part.name} {part.size}", part.kind)
+        for part in parts
     ]
     if books.available and books.available.bytes:
         cells.append((f"· free {human_size(books.available)}", None))
-    room = view.width - 4
-    while sum(display_width(text) + 3 for text, _ in cells) > room:
-        cells = [*cells[:-2], ("…", None)]
+    kept = len(cells)
+    while kept > 1 and sum(display_width(text) + 3 for text, _ in cells) > view.width - 1:
+        kept -= 1
+        cells = [*cells[:kept], *([("…", None)] if kept < len(parts) else [])]
     drawn = [styled(text[:1], _balance.style(kind), view.color) + text[1:] for text, kind in cells]
     return f"  {'   '.join(drawn)}"
 
