@@ -130,7 +130,7 @@ def _fewer_samples(
     if 1 in (remedies.batch_of(case, moment), outer[0] if len(outer) == 2 else None):
         return
     if situation(case, moment).program == "TensorFlow Serving":
-        yield remedies.SMALLER_REQUESTS
+        yield remedies.smaller_requests(case)
         return
     text = "halve the batch: each of them becomes half"
     bound = batch_bound(case, moment)

@@ -55,7 +55,8 @@ def check(case: Case) -> Iterator[Finding]:
         size = sum(row.total_bytes for row in alive)
         count = f"{sum(row.count for row in alive)} chunks of exactly this size are in use already"
         told = count if equal else f"{_counted(alive)} are in use"
-        what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of what is in use"
+        whole = "the chunks that are here" if _is_cut(moment) else "what is in use"
+        what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of {whole}"
         kept = bool(meaning) or max(row.count for row in alive) >= _MIN_CERTAIN_COUNT
         yield Finding(
             severity=Severity.CAUSE if kept else Severity.FACTOR,
@@ -104,9 +105,16 @@ def _share(moment: Moment, found: list[Allocation]) -> float:
 
 
 def _whole(moment: Moment) -> int:
-    """All that is in use, which a list that was cut may not reach."""
-    in_use = moment.balance.in_use
+    """All that is in use, which the summary of a dump may not reach; of a part of its chunks that part."""
+    in_use = None if _is_cut(moment) else moment.balance.in_use
     return max(held(moment), in_use.bytes if in_use else 0)
+
+
+def _is_cut(moment: Moment) -> bool:
+    """Whether only a stretch of a dump's chunks is here, and no summary of them."""
+    incident = moment.incident
+    chunks = incident.chunks if incident else None
+    return bool(incident and chunks and not chunks.complete and not incident.size_classes)
 
 
 def _counted(alive: list[Allocation]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.driver import of_context
+from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
@@ -127,11 +128,16 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     of_directml = _of_directml(moment.request.failed)
     if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
         yield _smaller_fraction(case)
-    yield Remedy(
-        "first see whether another process holds the device",
+    in_a_step = moment.request.failed.kind is RequestKind.TENSOR and remedies.in_a_network(moment)
+    users = Remedy(
+        f"{'' if in_a_step else 'first '}see whether another process holds the device",
         None if of_directml else "nvidia-smi",
         slug="see-device-users",
     )
+    if not in_a_step:
+        yield users
+    elif length := stated_length(case.capture.surroundings):
+        yield remedies.shorter(length)
     of_model = moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
     if of_model and moment.request.failed.shape is not None:
         yield Remedy(
@@ -141,6 +147,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
     elif not of_pool and not _of_nccl(moment.request.failed):
         yield from remedies.offered(case, moment, "smaller-batch")
+    if in_a_step:
+        yield users
     if not of_directml:
         yield Remedy(
             f"let {framework_name(case)} grow its pool instead of taking all at start, so that the driver"

@@ -27,6 +27,7 @@ from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, fra
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -65,6 +66,8 @@ def check(case: Case) -> Iterator[Finding]:
                 if surely_for_memory(moment)
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
+            if _large_in_a_step(case) and not another_program(moment):
+                because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
         elif waits_for_another(moment):
@@ -146,6 +149,15 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
         yield Evidence(f"before it TensorFlow requested {human_size(size)} at once", line)
 
 
+def _large_in_a_step(case: Case) -> Line | None:
+    """The line of a large request that was warned of while steps were running: its second and later ones
+    make no data set, which is converted once.
+    """
+    large = case.capture.surroundings.large_host_requests
+    running = [line for size, line in large if case.capture.surroundings.progress_before(line)]
+    return running[-1] if len(running) > 1 else None
+
+
 def _last_large(case: Case) -> str:
     """What a message without a figure most likely was about: the last large request that was warned of."""
     large = case.capture.surroundings.large_host_requests
@@ -214,6 +226,13 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"a smaller batch: {stated[0]} -> {half}", slug="smaller-batch")
     if moment.incident and moment.incident.compiler:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
+    elif was_killed(moment) and (line := _large_in_a_step(case)):
+        yield Remedy(
+            "a smaller batch, or smaller samples: the training step itself asked for this much (line"
+            f" {line.number})",
+            slug="smaller-batch",
+        )
+        yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     elif not (of_array or _of_network(moment)):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if not (limit and was_killed(moment)) and not _of_network(moment):

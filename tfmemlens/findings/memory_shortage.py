@@ -104,5 +104,5 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         )
         return (Remedy(text, slug="smaller-model"),)
     if situation(case, moment).program == "TensorFlow Serving":
-        return (remedies.SMALLER_REQUESTS,)
+        return (remedies.smaller_requests(case),)
     return remedies.offered(case, moment, "smaller-batch")

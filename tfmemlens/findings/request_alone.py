@@ -36,7 +36,6 @@ _OF_PROGRAMS = (
         "try (Tensor out = runner.run().get(0)) { ... }",
         slug="close-tensors",
     ),
-    remedies.SMALLER_REQUESTS,
     Remedy(
         "cap the size of what clients send: resize images, or cut texts, before the request",
         slug="smaller-examples",
@@ -75,6 +74,12 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _of_programs(case: Case) -> Iterator[Remedy]:
+    yield from _OF_PROGRAMS[:2]
+    yield remedies.smaller_requests(case)
+    yield from _OF_PROGRAMS[2:]
+
+
 def _more_is_known(moment: Moment) -> bool:
     books = moment.balance
     return bool(len(moment.attribution.table) or books.in_use or books.limit)
@@ -84,7 +89,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     assert moment.request
     large = (moment.request.needed_bytes or 0) >= _LARGE_BYTES
     if not large:
-        yield from _OF_PROGRAMS
+        yield from _of_programs(case)
     owner = moment.request.owner
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(
@@ -95,7 +100,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     elif other_than_training(case, moment.request) is None:
         yield from remedies.offered(case, moment, "smaller-batch")
     if large:
-        yield from _OF_PROGRAMS
+        yield from _of_programs(case)
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)

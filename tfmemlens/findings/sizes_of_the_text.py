@@ -80,9 +80,5 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
             slug="smaller-input",
         )
     if length := told.get(Meaning.LENGTH):
-        yield Remedy(
-            f"lower `{length.name}` (line {length.line.number}), and pad each batch only to its own longest:"
-            " every activation shrinks with the length, and attention scores with its square",
-            slug="shorter-sequences",
-        )
+        yield remedies.shorter(length)
     yield from remedies.offered(case, moment, "smaller-batch")

@@ -20,6 +20,7 @@ from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -285,6 +286,13 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             f"JAX runs ahead of Python, so an earlier call asked for it{which}; the line that failed only"
             " waits for a result"
         )
+    if product := _stated(case, moment):
+        return f"to the byte it is {product.text}, sizes that the text states: one tensor, no program's arena"
+    if _of_an_op(case, moment):
+        return (
+            "an op of the graph asked for it, for its output or for memory to work with; the message does not"
+            " say which"
+        )
     if calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     return "one array, or all temporaries of a compiled program (the message does not say which)"
@@ -297,6 +305,27 @@ def _waits(moment: Moment) -> bool:
     """Whether the user's failing line waits for what was computed before it."""
     failed = moment.request.failed if moment.request else None
     return failed is not None and bool(_WAITS.search(failed.source_text or ""))
+
+
+_OF_TENSORFLOW = ((4, "float32"), (2, "16 bits"))
+_CALLS = regex(r"(?:PartitionedCall|\bcluster_\d|XlaRun|XlaLaunch|_XlaCompile)")
+
+
+def _of_an_op(case: Case, moment: Moment) -> bool:
+    """Whether TensorFlow names a plain op of its graph beside XLA's words, which its allocators use, too."""
+    node = moment.request.failed.node if moment.request else None
+    compiled = case.capture.surroundings.setting("jit_compile")
+    if framework_of(case) != TENSORFLOW or not node or of_a_program(moment):
+        return False
+    return "/" in node and not _CALLS.search(node) and (compiled is None or compiled[0] != "True")
+
+
+def _stated(case: Case, moment: Moment) -> Product | None:
+    """The sizes of the text whose product the request is, where a plain op of TensorFlow's asked."""
+    size = moment.request.failed.size if moment.request else None
+    if size is None or not size.exact or not _of_an_op(case, moment):
+        return None
+    return as_product(size.bytes, case.capture.surroundings.sizes, items=_OF_TENSORFLOW)
 
 
 def _is_scoped(moment: Moment) -> bool:
@@ -375,6 +404,9 @@ def _remedies(
     if compiler.free:
         yield from _let_go(case, moment)
     if _moves_weights(moment):
+        return
+    if _of_an_op(case, moment):
+        yield from remedies.offered(case, moment, "smaller-batch", "mixed-precision")
         return
     if is_buffer(moment):
         yield Remedy(

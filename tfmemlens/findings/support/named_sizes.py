@@ -124,6 +124,17 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
     return tuple(each for each in found if each)
 
 
+def stated_length(told: Surroundings) -> NamedSize | None:
+    """The length to which the text says that samples are padded or cut: the largest that it names."""
+    lengths = [
+        NamedSize(0, each.sizes[0], each.sizes[0], each.name, Meaning.LENGTH, each.line)
+        for each in told.sizes
+        if len(each.sizes) == 1 and meaning_of(each.name) is Meaning.LENGTH and each.sizes[0] >= _LEAST_LENGTH
+    ]
+    return max(lengths, key=lambda each: each.size, default=None)
+
+
+_LEAST_LENGTH = 64
 _DEVICES = regex(r"(?i)\A(?:num_?|n_?)?(?:devices|gpus|replicas)\Z|replicas_in_sync")
 
 

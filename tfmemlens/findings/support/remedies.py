@@ -10,6 +10,7 @@ from tfmemlens.findings.support import code_snippets, jax_lines
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
+from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import (
     EVALUATION,
     PREDICTION,
@@ -146,12 +147,29 @@ TIDY = Remedy(
     "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
     slug="tidy",
 )
-SMALLER_REQUESTS = Remedy(
-    "send fewer examples in a request, and cap what the server puts together",
-    "max_batch_size { value: 4 }   # --batching_parameters_file",
-    slug="smaller-requests",
-)
-"""Of servers, whose clients decide how many examples come at once."""
+
+
+def smaller_requests(case: Case) -> Remedy:
+    """Of servers, whose clients decide how many examples come at once."""
+    stated = case.capture.surroundings.setting("batch_size")
+    now = int(stated[0]) if stated and stated[0].isdigit() else 0
+    most = max(now // 4, 1) if now > 1 else 4
+    told = f" (here {now}, line {stated[1].number})" if stated and now > 1 else ""
+    return Remedy(
+        f"send fewer examples in a request, and cap what the server puts together{told}",
+        f"max_batch_size {{ value: {most} }}   # --batching_parameters_file",
+        slug="smaller-requests",
+    )
+
+
+def shorter(length: NamedSize) -> Remedy:
+    """Lower the length that the text states."""
+    return Remedy(
+        f"lower `{length.name}` (line {length.line.number}: {length.size}), and pad each batch only to its"
+        " own longest: every activation shrinks with the length, and attention scores with its square",
+        slug="shorter-sequences",
+    )
+
 
 Words = tuple[str, str | None]
 
@@ -194,7 +212,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return f"halve the batch{example}{again}", code_snippets.accumulate(case.api) if accumulate else None
 
 
-def _in_a_network(moment: Moment) -> bool:
+def in_a_network(moment: Moment) -> bool:
     """Whether a layer, a program or a list shows that activations of a network are held: what a policy of
     precision does not touch, such as an eager op on boxes, it does not make smaller.
     """
@@ -208,7 +226,7 @@ def _one_alone(case: Case, moment: Moment) -> bool:
     """Whether only a leading 1 of an eager op's shape speaks for a batch: then there is none."""
     request = moment.request
     shaped = request is not None and request.batch == 1 and _stated_batch(case) is None
-    return shaped and not _in_a_network(moment) and situation(case, moment).training is None
+    return shaped and not in_a_network(moment) and situation(case, moment).training is None
 
 
 def batch_of(case: Case, moment: Moment) -> int | None:
@@ -251,6 +269,8 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     failed = request.failed
     if is_constant_of_graph(failed):
         return None  # a constant of the graph: no call makes it
+    if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
+        return None  # a batch of the input pipeline: the program's call only waits for it
     of_jax = situation(case, moment).framework == JAX
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
@@ -276,7 +296,7 @@ def _mixed_precision(case: Case, moment: Moment, saving: Saving) -> Words | None
     """Activations in 16 bits; weights, slots and images of the input pipeline stay as they are."""
     if moment.request and moment.request.fixed and not saving.best_bytes:
         return None
-    if not _in_a_network(moment):
+    if not in_a_network(moment):
         return None
     run = situation(case, moment)
     code = code_snippets.mixed_precision(case.api, run.device)

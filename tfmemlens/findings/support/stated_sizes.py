@@ -64,14 +64,21 @@ def _in_words(part: tuple[str, tuple[int, ...]]) -> str:
     return f"{words} (`{name}`)" if name else words
 
 
-def as_product(need: int | None, stated: Iterable[StatedSize], *, double: bool = False) -> Product | None:
+def as_product(
+    need: int | None,
+    stated: Iterable[StatedSize],
+    *,
+    double: bool = False,
+    items: Sequence[tuple[int, str]] = _ITEMS,
+) -> Product | None:
     """The product of stated sizes that is the request to the byte; None where none is, or where several are
-    that differ. `double` says that the program computes in float64.
+    that differ. `double` says that the program computes in float64; `items` are the bytes that an element may
+    have, with their names.
     """
     if need is None or need < _LEAST_BYTES:
         return None
     shapes, numbers = _parts(stated)
-    items = ((8, "float64"), *_ITEMS) if double else _ITEMS
+    items = ((8, "float64"), *items) if double else items
     for parts, least in _combinations(shapes, numbers):
         found: dict[tuple[tuple[int, ...], str], Product] = {}
         for each in parts:

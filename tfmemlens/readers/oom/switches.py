@@ -63,6 +63,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "batch_size",
+        LineRule(
+            r"\bmax_batch_size\s*[{:]\s*(?:value\s*:\s*)?(?P<value>\d+)",
+            "max_batch_size { value: 512 }",
+            needs="max_batch_size",
+        ),
+    ),
+    (
         "validation_batch_size",
         LineRule(
             rf"{_HELD_OUT}(?:\s*=[^=,]{{0,80}}?|[\w ]{{0,30}})\.batch\((?:batch_size ?= ?)?"
