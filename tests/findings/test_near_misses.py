@@ -199,6 +199,11 @@ CASES: dict[str, tuple[str, str]] = {
         f"model.fit(x, y, batch_size=16)\n{name} = 384\n" + oom("16,384,4096", "bert/layer_3/Erf")
         for name in ("max_length", "seed")
     ),
+    "loop-under-a-tape": tuple(
+        "with tf.GradientTape() as tape:\n    for t in range(2000):\n"
+        f"        {state} = cell(x[:, t], state)\n" + oom("8,8,8,8")
+        for state in ("state", "y")
+    ),
     "models-kept": tuple(f"models alive: {count}\n" + oom("8,8,8,8") for count in (41, 2)),
     "one-tape": tuple(
         f"with tf.GradientTape() as tape:\n    for x in {over}:\n        loss += f(model(x))\n"

@@ -194,6 +194,8 @@ class Surroundings:
     """A line that says that what failed goes well alone."""
     one_tape: tuple[Line, Line] | None = None
     """A tape around a loop over micro-batches, in code that the text quotes: the lines of both."""
+    over_time: tuple[Line, Line] | None = None
+    """A tape around a loop in which each turn goes on from the one before: the lines of both."""
     cells: tuple[tuple[int, str, Line], ...] = ()
     """Cells that a notebook ran, as IPython prints them: (number, code, line)."""
     trial: tuple[int, Line] | None = None

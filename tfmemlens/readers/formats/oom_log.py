@@ -318,6 +318,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             models=main.run.models if main else None,
             alone=main.run.alone if main else None,
             one_tape=main.run.tapes.found if main else None,
+            over_time=main.run.tapes.over_time if main else None,
             cells=tuple(main.run.cells) if main else (),
             trial=main.run.trial if main else None,
             evaluating=main.run.evaluating if main else None,

@@ -170,6 +170,10 @@ _TAPE = regex(
 )
 _LOOP = regex(r"\A(?P<indent>[ >|]{0,80})for\b(?P<over>[^#\n]{1,200}):")
 _MICRO = regex(r"(?i)accum|micro|\b(?:n_)?acc(?:_steps)?\b|sub_?batch|\bchunks?\b")
+_RECURS = regex(
+    r"(?<![\w.])(?P<state>[A-Za-z_]\w{0,40})(?:\s*,\s*\w{1,40}){0,3}\s*=\s*[\w.]{1,80}\([^#]{0,200}(?<![\w.])(?P=state)\b"
+)
+"""`state = cell(x[:, t], state)`: a turn goes on from the one before."""
 _OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")
 COMPILING = LineRule(
     r"Compiling \S+ (?:for )?with global shapes and types.*\[(?P<sizes>\d{1,8}(?:,\d{1,8}){1,3})\]",
@@ -212,11 +216,14 @@ _KEEP = 400
 
 class TapeCollector:
     """Finds a loop over micro-batches inside one tape, in code that the text quotes: the tape, the loop with
-    a call of a model, and the gradient taken after it.
+    a call of a model, and the gradient taken after it. Beside it a loop over time: each turn calls something
+    with the state that the turn before made.
     """
 
     def __init__(self) -> None:
         self.found: tuple[Line, Line] | None = None
+        self.over_time: tuple[Line, Line] | None = None
+        self._turns: tuple[int, Line] | None = None
         self._tape: tuple[int, str, Line] | None = None
         self._loop: tuple[int, Line] | None = None
         self._called = False
@@ -228,6 +235,7 @@ class TapeCollector:
             return
         if "GradientTape(" in text and (match := _TAPE.search(text)):
             self._tape, self._loop = (len(match["indent"]), match["name"], line), None
+            self._turns = None
             self._called = False
             return
         if self._tape is None:
@@ -237,12 +245,17 @@ class TapeCollector:
             if self._loop and self._called and f"{name}.gradient(" in text:
                 self.found = tape, self._loop[1]
             self._tape = None
+        elif self._turns and indent > self._turns[0] and _RECURS.search(text):
+            self.over_time = self.over_time or (tape, self._turns[1])
         elif self._loop and indent > self._loop[0]:
             self._called = self._called or "model(" in text or "training=True" in text
             if f"{name}.gradient(" in text:
                 self._loop = None
-        elif (match := _LOOP.search(text)) and _MICRO.search(match["over"]):
-            self._loop = indent, line
+        elif match := _LOOP.search(text):
+            if _MICRO.search(match["over"]):
+                self._loop = indent, line
+            elif "range(" in match["over"]:
+                self._turns = indent, line
 
 
 class RunCollector:

@@ -1,0 +1,61 @@
+"""A loop over time runs under one tape, which keeps what every turn made.
+
+What it means: `for t in range(T): state = cell(x[:, t], state)` inside a tape is an unrolled recurrent net:
+all of its turns stay alive until the gradient is taken, and memory grows with T. The turn that fails asks for
+little.
+When it fires: the text quotes such code, an op of TensorFlow's failed for less than a tenth of what was in
+use (or for 64 MiB, where that is not known), and no list names who held the memory.
+What to do: take the gradient of shorter pieces and stop it between them, or compute turns again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.rows import attributed, on_host, requests
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: how many turns were kept, nobody tells"
+
+_SMALL_BYTES, _SMALL_PART = 64 * MIB, 0.1
+_TURNS = regex(r"range\(\s*(?:\d+\s*,\s*)?(?P<turns>[\w.]{1,40})")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    shown = case.capture.surroundings.over_time
+    for index, moment, request in list(requests(case))[:1]:
+        if shown is None or framework_of(case) != TENSORFLOW or on_host(moment) or attributed(moment):
+            continue
+        in_use, need = moment.balance.in_use, request.needed_bytes
+        if need is None or need > (_SMALL_PART * in_use.bytes if in_use else _SMALL_BYTES):
+            continue
+        tape, loop = shown
+        match = _TURNS.search(loop.text)
+        many = f"{match['turns']} turns" if match else "turns"
+        what = (
+            f"the tape of line {tape.number} keeps what each of the {many} of the loop in line {loop.number}"
+            " makes, until the gradient is taken"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=None,
+            evidence=(Evidence("the tape", tape), Evidence("the loop inside it", loop)),
+            remedies=(
+                Remedy(
+                    "take the gradient of shorter pieces (truncated backpropagation), and stop it between"
+                    " them",
+                    "state = tf.stop_gradient(state)   # every 50 turns, with a tape for each piece",
+                    slug="truncate",
+                ),
+                *remedies.offered(case, moment, "smaller-batch", "recompute"),
+            ),
+            moment=index,
+        )
