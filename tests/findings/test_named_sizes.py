@@ -97,7 +97,7 @@ BERT = "enc = tokenizer(texts, max_length=384)\nmodel.fit(ds, batch_size=16)\n"
 def test_a_page_says_what_the_sizes_are_and_where_to_lower_them() -> None:
     told = explained(BERT + oom("16,384,4096", "bert/layer_3/intermediate/Gelu/Erf"))
     assert "16 is `batch_size` (line 2) and 384 is `max_length` (line 1)" in told.verdict
-    assert "lower `max_length` (line 1)" in told.actions[0].remedy.text
+    assert "lower `max_length` (line 1: 384)" in told.actions[0].remedy.text
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -109,6 +110,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_FILLS = regex(r"\b(?:np|numpy)\.(?P<call>zeros|ones|empty)\((?!.*dtype)")
 _LADDER = (
     "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
     " may ask for less; by itself such a line need not end the run."
@@ -178,9 +180,13 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
     if of_array:
         if failed.dtype == "float64" and failed.tensor_bytes:
+            fills = _FILLS.search(failed.source_text or "")
             yield Remedy(
-                "build it in float32 from the start: half of float64; a later conversion needs both",
-                "x = np.asarray(x, dtype=np.float32)",
+                "build it in float32 from the start: half of float64; a later conversion needs both"
+                + ("; zeros and ones of one-hot vectors fit in bool, an eighth" if fills else ""),
+                f"x = np.{fills['call']}(shape, dtype=np.float32)"
+                if fills
+                else "x = np.asarray(x, dtype=np.float32)",
                 failed.tensor_bytes // 2,
                 Certainty.EXACT,
                 slug="narrow-array",

@@ -4,7 +4,8 @@ What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The
 grows with the square of the number of rows, and each further elementwise op makes another copy of it.
 When it fires: an elementwise op asks for a tensor whose first two dimensions are at least 256, of at least
 64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `expand_dims(a, 1) -
-expand_dims(b, 0)`, `IOU`); and no attention is in sight.
+expand_dims(b, 0)`, `IOU`); and no attention is in sight. Where the text states two shapes, both far smaller,
+that broadcast to the failed one, these are named. Three equal dimensions are triplets.
 What to do: in a loss, give targets and predictions one shape. For distances use matrix products, |a-b|^2 =
 |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows in blocks, and reduce each
 block at once.
@@ -12,13 +13,18 @@ block at once.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
-from tfmemlens.findings.support.kept import is_eager
+from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import place, requests, tensor_text
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.capture import StatedSize
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -71,7 +77,13 @@ def check(case: Case) -> Iterator[Finding]:
             or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
         ):
             continue
+        if stated := _broadcast(case, shape):
+            yield _of_stated(index, moment, need, op, stated)
+            continue
         if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
+            continue
+        if len(set(shape)) == 1 and len(shape) == 3:
+            yield _of_triplets(index, moment, need, shape[0])
             continue
         if shape[0] != shape[1] and not _tells_of_pairs(case, request):
             continue
@@ -105,16 +117,104 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_FAR_SMALLER = 16
+"""Both operands must be smaller than the result by this factor: else broadcasting costs little."""
+
+
+def _broadcast(case: Case, shape: list[int]) -> tuple[StatedSize, StatedSize] | None:
+    """Two shapes that the text states, both far smaller, that broadcast to this one."""
+    stated = {each.sizes: each for each in case.capture.surroundings.sizes if 0 not in each.sizes}
+    most = math.prod(shape) // _FAR_SMALLER
+    small = [each for each in stated.values() if math.prod(each.sizes) <= most]
+    for one, other in combinations(small, 2):
+        if max(len(one.sizes), len(other.sizes)) < 2 or not _near(one.line, other.line):
+            continue
+        if _joined(one.sizes, other.sizes) == tuple(shape):
+            return one, other
+    return None
+
+
+def _near(one: Line, other: Line) -> bool:
+    return abs(one.number - other.number) <= _NEAR_LINES
+
+
+_NEAR_LINES = 12
+
+
+def _joined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape to which two broadcast."""
+    rank = max(len(one), len(other))
+    left, right = ((1,) * (rank - len(each)) + each for each in (one, other))
+    if any(a != b and 1 not in (a, b) for a, b in zip(left, right, strict=True)):
+        return None
+    return tuple(map(max, left, right))
+
+
+def _of_stated(
+    index: int, moment: Moment, need: int, op: str, stated: tuple[StatedSize, StatedSize]
+) -> Finding:
+    """The text itself has both operands."""
+    one, other = sorted(stated, key=lambda each: len(each.sizes))
+    shapes = f"{format_shape(one.sizes)} (line {one.line.number}) and {format_shape(other.sizes)}"
+    shapes += f" (line {other.line.number})" if other.line.number != one.line.number else ""
+    shape = moment.request.failed.shape if moment.request else None
+    what = f"{op} of {shapes} broadcasts to {format_shape(shape or ())}: most likely they lack one shape"
+    column = other.sizes == (*one.sizes, 1)
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=need,
+        basis=Basis.MEASURED,
+        evidence=(Evidence("one shape", one.line), Evidence("the other", other.line)),
+        remedies=(
+            Remedy(
+                "give both operands one shape before they meet",
+                "y_true = y_true[..., tf.newaxis]   # or: y_pred = tf.squeeze(y_pred, -1)"
+                if column
+                else "y_true = tf.reshape(y_true, tf.shape(y_pred))",
+                slug="one-shape",
+            ),
+        ),
+        moment=index,
+    )
+
+
+def _of_triplets(index: int, moment: Moment, need: int, rows: int) -> Finding:
+    """Every triple of one batch, as triplet losses make them."""
+    assert moment.request
+    what = f"every triplet of {rows:,} rows is made at once, which grows with their cube: {human(need)}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=need,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", moment.request.failed.line),),
+        remedies=(
+            Remedy(
+                f"fewer rows at once: with {rows // 2:,} this takes {human(need // 8)}",
+                saves_bytes=need - need // 8,
+                certainty=Certainty.EXACT,
+                slug="smaller-batch",
+            ),
+            Remedy(
+                "or choose for each anchor one positive and one negative (mining): pairs, no triplets, are"
+                " made",
+                slug="fewer-pairs",
+            ),
+        ),
+        moment=index,
+    )
+
+
 def _tells_of_pairs(case: Case, request: Request) -> bool:
     """Whether the failing line or the op's name tells of pairs, or quoted code where the op ran by itself."""
     failed = request.failed
     if _PAIRS.search(f"{failed.source_text} {failed.node}"):
         return True
-    lines = [failed.source_text or ""] if failed.source_text else []
-    if is_eager(request):
-        lines += [line.text for line in case.capture.surroundings.code]
-    found = (_BOTH_AXES.search(line) for line in lines)
-    return any(match is not None and match["one"] != match["other"] for match in found)
+    quoted = line_of_op(request, case.capture.surroundings.code)
+    match = _BOTH_AXES.search(failed.source_text or (quoted.text if quoted else ""))
+    return match is not None and match["one"] != match["other"]
 
 
 def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tf_code import TABLE, Advice, Idiom, Of, Told
@@ -83,7 +84,7 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     failed = request.failed
     own = [frame for frame in failed.frames if user_frame(frame.place) and frame.text]
     code = case.capture.surroundings.code
-    last = _last_lines(failed, own) or _marked(failed, code)
+    last = _last_lines(failed, own) or _marked(failed, code) or _quoted(request, code)
     numbers = _numbers(case.capture.surroundings)
     for idiom in TABLE:
         if not _fits(idiom, request) or _is_harmless(idiom, code):
@@ -102,6 +103,12 @@ def _last_lines(failed: FailedRequest, own: Sequence[Frame]) -> list[Frame]:
     lines = [Frame(failed.source or "", failed.source_text)] if failed.source_text else []
     lines += [failed.ran_by] if failed.ran_by and failed.ran_by.text else []
     return lines + list(own[-1:])
+
+
+def _quoted(request: Request, code: Sequence[Line]) -> list[Frame]:
+    """The only quoted line that makes such an op, where the failure names none."""
+    line = line_of_op(request, code)
+    return [Frame(f"line {line.number}", line.text.strip())] if line else []
 
 
 def _marked(failed: FailedRequest, code: Sequence[Line]) -> list[Frame]:

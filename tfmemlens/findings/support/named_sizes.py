@@ -70,6 +70,11 @@ class NamedSize:
     over: bool = False
 
     @property
+    def of_data(self) -> bool:
+        """Whether it is a length by its place in the shape of an array, whose name counts nothing."""
+        return self.meaning is Meaning.LENGTH and meaning_of(self.name) is not Meaning.LENGTH
+
+    @property
     def words(self) -> str:
         """`batch_size` (line 3); 1500 (`max_dimension`, line 9) / 16."""
         at = f"`{self.name}`, line {self.line.number}" if self.name else f"line {self.line.number}"
@@ -78,6 +83,8 @@ class NamedSize:
             return f"{first} over {second}" if self.over else f"{first} x {second}"
         if self.stated != self.size:
             return f"{self.stated} ({at}) / {round(self.stated / self.size)}"
+        if self.of_data:
+            return f"the length in `{self.name}` (line {self.line.number})"
         return f"`{self.name}` (line {self.line.number})" if self.name else f"of {at}"
 
 
@@ -121,7 +128,16 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
         for axis, size in enumerate(shape)
         if size and size >= _LEAST
     )
-    return tuple(each for each in found if each)
+    return tuple(_without_channels([each for each in found if each], len(shape)))
+
+
+def _without_channels(named: Sequence[NamedSize], rank: int) -> Iterator[NamedSize]:
+    """No more sides than an image has beside its batch and its channels, which may be as many by chance."""
+    sides = 0
+    for each in named:
+        sides += each.meaning is Meaning.IMAGE
+        if each.meaning is not Meaning.IMAGE or sides <= rank - 2:
+            yield each
 
 
 def stated_length(told: Surroundings) -> NamedSize | None:
@@ -187,15 +203,28 @@ def _may_stand(named: NamedSize, rank: int) -> bool:
 
 def _exact(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[NamedSize]:
     for each in stated:
-        if size in each.sizes and (len(each.sizes) == 1 or _is_image(each)):
+        if _is_sequences(each) and size == each.sizes[1]:
+            name = each.name.removesuffix(".shape")
+            yield NamedSize(axis, size, size, name, Meaning.LENGTH, each.line)
+        elif size in each.sizes and (len(each.sizes) == 1 or _is_image(each)):
             meaning = Meaning.IMAGE if _is_image(each) else meaning_of(each.name)
             yield NamedSize(axis, size, size, each.name, meaning, each.line)
+
+
+_DATA = regex(r"(?i)\A(?:x|data|inputs?|features?|seq\w*)(?:_\w{1,20})?(?:\.shape)?\Z")
+
+
+def _is_sequences(stated: StatedSize) -> bool:
+    """Whether a stated shape is that of sequences: samples, steps and features, under a name of data."""
+    sizes = stated.sizes
+    return len(sizes) == 3 and sizes[2] > 4 and sizes[1] >= _LEAST_LENGTH and bool(_DATA.search(stated.name))
 
 
 def _is_image(stated: StatedSize) -> bool:
     """Whether a stated shape is an image's or a volume's: two or three long sides, channels beside them."""
     sides = [size for size in stated.sizes if size > 4]
-    return len(stated.sizes) > 1 and 2 <= len(sides) <= 3 and max(sides) <= 16 * min(sides)
+    alike = len(stated.sizes) > 1 and 2 <= len(sides) <= 3 and max(sides) <= 16 * min(sides)
+    return alike and not _is_sequences(stated)
 
 
 def _common_power(shape: Sequence[int | None], stated: Sequence[StatedSize]) -> int:

@@ -164,6 +164,12 @@ def smaller_requests(case: Case) -> Remedy:
 
 def shorter(length: NamedSize) -> Remedy:
     """Lower the length that the text states."""
+    if length.of_data:
+        return Remedy(
+            f"shorter sequences (`{length.name}` in line {length.line.number} has {length.size:,} steps): cut"
+            " them, or take longer steps between samples",
+            slug="shorter-sequences",
+        )
     return Remedy(
         f"lower `{length.name}` (line {length.line.number}: {length.size}), and pad each batch only to its"
         " own longest: every activation shrinks with the length, and attention scores with its square",
@@ -272,6 +278,8 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
         return None  # a batch of the input pipeline: the program's call only waits for it
     of_jax = situation(case, moment).framework == JAX
+    if not (of_jax or failed.source or failed.node or failed.op or failed.shape or of_a_program(moment)):
+        return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""

@@ -179,7 +179,7 @@ BAD_ALLOC = LineRule(
 KILLED = LineRule(
     r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
     r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
-    r"|(?:terminated by|exited on|killed by) signal 9\b|[Cc]group out of memory: Kill"
+    r"|(?:terminated (?:by|due to)|exited on|killed by|was sent) signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|tried to allocate more memory than is available|crashed after using all available RAM"
     r"|exceeded (?:job |step )?memory limit|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
@@ -191,6 +191,7 @@ KILLED = LineRule(
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "[1] [WARNING] Worker with pid 9 was terminated due to signal 9",
     "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM"
     " Killed.",
     "Memory cgroup out of memory: Killed process 4242 (python) total-vm:20000000kB, anon-rss:8000000kB",

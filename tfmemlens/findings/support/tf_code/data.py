@@ -32,6 +32,25 @@ _LARGE = 256 << 20
 
 ROWS = (
     Idiom(
+        "deque-of-steps",
+        regex(r"\bdeque\(\s*(?:\[\s*\]\s*,\s*)?maxlen\s*=\s*(?P<number>\w{1,40})"),
+        ("deque(",),
+        (Told.RAM,),
+        "a buffer of {number} entries{at} fills host RAM as steps go on",
+        (
+            Advice(
+                "shorter-buffer",
+                "fewer entries, or single frames as uint8 instead of stacks of them in float32: a"
+                " sixteenth for"
+                " stacks of four",
+                "buffer = deque(maxlen=100_000); buffer.append(frame.astype(np.uint8))",
+            ),
+        ),
+        ("memory = deque(maxlen=1000000)", "self.buffer = collections.deque(maxlen=BUFFER_SIZE)"),
+        ("q = deque()", "scores = deque([])"),
+        keeps=True,
+    ),
+    Idiom(
         "slices-of-arrays",
         regex(
             r"\b(?:from_tensor_slices|from_tensors|TensorSliceDataset)\(\s*[({\[]*\s*(?P<what>[\w.'\":]{0,60})"

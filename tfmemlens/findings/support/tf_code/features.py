@@ -100,7 +100,7 @@ ROWS = (
             r"|\b(?P<what>\w{1,40})\.(?:toarray|todense)\(\s*\)"
         ),
         ("to_dense(", "toarray(", "todense("),
-        (Told.LINE,),
+        (Told.LINE, Told.RAM),
         "the line writes a sparse matrix out in full: {shape}, zeros as well{at}",
         (
             Advice(
