@@ -6,7 +6,6 @@ only line that subtracts is that line; with two such lines nobody knows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tfmemlens.findings.support.kept import is_eager
@@ -37,7 +36,7 @@ _CODE_OF = {
 """The code that makes an op, by the op's type."""
 _MADE_BY = {op: regex(code) for op, code in _CODE_OF.items()}
 _DEFINES = regex(r"\A\s*(?:def|class|import|from|for|while|if|#)\b|\A\s*print\(")
-_COMMENT = re.compile(r"(?<!['\"\w])#.*")
+_COMMENT = regex(r"(?<!['\"\w])#.*")
 
 
 def line_of_op(request: Request, code: Sequence[Line]) -> Line | None:
