@@ -278,7 +278,8 @@ def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
     if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
         return None  # a batch of the input pipeline: the program's call only waits for it
     of_jax = situation(case, moment).framework == JAX
-    if not (of_jax or failed.source or failed.node or failed.op or failed.shape or of_a_program(moment)):
+    nameless = not (failed.source or failed.node or failed.op or failed.shape)
+    if failed.kind is RequestKind.DUMP and nameless and not of_jax:
         return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
