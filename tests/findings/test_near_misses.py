@@ -29,6 +29,12 @@ XLA = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
     " 9031036208 bytes.\n"
 )
+PROFILE = """Type: space
+      flat  flat%   sum%        cum   cum%
+    2.49GB 25.49% 25.49%     2.49GB 25.49%  init_params /home/u/model.py
+    2.49GB 25.49% 50.97%     2.49GB 25.49%  init_fn /v/site-packages/optax/_src/transform.py
+    2.49GB 25.49% 76.46%     2.49GB 25.49%  zeros_like /v/site-packages/optax/tree.py
+"""
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
     " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
@@ -344,6 +350,11 @@ CASES: dict[str, tuple[str, str]] = {
     "replicated-weights": (
         "import jax\nstate = jax_utils.replicate(state)\n" + XLA,
         "import jax\nstate = jax.device_put(state, NamedSharding(mesh, P('data')))\n" + XLA,
+    ),
+    "arrays-of-a-profile": (PROFILE + XLA, PROFILE.rpartition("    2.49GB")[0]),
+    "equal-arrays": (
+        "import jax\n" + 4 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),
+        "import jax\n" + 3 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),
     ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),

@@ -192,10 +192,21 @@ def _of_a_whole_graph(case: Case, buffers: Buffers | None) -> bool:
     return buffers is None and bool(case.capture.surroundings.shows("whole graph"))
 
 
+_TILES = "the tiles that a kernel works on"
+_HOLDS = {
+    "vmem": _TILES,
+    "cmem": _TILES,
+    "smem": "scalars: indices and tables of them that a kernel is given",
+    "sflag": "the semaphores of kernels and copies",
+    "imem": "the program itself",
+}
+"""What each of a TPU core's small memories is for."""
+
+
 def _on_chip(moment: Moment) -> str | None:
     """The name of a TPU core's own small memory, where that ran out rather than HBM."""
     space = moment.request.failed.allocator if moment.request else None
-    return space if space in ("vmem", "smem", "cmem", "sflag", "imem") else None
+    return space if space in _HOLDS else None
 
 
 def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
@@ -241,12 +252,12 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             )
         if space:
             return (
-                f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds the tiles that a"
-                f" kernel works on, {_over(compiler)} too little"
+                f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds {_HOLDS[space]},"
+                f" {_over(compiler)} too little"
             )
         return _on_device(case, moment, compiler)
     if space := _on_chip(moment):
-        return f"the {space} of a TPU core, which holds the tiles that a kernel works on, is too small for it"
+        return f"the {space} of a TPU core, which holds {_HOLDS[space]}, is too small for it"
     if _moves_weights(moment):
         weights = stated_weights(case.capture.surroundings)
         many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
@@ -389,6 +400,13 @@ def _remedies(
     if space := _on_chip(moment):
         name = (moment.request.failed.executable if moment.request else None) or ""
         attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
+        if space == "smem":
+            yield Remedy(
+                "make the tables of indices smaller that the kernel is given (prefetched scalars, page"
+                " tables): fewer sequences or pages in one call, or shorter sequences",
+                slug="smaller-kernel-blocks",
+            )
+            return
         yield Remedy(
             "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
             + (attention if _OF_SEQUENCES.search(name) else ""),

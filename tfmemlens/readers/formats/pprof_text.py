@@ -21,6 +21,7 @@ from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.units import Size, parse_size
 
 HOLDS = Holds.FAILURES
+SHARED = True
 SUFFIXES = (".txt",)
 _SIZE = r"-?\d+(?:\.\d+)?(?:[kMGTPE]?B)?"
 _TOP = regex(

@@ -137,13 +137,14 @@ STAGE = LineRule(
 )
 """Another stage of a training begins: as a rule with layers that were frozen."""
 LENGTH = LineRule(
-    r"(?i:\b(?:frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket"
+    r"(?i:\b(?:batch(?=[\s=:]*[(\[]\d+\s*[,x])|frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket"
     r"|n_?nodes|img_?size"
     r"|resolution|seq)\b)[\s=:]*[(\[]?(?P<sizes>\d{1,8}(?:\s*[,x]\s*\d{1,8}){0,3})\b(?!\.\d|[KMG%])",
     "[02:11:40] step 13900 loss 2.405 batch frames (16, 768) 0.41s/step",
     "step 410 seq_len=512 loss 3.1",
     "iter 7 input shape (8, 640, 80)",
-    needs=("frames", "shape", "len", "tokens", "bucket", "nodes", "size", "resolution", "seq"),
+    "step 412 batch (16, 4096)",
+    needs=("batch", "frames", "shape", "len", "tokens", "bucket", "nodes", "size", "resolution", "seq"),
 )
 """A program's own line of a step, with the shape of its batch."""
 MODELS = LineRule(
