@@ -304,6 +304,15 @@ CASES: dict[str, tuple[str, str]] = {
         dump(512, 1000, 700) + oom("64,256,256,32") + report("100.00MiB from net/a/Relu"),
         dump(512, 1000, 700) + oom("64,256,256,32") + report("600.00MiB from net/a/Relu"),
     ),
+    "outputs-by-size": tuple(
+        dump(15, 255, 255).replace(
+            f"1 Chunks of size {255 * MIB} totalling 255.00MiB",
+            f"7 Chunks of size {first * MIB} totalling {7 * first}.00MiB\n"
+            f"1 Chunks of size {15 * MIB} totalling 15.00MiB",
+        )
+        + oom("2,96,160,128")
+        for first in (30, 31)
+    ),
     "pairwise-broadcast": (oom("2048,2048,32", "Sub"), oom("2048,1024,32", "Sub")),
     "parameters-dominate": (
         report(

@@ -59,12 +59,12 @@ class TestEncodings:
         assert not texts.looks_binary(b"a" * 4096 + b"\x01" * count * 99)
 
     @pytest.mark.parametrize(
-        "letter", [b"\t", b"\n", b"\r", b"\x0b", b"\x0c", b"\x1b", b"\x1f", b"\xe9", b" "]
+        "letter", [b"\x07", b"\x08", b"\t", b"\n", b"\r", b"\x0b", b"\x0c", b"\x1b", b"\x1f", b"\xe9", b" "]
     )
     def test_letters_of_texts(self, letter: bytes) -> None:
         assert not texts.looks_binary(letter * 9)
 
-    @pytest.mark.parametrize("letter", [b"\0", b"\x08", b"\x0e", b"\x1a"])
+    @pytest.mark.parametrize("letter", [b"\0", b"\x06", b"\x0e", b"\x1a"])
     def test_letters_of_no_text(self, letter: bytes) -> None:
         assert texts.looks_binary(letter * 3)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import attributed, held, requests, tensor_in
+from tfmemlens.findings.support.rows import all_in_use, attributed, requests, tensor_in
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
         if need > chunk.size_bytes // 2 and not again:
             continue
         size = human(chunk.size_bytes)
-        of_all = percent(chunk.size_bytes, _whole(moment))
+        of_all = percent(chunk.size_bytes, all_in_use(moment))
         range_ = f"about {human((low + high) // 2)}" if high - low < MIB else f"{human(low)} to {human(high)}"
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
@@ -74,7 +74,7 @@ def _largest(moment: Moment) -> Allocation | None:
     if attributed(moment) or not len(moment.attribution.table):
         return None
     chunk = max(moment.attribution.table, key=lambda row: row.size_bytes)
-    large = chunk.count == 1 and chunk.size_bytes >= max(_SHARE * _whole(moment), _LEAST)
+    large = chunk.count == 1 and chunk.size_bytes >= max(_SHARE * all_in_use(moment), _LEAST)
     return chunk if large else None
 
 
@@ -107,8 +107,3 @@ def _reduced(request: Request, low: int, high: int) -> tuple[int, ...] | None:
         return None
     first, last = -(-low // unit), high // unit
     return (*shape, last) if first == last and 2 <= last <= _MAX_FACTOR else None
-
-
-def _whole(moment: Moment) -> int:
-    in_use = moment.balance.in_use
-    return max(held(moment), in_use.bytes if in_use else 0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import attributed, held, requests, tensor_text
+from tfmemlens.findings.support.rows import all_in_use, attributed, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -45,7 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
         if not failed_too or not _is_of_weights(request):
             continue
         size = sum(row.total_bytes for row in rows)
-        share = percent(size, _whole(moment))
+        share = percent(size, all_in_use(moment))
         sizes = " and ".join(human(row.size_bytes) for row in rows[:2]) + (", …" if len(rows) > 2 else "")
         what = f"about {count} copies of one set of tensors ({sizes}) are in use, {share} of all"
         meaning = ", as large as weights and their gradients: kept copies, or layers alike"
@@ -87,7 +87,7 @@ def _sets(moment: Moment) -> tuple[int, list[Allocation]]:
     best: tuple[int, list[Allocation]] = (0, [])
     for count in sorted({row.count for row in sizes}):
         alike = [row for row in sizes if _is_multiple(row.count, count)]
-        share = sum(row.total_bytes for row in alike) / max(_whole(moment), 1)
+        share = sum(row.total_bytes for row in alike) / max(all_in_use(moment), 1)
         if len(alike) >= 2 and share >= 0.5 and len(alike) > len(best[1]):
             best = (count, alike)
     return best
@@ -109,8 +109,3 @@ def _number(request: Request) -> str:
     """`adam_5`, where an optimizer or a model is the fourth of its name or a later one."""
     match = _NUMBERED.search(request.failed.node or "")
     return f"`{match['name']}_{match['number']}`" if match and int(match["number"]) >= 3 else ""
-
-
-def _whole(moment: Moment) -> int:
-    in_use = moment.balance.in_use
-    return max(held(moment), in_use.bytes if in_use else 0)

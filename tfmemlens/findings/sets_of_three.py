@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests, tensor_text
+from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
@@ -37,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
         if attributed(moment) or framework_of(case) != TENSORFLOW:
             continue
         times, rows = _sets(moment)
-        whole = _whole(moment)
+        whole = all_in_use(moment)
         size = sum(row.total_bytes for row in rows)
         if not rows or size < _HALF * whole:
             continue
@@ -89,8 +89,3 @@ def _sets(moment: Moment) -> tuple[int, Sequence[Allocation]]:
         if len(alike) >= _LEAST_SIZES and len(alike) >= _MOST_OF_THEM * len(sizes) and once >= _LEAST_ONCE:
             return times, alike
     return 0, ()
-
-
-def _whole(moment: Moment) -> int:
-    in_use = moment.balance.in_use
-    return max(held(moment), in_use.bytes if in_use else 0)

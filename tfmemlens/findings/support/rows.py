@@ -292,6 +292,12 @@ def chunk_evidence(chunks: list[Allocation]) -> Iterator[Evidence]:
         yield Evidence(f"{row.count} x {human(row.size_bytes)}", row.line)
 
 
+def all_in_use(moment: Moment) -> int:
+    """Bytes in use, which a list of chunks that was cut may not reach."""
+    in_use = moment.balance.in_use
+    return max(held(moment), in_use.bytes if in_use else 0)
+
+
 def is_constant_of_graph(failed: FailedRequest) -> bool:
     """Whether a constant that stands in the graph could not be made."""
     return failed.line is not None and "Cannot parse tensor from" in failed.line.text
