@@ -9,12 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import tfmemlens
 from tests.models import document, small
-from tests.renderers.report_schema import REPORT
+from tests.renderers.report_schema import REPORT, validate
 from tfmemlens.cli.main import main
 from tfmemlens.estimation import needed_limit
 from tfmemlens.model.case import Fits
@@ -40,7 +39,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
     """The JSON document of a call."""
     assert main(["estimate", *arguments, "--json"]) == status
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, REPORT)
+    validate(found, REPORT)
     return found
 
 

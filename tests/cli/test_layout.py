@@ -12,11 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.conftest import SAMPLES
-from tests.renderers.report_schema import COPY, REPORT
+from tests.renderers.report_schema import COPY, REPORT, validate
 from tfmemlens.cli.main import main
 from tfmemlens.recording import export_graph, grappler
 
@@ -82,9 +81,9 @@ def test_the_peak_of_copies_that_replace_their_originals(capsys: pytest.CaptureF
 
 def test_the_document_extends_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, f"{FOLDER}1.10-unet-founding-question.after.pb.gz")
-    jsonschema.validate(found, REPORT)
+    validate(found, REPORT)
     for copy in [*found["copies"], *found["helpers"]]:
-        jsonschema.validate(copy, COPY)
+        validate(copy, COPY)
     assert len(found["copies"]) == 45
     assert sum(copy["bytes"] for copy in found["copies"]) == found["layout"]["bytes"]
     assert sum(cause["copies"] for cause in found["causes"]) == 45

@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.conftest import SAMPLES
 from tests.models import document
-from tests.renderers.report_schema import FIT, REPORT
+from tests.renderers.report_schema import FIT, REPORT, validate
 from tfmemlens import pipeline
 from tfmemlens.cli.main import main
 from tfmemlens.errors import Contradiction, UsageError
@@ -234,8 +233,8 @@ def test_a_model_that_leaves_a_size_open_has_no_fit_without_it(
 def test_the_json_keeps_its_contract(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", source, "--batch", "4", "--limit", "2GiB", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, REPORT)
-    jsonschema.validate(document["fit"], FIT)
+    validate(document, REPORT)
+    validate(document["fit"], FIT)
     assert document["fit"]["batch"] == 4
     assert document["fit"]["limit_bytes"] == 2048 * MIB
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.answers import explained
 from tests.conftest import SAMPLES
-from tests.renderers.report_schema import REPORT
+from tests.renderers.report_schema import REPORT, validate
 from tfmemlens.cli.main import main
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.renderers.json import report as report_document
@@ -33,7 +33,7 @@ def document(path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("sample", INPUTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_contract_holds(sample: Path) -> None:
     found = document(sample)
-    jsonschema.validate(found, REPORT)
+    validate(found, REPORT)
     total = sum(row["bytes"] for row in found["allocations"])
     assert sum(found["kinds"].values()) == total
     assert sum(layer["total_bytes"] for layer in found["layers"]) == total
@@ -64,7 +64,7 @@ def test_the_schema_can_fail() -> None:
     found = document(SAMPLES / "oom_log" / "1.15-im2col.txt")
     found["incidents"][0]["request"]["tensor_bytes"] = "144 MiB"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(found, REPORT)
+        validate(found, REPORT)
 
 
 @pytest.mark.parametrize("name", ["1.15-im2col", "2.11-unet-layout", "2.21-layer-exception"])
