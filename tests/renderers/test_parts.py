@@ -374,6 +374,12 @@ def unpacked(made: Any) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(packed(tab_of(pipeline.report(made))))))["moments"][0]
 
 
+def test_the_figures_are_the_same_bytes_each_time_and_short_in_any_script() -> None:
+    raw = base64.b64decode(packed(tab_of(pipeline.report(capture(timeline(row("größe/训练", 4, 1, None)))))))
+    assert raw[4:8] == bytes(4)  # gzip's time
+    assert '"größe/训练"'.encode() in gzip.decompress(raw)
+
+
 @pytest.mark.parametrize(
     "end, unit, times", [(3.0, 1.0, [0, 1000, 1000]), (3.0005, 0.001, [0, 1_000_000, 1_000_500])]
 )

@@ -9,7 +9,7 @@ import pytest
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Hints
-from tfmemlens.model.case import Balance, Moment
+from tfmemlens.model.case import Balance, Moment, Request
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, Incident
 from tfmemlens.model.ledger import Ledger
@@ -52,6 +52,18 @@ def test_the_batch_is_what_most_bytes_begin_with() -> None:
     assert known(few, hints=Hints(input_shape=(None, 5))).rows.scaling.batch == 8
 
 
+def test_a_request_tells_the_batch_where_no_row_does() -> None:
+    def batch(*given: Row, hints: Hints = Hints()) -> int | None:
+        moment, ledger = rows(*given)
+        request = Request(FailedRequest(), Owner("l", A, Phase.FORWARD), 100, batch=32)
+        return scaling_of(replace(moment, request=request), ledger, hints).batch
+
+    weights = ("w", P, 100, (5, 5))
+    assert batch(weights) == 32
+    assert batch(weights, ("a", A, 100, (8, 5))) == 8
+    assert batch(weights, hints=Hints(batch=4)) == 4
+
+
 @pytest.mark.parametrize(
     "row, grows",
     [
@@ -84,6 +96,9 @@ def test_what_grows_with_the_batch(row: Row, grows: bool) -> None:
         ([(8, 7, 3), (8, 2, 7, 7)], "length", 7, [1, 2]),
         ([(8, 7, 3), (8, 7, 7, 3)], "side", None, [0, 2]),
         ([(8, 7, 3), (8, 9, 3), (8, 9, 3)], "length", 9, [0, 1, 1]),
+        ([(8, 6, 3, 7)], "side", None, [2]),
+        ([(8, 6, 6, 6), (8, 6, 3)], "side", None, [2, 0]),
+        ([(8, 3, 7, 7), (8, 2, 3)], "length", 2, [0, 1]),
     ],
 )
 def test_along_which_axis_rows_grow(
