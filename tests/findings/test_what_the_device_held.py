@@ -96,3 +96,101 @@ def test_scalar_memory_is_no_memory_for_tiles() -> None:
     assert "tables of indices" in on_chip("smem").actions[0].remedy.text
     assert "tiles that a kernel works on" in on_chip("vmem").verdict
     assert "kernel's blocks smaller" in on_chip("vmem").actions[0].remedy.text
+
+
+def failing(said: str, line: str, need: int) -> Report:
+    return pipeline.explain(
+        f"{said}\nTraceback (most recent call last):\n"
+        f'  File "/home/u/fit.py", line 9, in <module>\n    {line}\n'
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {need} bytes.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "fires"),
+    [
+        ("snapshots.append(jax.tree.map(lambda p: p.copy(), state.params))", True),
+        ("history.append(params)", True),
+        ("history.append(jax.device_get(params))", False),
+        ("history.append(eval_loss)", False),
+        ("steps.append(state.step)", False),
+    ],
+)
+def test_a_list_that_keeps_weights(line: str, fires: bool) -> None:
+    report = failing("import jax", line, 64 << 20)
+    assert ("keeps a whole set of weights" in report.verdict) is fires
+
+
+STEP = "state, loss = train_step(state, batch)"
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "fires"),
+    [("vocab_size", 151000, True), ("n", 151936, True), ("rows", 151000, False)],
+)
+def test_a_product_with_a_vocabulary_is_logits(name: str, classes: int, fires: bool) -> None:
+    report = failing(f"{name}={classes}, batch_size=32, seq_len=1024", STEP, classes * 32 * 1024 * 4)
+    assert (f"most likely logits over {classes:,} classes" in report.verdict) is fires
+    assert ("part-of-positions" in slugs(report)) is fires
+
+
+def test_waiting_batches_are_told_where_the_code_shows_them() -> None:
+    said = "it = flax.jax_utils.prefetch_to_device(it, size=16)"
+    assert "copied to the device ahead" in failing(said, "batch = next(it)", 768 << 20).verdict
+    assert "ahead" not in failing("it = iter(loader)", "batch = next(it)", 768 << 20).verdict
+
+
+PADDED = "tokens = tokenizer(texts, padding='max_length', max_length=8192, truncation=True)"
+
+
+def test_padding_to_one_length_is_advised_against() -> None:
+    assert slugs(failing(PADDED, STEP, 52 << 30))[0] == "shorter-sequences"
+    assert "shorter-sequences" not in slugs(
+        failing(PADDED.replace("'max_length'", "'longest'"), STEP, 52 << 30)
+    )
+
+
+def moving(loaded: str) -> Report:
+    return pipeline.explain(
+        f"import torch_xla\nmodel = AutoModelForCausalLM.from_pretrained('llama-13b'{loaded})\n"
+        '  File "/v/site-packages/torch/nn/modules/module.py", line 1158, in convert\n'
+        "    return t.to(device)\n"
+        "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to"
+        " allocate 135.00M. That was not possible. There are 61.20M free.; (0x0x0_HBM0)\n"
+    )
+
+
+def test_weights_in_16_bits_are_not_advised_16_bits() -> None:
+    wide, half = moving(""), moving(", torch_dtype=torch.bfloat16")
+    assert "48.43 GiB in float32" in wide.verdict and "narrow-weights-of-torch" in slugs(wide)
+    assert "24.21 GiB in bfloat16" in half.verdict and "narrow-weights-of-torch" not in slugs(half)
+
+
+def constant(size: int) -> Report:
+    return pipeline.explain(
+        "import jax\njaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate"
+        f" {size} bytes for new constant\n"
+    )
+
+
+def test_a_small_constant_finds_a_full_device() -> None:
+    small, large = constant(30 << 20), constant(3 << 30)
+    assert "only where the device is full already" in small.verdict
+    assert "pass-as-argument" not in slugs(small) and "pass-as-argument" in slugs(large)
+
+
+def pinned(allocator: str) -> Report:
+    return pipeline.explain(
+        "import jax\n2025-01-01 10:00:00.000000: W external/xla/xla/tsl/framework/bfc_allocator.cc:497]"
+        f" Allocator ({allocator}) ran out of memory trying to allocate 4.00GiB (rounded to"
+        " 4294967296)requested by op\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 4294967296 bytes.\n"
+    )
+
+
+def test_the_pool_of_pinned_memory_is_no_gpu_memory() -> None:
+    assert "pinned host RAM" in pinned("xla_gpu_host_bfc").verdict
+    assert slugs(pinned("xla_gpu_host_bfc"))[0] == "more-pinned-memory"
+    assert "pinned" not in pinned("GPU_0_bfc").verdict

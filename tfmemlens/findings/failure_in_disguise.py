@@ -20,12 +20,14 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
-from tfmemlens.units import human_size
+from tfmemlens.units import MIB, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
 GENERAL = True
 
+_SMALL_BYTES = 256 * MIB
+"""A request that a device has room for, unless it is full."""
 _MEANING = {
     RequestKind.COPY: "the device was full when a tensor was to be copied to it",
     RequestKind.DRIVER: "the driver had no memory left to give",
@@ -62,6 +64,11 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         return "a kernel of DirectML got no memory for a buffer of its own"
     if _of_nccl(failed):
         return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
+    if _of_constant(failed) and failed.size and failed.size.bytes < _SMALL_BYTES:
+        return (
+            "so small a constant of a compiled program finds no room only where the device is full already,"
+            " by this process or by another"
+        )
     if _of_constant(failed):
         return "a value that the compiled program holds as a constant found no room on the device"
     if is_constant_of_graph(failed):
@@ -111,7 +118,8 @@ def _smaller_fraction(case: Case) -> Remedy:
 
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     assert moment.request
-    if _of_constant(moment.request.failed):
+    small = moment.request.failed.size and moment.request.failed.size.bytes < _SMALL_BYTES
+    if _of_constant(moment.request.failed) and not small:
         yield Remedy(
             "pass large arrays to the compiled function as arguments: one that it merely uses from outside"
             " becomes a constant of the program",

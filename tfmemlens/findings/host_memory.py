@@ -99,13 +99,21 @@ def check(case: Case) -> Iterator[Finding]:
         because += _shared_with_the_gpu(case)
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         yield Finding(
-            severity=Severity.CAUSE if failed.kind is RequestKind.HOST or failed.pipeline else Severity.NOTE,
+            severity=Severity.CAUSE
+            if failed.kind is RequestKind.HOST or failed.pipeline or _is_pool_of_jax(failed)
+            else Severity.NOTE,
             headline=because + by,
             because=because,
-            explains=failed.tensor_bytes if failed.kind is RequestKind.HOST or failed.pipeline else None,
+            explains=failed.tensor_bytes
+            if failed.kind is RequestKind.HOST or failed.pipeline
+            else moment.request.needed_bytes
+            if _is_pool_of_jax(failed)
+            else None,
             evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
             detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
-            remedies=tuple(_remedies_of_pinned(case) if pinned else _remedies(case, moment, said)),
+            remedies=(_MORE_PINNED,)
+            if _is_pool_of_jax(failed)
+            else tuple(_remedies_of_pinned(case) if pinned else _remedies(case, moment, said)),
             moment=index,
         )
 
@@ -121,6 +129,18 @@ def _pinned(failed: FailedRequest) -> bool:
     """Whether the driver was to pin host RAM: `on host` are the words of its own function for that."""
     said = failed.line.text if failed.line else ""
     return "host_bfc" in (failed.allocator or "") or "pinned" in said or "bytes on host" in said
+
+
+_MORE_PINNED = Remedy(
+    "keep less in pinned host memory (offloaded activations or weights), or give JAX's client more of it",
+    "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
+    slug="more-pinned-memory",
+)
+
+
+def _is_pool_of_jax(failed: FailedRequest) -> bool:
+    """Whether XLA's pool of pinned memory is full, which has a limit of its own."""
+    return (failed.allocator or "").startswith("xla_gpu_host")
 
 
 def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
@@ -197,12 +217,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="map-the-file",
         )
     elif "Out of host memory" in said:
-        yield Remedy(
-            "keep less in pinned host memory (offloaded activations or weights), or give JAX's"
-            " client more of it",
-            "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
-            slug="more-pinned-memory",
-        )
+        yield _MORE_PINNED
     elif waits_for_another(moment):
         yield Remedy(
             "let every call on the CPU wait for its own result, and run again: the traceback then names"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
@@ -31,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
     )
     nan = case.capture.surroundings.shows("no number") if alone else None
     other = f"; that the loss is nan (line {nan.number}) has another cause than memory" if nan else ""
-    whole = f"{text}: no failure, TensorFlow chose a slower plan with less workspace{other}"
+    whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
     yield Finding(
         severity=Severity.FACTOR if alone else Severity.NOTE,
         headline=whole if alone else text,

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stated_sizes import Product, as_product
-from tfmemlens.findings.support.stated_weights import stated_weights
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -65,6 +65,8 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _asked_of_tensorflow(case)
     for index, moment, request in requests(case):
         failed = request.failed
+        if (failed.allocator or "").startswith("xla_gpu_host"):
+            continue  # a pool of host RAM, of which no program's arena is made
         compiler = moment.incident.compiler if moment.incident else None
         if failed.compiled and framework_of(case) == JAX:
             compiler = compiler or CompilerMemory()  # JAX says no more than its allocator's dump
@@ -260,7 +262,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return f"the {space} of a TPU core, which holds {_HOLDS[space]}, is too small for it"
     if _moves_weights(moment):
         weights = stated_weights(case.capture.surroundings)
-        many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
+        many = f" ({weights.text}, {_weighing(case, weights)})" if weights else ""
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
     if compiler.free and size and compiler.free.bytes >= size.bytes:
@@ -337,6 +339,14 @@ def _stated(case: Case, moment: Moment) -> Product | None:
     if size is None or not size.exact or not _of_an_op(case, moment):
         return None
     return as_product(size.bytes, case.capture.surroundings.sizes, items=_OF_TENSORFLOW)
+
+
+def _weighing(case: Case, weights: StatedWeights) -> str:
+    """What weights take in the precision that the text says they are loaded in."""
+    told = case.capture.surroundings.setting("mixed_precision")
+    if told and "float16" in told[0] and "from_pretrained" in told[1].text:
+        return f"{human(weights.bytes // 2)} in {told[0]}"
+    return f"{human(weights.bytes)} in float32"
 
 
 def _is_scoped(moment: Moment) -> bool:
@@ -477,6 +487,13 @@ def _remedies(
             yield from remedies.offered(case, moment, "mixed-precision")
         if not buffers.batch and buffers.recompute:
             yield from remedies.offered(case, moment, "recompute")
+    if not of_arguments and (padding := case.capture.surroundings.shows("padding to a length")):
+        yield Remedy(
+            f"pad less (line {padding.number} pads every text to one length): to the longest of each batch,"
+            " rounded up to a few lengths, since each new shape is compiled anew",
+            "tokenizer(texts, padding='longest', pad_to_multiple_of=128, truncation=True)",
+            slug="shorter-sequences",
+        )
     if not of_arguments and not line and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)

@@ -241,7 +241,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-tree": Applicability(_OF_JAX),
     "sorted-tokens": _ANYWHERE,
     "smaller-groups": _ANYWHERE,
-    "narrow-weights-of-torch": Applicability(frozenset({TORCH_XLA})),
+    "narrow-weights-of-torch": Applicability(frozenset({TORCH_XLA}), done=_HALVED),
     "fewer-chains": Applicability(_OF_JAX),
     "subsampling": Applicability(_OF_JAX),
     "sum-as-you-go": Applicability(_OF_JAX),

@@ -674,8 +674,9 @@ TABLE: tuple[Idiom, ...] = (
         ),
         ("it = jax_utils.prefetch_to_device(it, 16)",),
         ("ds = ds.prefetch(2)",),
-        Where.WAY,
-        frame=r"\bprefetch_to_device\Z",
+        Where.CODE,
+        frame=r"\bprefetch_to_device\Z|flax[/\\]jax_utils\.py\S* enqueue\Z",
+        least_bytes=0,
     ),
     Idiom(
         "eager-convolution",

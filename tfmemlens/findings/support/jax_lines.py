@@ -20,9 +20,11 @@ from tfmemlens.findings.support.jax_stack import (
     restored_beside,
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
+from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
 from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
 from tfmemlens.model.incident import Frame
@@ -188,7 +190,11 @@ def made_by(
     """
     text = text or ""
     program = calls_program(text)
-    if made := restored_beside(frames, text, code) or made_by_frames(frames, text, need):
+    if (
+        made := _kept_weights(text)
+        or restored_beside(frames, text, code)
+        or made_by_frames(frames, text, need)
+    ):
         return made
     if not program and need is not None and need >= LEAST_BYTES:
         for reading in _READINGS:
@@ -205,6 +211,35 @@ def made_by(
     if not program and need >= LEAST_BYTES and (made := _copied(text, need)):
         return made
     return loaded_by(frames, text)
+
+
+_KEPT_WEIGHTS = regex(
+    r"\b(?P<list>\w+)\.append\([^#]*\b(?:params|weights|state|model|variables|opt_state|train_state)\b"
+)
+_TO_HOST = regex(r"device_get|np\.(?:as)?array|numpy\(|\bnumpy\.|onp\.|eval_shape|\.step\b|float\(")
+
+
+def _kept_weights(text: str) -> MadeByLine | None:
+    """A list that keeps the weights of every turn on the device."""
+    match = _KEPT_WEIGHTS.search(text)
+    if match is None or _TO_HOST.search(text):
+        return None
+    name = match["list"]
+    return MadeByLine(
+        f"`{name}` keeps a whole set of weights on the device for every turn that comes here",
+        (
+            Remedy(
+                "copy each to the host before it is kept",
+                f"{name}.append(jax.device_get(params))",
+                slug="keep-numbers",
+            ),
+            Remedy(
+                "of an average (SWA, EMA) keep the running sum alone",
+                "mean = jax.tree.map(lambda m, p: m + (p - m) / n, mean, params)",
+                slug="sum-as-you-go",
+            ),
+        ),
+    )
 
 
 _JITTED = regex(r"\b(?:jax\.|nnx\.|eqx\.)?(?:filter_)?(?:jit|value_and_grad|grad)\b")
@@ -248,6 +283,13 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
     """The same with the sizes that the request is a product of."""
     if product is None or (made and made.basis is Basis.SHAPE):
         return made
+    if made is None and (words := _words_of(product)):
+        return MadeByLine(
+            f"most likely logits over {words:,} classes, or one-hot labels: the request is {product.text}, to"
+            " the byte",
+            (CHUNKED, NARROW_LOGITS, _INTEGER_LABELS),
+            Basis.SHAPE,
+        )
     narrower = []
     if product.dtype == "float64":
         narrower = [replace(_IN_FLOAT32, saves_bytes=need // 2 if need else None, certainty=Certainty.EXACT)]
@@ -280,6 +322,22 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
         (*narrower, Remedy(f"{parts}, and reduce each part at once", slug="in-blocks")),
         Basis.SHAPE,
     )
+
+
+_VOCABULARY = regex(r"(?i)vocab|n_?classes|num_?classes|n_?words|num_?tokens|n_?tokens")
+_INTEGER_LABELS = Remedy(
+    "give the loss integer labels, so that no one-hot rows exist",
+    "loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels)",
+    slug="integer-labels",
+)
+
+
+def _words_of(product: Product) -> int | None:
+    """The number of classes among the sizes: by its name, or one that is a known vocabulary's."""
+    alone = [(name, sizes[0]) for name, sizes in product.parts if len(sizes) == 1]
+    named = next((size for name, size in alone if _VOCABULARY.search(name)), None)
+    known = next((size for size in product.sizes if size in VOCABULARIES), None)
+    return (named or known) if len(product.sizes) >= 3 else None
 
 
 _OF_DATA = frozenset({"narrow-copy", "one-batch-to-the-device", "smaller-buffer", "shuffle-indices"})

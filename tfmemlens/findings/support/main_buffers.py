@@ -193,11 +193,16 @@ def _is_gathered(row: Row, weights: Iterable[object]) -> bool:
     return bool(_GATHER.search(row.allocation.node or "")) and not _is_weight(row, weights)
 
 
-_CHUNKED = Remedy(
+CHUNKED = Remedy(
     "compute logits and loss for part of the positions at a time, and let the backward pass compute them"
     " again: all of them then never exist at once",
     "loss = jax.lax.map(jax.checkpoint(loss_of_part), (h_parts, label_parts)).sum()",
     slug="part-of-positions",
+)
+
+NARROW_LOGITS = Remedy(
+    "keep the logits in bfloat16, and convert to float32 within the loss of each part",
+    slug="narrow-logits",
 )
 
 
@@ -219,17 +224,8 @@ def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
         else ()
     )
     wide = any(row.allocation.dtype == "float32" for row in mine)
-    chunked = _CHUNKED if framework == JAX else Remedy(_CHUNKED.text, slug=_CHUNKED.slug)
-    narrow = (
-        (
-            Remedy(
-                "keep the logits in bfloat16, and convert to float32 within the loss of each part",
-                slug="narrow-logits",
-            ),
-        )
-        if wide
-        else ()
-    )
+    chunked = CHUNKED if framework == JAX else Remedy(CHUNKED.text, slug=CHUNKED.slug)
+    narrow = (NARROW_LOGITS,) if wide else ()
     return Buffers(
         f"logits over {words:,} classes"
         + (", labels as one-hot rows of the same size" if one_hot and len(mine) > 1 else "")

@@ -204,7 +204,8 @@ def on_host(moment: Moment) -> bool:
     return (
         failed.kind.name == "HOST"
         or "CPU" in (failed.device or "").upper()
-        or (failed.allocator or "").lower() in ("cpu", "mklcpu", "gpu_host_bfc", "cuda_host_bfc")
+        or (failed.allocator or "").lower()
+        in ("cpu", "mklcpu", "gpu_host_bfc", "cuda_host_bfc", "xla_gpu_host_bfc")
     )
 
 

@@ -107,6 +107,11 @@ SHORT_OF_GOAL = LineRule(
     " rematerialization; only reduced to 13.00GiB",
     needs="reduce memory use below",
 )
+PADDING = LineRule(
+    r"\bpadding\s*=\s*['\"]max_length['\"]",
+    "tokens = tokenizer(texts, padding='max_length', max_length=512, truncation=True)",
+    needs="padding",
+)
 USING_JAX = LineRule(
     r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b",
     "import jax, torch",
@@ -201,6 +206,7 @@ PURPOSES = {
     "making sharded": SHARDED,
     "replicating weights": REPLICATING,
     "using JAX": USING_JAX,
+    "padding to a length": PADDING,
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
     "capturing": CAPTURING,

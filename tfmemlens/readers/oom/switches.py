@@ -318,9 +318,10 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "mixed_precision",
         LineRule(
-            r"\bdtype\s*=\s*jnp\.(?P<value>b?float16)\b",
+            r"\b(?:torch_)?dtype\s*=\s*(?:jnp|torch)\.(?P<value>b?float16)\b",
             "x = nn.Dense(1024, dtype=jnp.bfloat16)(x)",
-            needs="jnp.",
+            "model = AutoModel.from_pretrained(name, torch_dtype=torch.bfloat16)",
+            needs=("jnp.", "torch."),
         ),
     ),
     (
@@ -377,7 +378,7 @@ _WORDS = Words(
     "atch", "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
-    "amp", "jnp.",
+    "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
