@@ -82,6 +82,8 @@ def check(case: Case) -> Iterator[Finding]:
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
             because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
+        elif "paging file" in said:
+            because = "Windows could promise no more of it: RAM and paging file together are its limit"
         elif failed.pipeline:
             because = "a function of the input pipeline (tf.data) got no host RAM"
         elif "for the batch of component" in said:
@@ -216,6 +218,17 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "x = np.load('x.npy', mmap_mode='r')",
             slug="map-the-file",
         )
+    elif "paging file" in said:
+        yield Remedy(
+            "start fewer worker processes: on Windows each loads TensorFlow's libraries anew, and all of them"
+            " count against RAM and paging file together",
+            slug="fewer-workers",
+        )
+        yield Remedy(
+            "or let Windows have a larger paging file (System > Advanced > Performance > Virtual memory)",
+            slug="larger-paging-file",
+        )
+        return
     elif "Out of host memory" in said:
         yield _MORE_PINNED
     elif waits_for_another(moment):

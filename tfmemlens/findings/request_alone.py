@@ -42,6 +42,7 @@ _OF_PROGRAMS = (
     ),
 )
 
+_OF_A_KERNEL = regex(r"Conv\w*Backprop(?:Filter|Weights)\w*(?:-\S*)?\Z")
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -58,10 +59,13 @@ def check(case: Case) -> Iterator[Finding]:
             or _more_is_known(moment)
         ):
             continue
+        what = "this log shows what failed, not what was using the memory"
+        if _OF_A_KERNEL.search(request.failed.node or ""):
+            what = f"the gradient of a kernel, as large whatever the batch; {what}"
         yield Finding(
             severity=Severity.FACTOR,
-            headline="this log shows what failed, not what was using the memory",
-            because="this log shows what failed, not what was using the memory",
+            headline=what,
+            because=what,
             detail=(
                 "TensorFlow logs the limit, what was in use and every chunk on standard error, just before"
                 " the exception."

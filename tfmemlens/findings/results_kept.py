@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.kept import is_eager, kept_on_the_way
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -24,7 +25,7 @@ from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: how many are kept, nobody tells"
-_MANY_STEPS = 10
+_MANY_STEPS, _MANY_EPOCHS = 10, 2
 _SMALL_BYTES = 64 * MIB
 """So little fails late only where something else has grown."""
 
@@ -61,15 +62,16 @@ def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
     """A list of the quoted code that keeps results as they are, where a small request failed late."""
     stores, steps = case.capture.surroundings.stores, _steps_before(case)
     need = request.needed_bytes
-    late = steps >= _MANY_STEPS and need is not None and need <= _SMALL_BYTES
+    epochs = len({each for each, line in case.capture.surroundings.steps if is_epoch(line)})
+    late = need is not None and need <= _SMALL_BYTES and (steps >= _MANY_STEPS or epochs >= _MANY_EPOCHS)
     if framework_of(case) != TENSORFLOW or stores is None or not late or keeps_model(stores[1].text):
         return
-    if request.failed.creating or request.failed.pipeline or not is_eager(request):
+    if request.failed.creating or request.failed.pipeline or _adds_parts(request):
         return
     name, line = stores
     told = (
         f"`{name}` (line {line.number}) most likely keeps a tensor of each step on the device: it failed for"
-        f" {human(need or 0)} after {steps:,} steps that went well"
+        f" {human(need or 0)} after {steps:,} {'steps' if steps >= _MANY_STEPS else 'epochs'} that went well"
     )
     yield Finding(
         severity=Severity.CAUSE,
@@ -86,6 +88,12 @@ def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
         ),
         moment=index,
     )
+
+
+def _adds_parts(request: Request) -> bool:
+    """Whether the list may be one of a network's parts, which a layer's own code fills once."""
+    placed = request.failed.source_text is not None and not is_eager(request)
+    return request.failed.keras_layer is not None or placed
 
 
 def _steps_before(case: Case) -> int:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -69,6 +70,8 @@ def _finding(
     case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
 ) -> Finding:
     failed, sampled = request.failed, _may_sample(case, request)
+    if _decodes(case, request):
+        return _of_decoding(case, index, moment, request, positions, words, need)
     return Finding(
         severity=Severity.CAUSE,
         headline=(
@@ -86,6 +89,48 @@ def _finding(
             *_sparse(request),
             *_in_parts(need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
+        ),
+        moment=index,
+    )
+
+
+_OF_DECODER = regex(r"(?i)decoder/(?:\w+/)*(?:while|BasicDecoderStep|BeamSearchDecoderStep)|beam_?search")
+
+
+def _decodes(case: Case, request: Request) -> bool:
+    """Whether sentences are made with a trained model, and nothing shows that it is being trained."""
+    told = case.capture.surroundings
+    gradient = request.owner.phase is Phase.GRADIENT or told.shows("training")
+    return bool(told.shows("decoding") and _OF_DECODER.search(request.failed.node or "")) and not gradient
+
+
+def _of_decoding(
+    case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
+) -> Finding:
+    """One step of a decoder: logits for all beams of all sentences."""
+    line = case.capture.surroundings.shows("decoding")
+    sizes = in_words(named_sizes(request.failed.shape, case.capture.surroundings)[:1])
+    named = f" ({sizes})" if sizes else ""
+    what = (
+        f"a step of decoding makes {words:,} logits for each of {positions:,} beams at once{named}:"
+        f" {human(need)} for one copy"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=alike(moment),
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+            *((Evidence("decoding", line),) if line else ()),
+        ),
+        remedies=(
+            Remedy(
+                "decode fewer sentences at once, or with fewer beams: half of either halves all of it",
+                saves_bytes=need // 2,
+                certainty=Certainty.EXACT,
+                slug="smaller-prediction-batch",
+            ),
         ),
         moment=index,
     )

@@ -429,6 +429,8 @@ def _remedies(
                 slug="larger-vmem",
             )
         return
+    if compiler.free and framework_of(case) == TENSORFLOW:
+        yield from remedies.offered(case, moment, "smaller-batch")
     if compiler.free:
         yield from _let_go(case, moment)
     if _moves_weights(moment):

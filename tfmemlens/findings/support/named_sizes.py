@@ -46,7 +46,7 @@ _MEANINGS = (
     (
         Meaning.IMAGE,
         regex(
-            r"(?i)im(?:g|age)|height|width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input|target)_(?:size|shape)"
+            r"(?i)im(?:g|age)|height|(?<!beam_)width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input|target)_(?:size|shape)"
             r"|\A[hw]\Z|\Asize\Z|\Asides?\Z"
         ),
     ),
@@ -94,6 +94,8 @@ def _at(named: NamedSize) -> str:
 
 def in_words(named: Sequence[NamedSize]) -> str:
     """All of them in a clause, sides of one image together: 8 is `batch` (line 1) and 512 x 512 of line 2."""
+    if not named:
+        return ""
     told: dict[tuple[Meaning, int], list[NamedSize]] = {}
     for each in named:
         told.setdefault((each.meaning, each.line.number), []).append(each)
@@ -151,6 +153,7 @@ def stated_length(told: Surroundings) -> NamedSize | None:
 
 
 _LEAST_LENGTH = 64
+_TIMES_BATCH = regex(r"(?i)beam|proposals|rois|n(?:um)?_(?:crops|views|clips|frames|negatives|boxes)")
 _DEVICES = regex(r"(?i)\A(?:num_?|n_?)?(?:devices|gpus|replicas)\Z|replicas_in_sync")
 
 
@@ -161,14 +164,17 @@ def _composed(size: int, stated: Sequence[StatedSize]) -> NamedSize | None:
     }
     batches = {each.sizes[0]: each for each in numbers.values() if meaning_of(each.name) is Meaning.BATCH}
     lengths = {each.sizes[0]: each for each in numbers.values() if meaning_of(each.name) is Meaning.LENGTH}
+    times = {each.sizes[0]: each for each in numbers.values() if _TIMES_BATCH.search(each.name)}
     devices = {each.sizes[0]: each for each in numbers.values() if _DEVICES.search(each.name)}
     ways = [(batch, length, False) for batch in batches for length in lengths if batch * length == size]
+    ways += [(batch, many, False) for batch in batches for many in times if batch * many == size]
+    lengths = {**times, **lengths}
     ways += [(batch, many, True) for batch in batches for many in devices if batch == size * many]
     if len(ways) != 1:
         return None
     batch, other, over = ways[0]
     second = devices[other] if over else lengths[other]
-    meaning = Meaning.OTHER if over else Meaning.LENGTH
+    meaning = Meaning.OTHER if over else meaning_of(second.name)
     beside = NamedSize(0, other, other, second.name, meaning, second.line)
     return NamedSize(0, size, batch, batches[batch].name, Meaning.BATCH, batches[batch].line, beside, over)
 

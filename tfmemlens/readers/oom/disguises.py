@@ -171,10 +171,12 @@ BARE = LineRule(
     needs=("resourceexhausted", "resource_exhausted: ", "resource exhausted: "),
 )
 BAD_ALLOC = LineRule(
-    r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b|Cannot allocate memory",
+    r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b(?!\s+Traceback \()"
+    r"|Cannot allocate memory|[Tt]he paging file is too small",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
-    needs=("bad_alloc", "memoryerror", "cannot allocate memory"),
+    "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
+    needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
 )
 KILLED = LineRule(
     r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"

@@ -51,6 +51,7 @@ _MENTIONS = Words(
     "backend/tensorflow",
     "errors_impl",
     "__inference_",
+    "tf.",
     "Graph execution error",
     "xla_run",
 )
@@ -62,7 +63,9 @@ _TORCH_XLA = regex(
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
-    r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_|^Graph execution error"
+    r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_"
+    r"|\{function_node __inference_|^Graph execution error"
+    r"|\btf\.(?:distribute|keras\.Model)\b"
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b"
 )
 _JAX = regex(

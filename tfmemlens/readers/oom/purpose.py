@@ -196,7 +196,16 @@ SHARING = LineRule(
     ),
 )  # fmt: skip
 """Several processes that use one device, in prose or in the command that starts them."""
+DECODING = LineRule(
+    r"(?i)\binfer_(?:mode|batch_size)\b|\bbeam_(?:width|size|search)\b"
+    r"|\bBeamSearchDecoder\(|\bbeam[- ]search\b",
+    "infer_mode=beam_search, beam_width=10",
+    "decoder = tf.contrib.seq2seq.BeamSearchDecoder(cell, embedding, start, end, state, beam_width=5)",
+    needs=("infer_", "beam"),
+)
+"""Sentences are made from a trained model."""
 PURPOSES = {
+    "decoding": DECODING,
     "training": TRAINING,
     "explaining": EXPLAINING,
     "sampling": SAMPLING,

@@ -88,7 +88,8 @@ PRINTED = LineRule(
 )
 """A program's own line of a step, with what it holds."""
 _FIGURE = (
-    r"[\s:='\"(]*(?:(?:current(?:ly)?|used|usage|in use|allocated|now|is|at)\b[\s:=]*){0,2}"
+    r"(?: (?:at|after) [^:]{1,24}:)?[\s:='\"(]*"
+    r"(?:(?:current(?:ly)?|used|usage|in use|allocated|now|is|at)\b[\s:=]*){0,2}"
     r"(?P<figure>\d{1,15}(?:\.\d{1,9})?)(?:\s*/\s*\d+(?:\.\d+)?)?\s*(?P<unit>[KkMG]i?B?\b)?"
 )
 """A figure behind the name of what it counts: `current 4.10 GiB`, `: 12.1/24.0 GB`, `=5321M`."""

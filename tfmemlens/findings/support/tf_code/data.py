@@ -32,6 +32,27 @@ _LARGE = 256 << 20
 
 ROWS = (
     Idiom(
+        "predict-in-a-loop",
+        regex(
+            r"\.predict\(\s*(?:np\.|tf\.)?(?:expand_dims\(|\w{1,40}\[\s*(?:None|np\.newaxis|tf\.newaxis)|\[)"
+        ),
+        (".predict(",),
+        (Told.RAM,),
+        "predict is called for one sample at a time{at}: each call builds an input pipeline of its own,"
+        " and host"
+        " RAM is known to grow with such calls",
+        (
+            Advice(
+                "one-call",
+                "call the model itself, or predict all samples of a batch at once",
+                "y = model(x[None], training=False).numpy()   # or: model.predict(batch_of_frames)",
+            ),
+        ),
+        ("p = model.predict(np.expand_dims(frames[i], 0))", "p = model.predict(x[None])"),
+        ("p = model.predict(x_test, batch_size=64)",),
+        keeps=True,
+    ),
+    Idiom(
         "deque-of-steps",
         regex(r"\bdeque\(\s*(?:\[\s*\]\s*,\s*)?maxlen\s*=\s*(?P<number>\w{1,40})"),
         ("deque(",),
