@@ -1,4 +1,4 @@
-"""The page that fits one screen: at most 24 lines of 80 columns, with what must stand on it."""
+"""The page that fits one screen: at most 23 lines of 80 columns, with what must stand on it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from tests.cli.test_explain import HINTS, LOGS
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
+from tfmemlens.cli import _options
 from tfmemlens.cli.main import main
 from tfmemlens.model.capture import Hints
 from tfmemlens.renderers import savings
@@ -41,6 +42,28 @@ def test_every_trace_fits_one_screen(
     page = capsys.readouterr().out
     assert_fits(page, View())
     assert "--full" in page.splitlines()[-1] or "--full" in page.splitlines()[-2]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["profile", "run_metadata/1.15-unet.pb.gz"],
+        ["fit", "run_metadata/1.15-unet.pb.gz", "--limit", "1GiB"],
+        ["layout", "layout/1.10-concat-skips.after.pb.gz"],
+        ["diff", "run_metadata/1.15-unet.pb.gz", "run_metadata/2.11-unet.pb.gz"],
+        ["explain", "xla_dump/2.21-jit-step-buffer-assignment.txt"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_line_is_wider_than_the_terminal(
+    command: list[str], width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_options, "_on", lambda stream: View(width=width))
+    main([str(SAMPLES / each) if "/" in each else each for each in command])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= _screen.ROWS
+    assert max(map(display_width, lines)) <= width
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
@@ -96,7 +119,7 @@ def test_facts_stand_whole_beside_a_heading(facts: tuple[str, ...], line: str) -
 
 
 def assert_fits(page: str, view: View) -> None:
-    """At most 24 lines, none wider than asked unless it is one word that cannot be broken."""
+    """At most so many lines, none wider than asked unless it is one word that cannot be broken."""
     lines = page.splitlines()
     assert len(lines) <= _screen.ROWS
     for line in lines:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.layout import LayoutStudy
-from tfmemlens.renderers.terminal._blocks import bar, columns, paragraph, shorten
+from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, paragraph, shorten
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
+_BAR = 4
 
-def causes(study: LayoutStudy) -> list[str]:
-    """A line for each cause."""
+
+def causes(study: LayoutStudy, view: View) -> list[str]:
+    """A line for each cause, without its bar where the terminal is narrow."""
     rows = [
         (
             cause.slug,
@@ -22,7 +24,11 @@ def causes(study: LayoutStudy) -> list[str]:
         )
         for cause in study.causes
     ]
-    return columns(rows, frozenset({1, 2, 3}))
+    lines = columns(rows, frozenset({1, 2, 3}))
+    if max(map(display_width, lines), default=0) > view.width:
+        narrow = [(*row[:_BAR], row[_BAR + 1].removesuffix(" for backward")) for row in rows]
+        lines = columns(narrow, frozenset({1, 2, 3}))
+    return lines
 
 
 def largest(study: LayoutStudy, view: View) -> list[str]:

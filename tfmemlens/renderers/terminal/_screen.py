@@ -26,11 +26,11 @@ from tfmemlens.renderers.terminal._blocks import (
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
 
-ROWS = 24
-"""Lines of a terminal that nobody made larger."""
+ROWS = 23
+"""Lines of a terminal that nobody made larger, less the prompt below the page: its title stays in sight."""
 _MAX_LAYERS = 5
 _MAX_ACTIONS = 3
-_LEAST_ROWS = 4
+_LEAST_ROWS = 3
 """Of a table, its heading among them."""
 _AIRY, _TIGHT = ("",), ()
 _SHORTER: tuple[tuple[tuple[str, ...], int, int], ...] = (
@@ -91,12 +91,19 @@ def files(report: Report, width: int) -> str:
 
 
 def _verdict(report: Report, view: View) -> list[str]:
-    told = paragraph(report.verdict, view.width)
+    told = paragraph(_fitting(report.verdict, view.width), view.width)
     if len(told) > 4:
         told = [*told[:3], shorten_end(" ".join(told[3:]), view.width)]
     lines = [styled(line, "bold", view.color) for line in told]
     bar = _layers.bar(report)
     return [*lines, *paragraph(bar, view.width)] if bar else lines
+
+
+def _fitting(text: str, width: int) -> str:
+    """The text with names that are longer than a line cut in the middle: a terminal would take two lines."""
+    return " ".join(
+        word if display_width(word) <= width else shorten(word, width) for word in text.split(" ")
+    )
 
 
 def shorten_end(text: str, width: int) -> str:
@@ -115,7 +122,11 @@ def sections(report: Report, view: View) -> list[list[str]]:
         tried = _copies.trials(report.case, view)
         return [
             *([_heading("tried", view) + tried] if tried else []),
-            *([_heading("copies by cause", view) + _copies.causes(study)] if study and study.copies else []),
+            *(
+                [_heading("copies by cause", view) + _copies.causes(study, view)]
+                if study and study.copies
+                else []
+            ),
         ]
     moment = report.case.moments[0]
     parts = [
@@ -221,7 +232,12 @@ def _legend(moment: Moment, view: View) -> str:
 def _curve(moment: Moment, view: View) -> list[str]:
     """The step's memory over time in one row, without its phases."""
     drawn = _timeline.curve(moment, view)
-    return [*_heading(_timeline.title(moment), view, [drawn[2].strip()]), drawn[0]] if drawn else []
+    if not drawn:
+        return []
+    name, said = _timeline.title(moment), drawn[2].strip()
+    if len(name) + 2 + display_width(said) > view.width:
+        said = said[said.find("peak ") :]
+    return [*_heading(name, view, [said]), drawn[0]]
 
 
 def _held(report: Report, view: View) -> list[str]:
@@ -260,7 +276,7 @@ def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
     """What to do first: so many advices, so many of them with their code."""
     lines = []
     for number, (text, saving, code) in enumerate(savings.advice(report, count), start=1):
-        words = f"{text} ({saving})" if saving else text
+        words = _fitting(f"{text} ({saving})" if saving else text, view.width - 3)
         lines += [
             styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")
         ]

@@ -47,7 +47,7 @@ def curve(moment: Moment, view: View) -> list[str]:
     if timeline.predicted:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _PRECISION_WORDS[timeline.precision]
-    stood = "held throughout" if moment.schedule else "before the step"
+    stood = "throughout" if moment.schedule else "before the step"
     legend = f"{human(timeline.before_bytes)} {stood}, peak {bound}{human(timeline.peak_bytes)} {when}"
     return [
         f"  {drawn}",

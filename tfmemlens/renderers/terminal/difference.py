@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tfmemlens.model.difference import ComparedItem, Difference, Side
-from tfmemlens.renderers.terminal._blocks import as_text, columns, heading, paragraph, shorten, styled
+from tfmemlens.renderers.terminal._blocks import (
+    as_text,
+    columns,
+    heading,
+    narrowed,
+    paragraph,
+    shorten,
+    styled,
+)
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 from tfmemlens.values import replace
@@ -11,7 +19,7 @@ from tfmemlens.values import replace
 _COLOURS = {"new": "red", "grew": "red", "gone": "green", "shrank": "green", "same": "dim"}
 
 
-_SHORT = (("by kind", "kinds", 4), ("by layer", "layers", 5))
+_SHORT = (("by kind", "kinds", 3), ("by layer", "layers", 4))
 """The tables of one screen, and how many rows each has."""
 
 
@@ -24,7 +32,7 @@ def render(difference: Difference, view: View = View()) -> str:
         for name, field, top in _SHORT:
             lines += _table(name, getattr(difference, field), replace(view, top=top))
         rest = "--full shows every allocation that changed; --html draws the comparison."
-        return as_text([*lines, "", rest], view)
+        return as_text([*lines, "", *paragraph(rest, view.width)], view)
     for name, changes in (
         ("by kind", difference.kinds),
         ("by layer", difference.layers),
@@ -72,11 +80,11 @@ def _table(name: str, changes: tuple[ComparedItem, ...], view: View) -> list[str
                 f"{human(change.before_bytes) if change.before is not None else '-'} ->"
                 f" {human(change.after_bytes) if change.after is not None else '-'}"
             ),
-            shorten(_name(change), max(view.width - 43, 24)),
+            _name(change),
         )
         for change in changed[: view.top]
     ]
-    drawn = columns(rows, frozenset({0, 1}))
+    drawn = columns(narrowed(rows, view.width - 2, {2: 12}), frozenset({0, 1}))
     lines = heading(name, view) + [
         styled(line, _COLOURS[change.state], view.color) for line, change in zip(drawn, changed, strict=False)
     ]

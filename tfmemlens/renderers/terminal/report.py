@@ -60,7 +60,7 @@ def _layout_pass(report: Report, view: View) -> list[str]:
     return [
         *(heading("tried", view) + tried if tried else []),
         *(
-            heading("copies by cause", view) + _copies.causes(study) + _copies.peak(study, view)
+            heading("copies by cause", view) + _copies.causes(study, view) + _copies.peak(study, view)
             if study.copies
             else []
         ),
