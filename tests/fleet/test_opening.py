@@ -17,7 +17,7 @@ import pytest
 
 from tests.fleet.needed import fleet
 from tfmemlens.fleet import opening, sources
-from tfmemlens.fleet.opening import GoneError, StorageError
+from tfmemlens.fleet.opening import GoneError, RefusedError, StorageError
 
 pytestmark = fleet
 
@@ -207,6 +207,23 @@ def test_what_is_gone_needs_no_other_attempt(tmp_path: Path) -> None:
     assert not opening.is_now(listed, {})
     with pytest.raises(GoneError, match="FileNotFoundError"):
         list(opening.entries(listed, {}, NO_LIMIT))
+
+
+@pytest.mark.parametrize(
+    "problem, told",
+    [
+        (PermissionError("closed"), RefusedError),
+        (FileNotFoundError("closed"), GoneError),
+        (IsADirectoryError("closed"), GoneError),
+        (OSError("closed"), StorageError),
+    ],
+)
+def test_a_file_that_is_closed_may_be_open_in_the_next_scan(problem: OSError, told: type[Exception]) -> None:
+    def ask() -> None:
+        raise problem
+
+    with pytest.raises(told, match=f"{type(problem).__name__}: closed"):
+        opening._ask(ask)
 
 
 def test_a_small_file_elsewhere_is_asked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

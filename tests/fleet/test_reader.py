@@ -118,7 +118,7 @@ def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
         (opening.StorageError("503"), End("503")),
         (opening.GoneError("gone"), End("gone", is_final=True)),
         (
-            opening.NoCredentialsError("Unable"),
+            opening.RefusedError("Unable"),  # "storage" in the reason: the next scan asks for it again
             End("storage: Unable where this worker runs", is_final=True),
         ),
         (MemoryError(), End(reading.TOO_MUCH_MEMORY, is_final=True)),

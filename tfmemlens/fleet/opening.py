@@ -42,11 +42,13 @@ class StorageError(Exception):
 
 
 class GoneError(Exception):
-    """The file is not there any more, or is closed to us: no attempt will help now."""
+    """The file is not there any more: no attempt will help now."""
 
 
-class NoCredentialsError(Exception):
-    """Credentials for the storage are missing here: they may be there in the next scan, and not before."""
+class RefusedError(Exception):
+    """The file is closed to us, or credentials for the storage are missing here: both may be otherwise in the
+    next scan, and not before.
+    """
 
 
 @dataclass
@@ -115,19 +117,21 @@ class _Stored(_Raw):
 
 
 def _ask(question: Callable[[], Any]) -> Any:
-    """The answer of a storage. Raises GoneError, NoCredentialsError, and StorageError for anything else that
+    """The answer of a storage. Raises GoneError, RefusedError, and StorageError for anything else that
     it does: each of the many file systems has errors of its own.
     """
     try:
         return question()
     except TfmemlensError:
         raise
-    except (FileNotFoundError, PermissionError, IsADirectoryError) as problem:
+    except (FileNotFoundError, IsADirectoryError) as problem:
         raise GoneError(f"{type(problem).__name__}: {problem}") from None
+    except PermissionError as problem:  # who grants it changes no file: the next scan asks again
+        raise RefusedError(f"{type(problem).__name__}: {problem}") from None
     except Exception as problem:
         told = f"{type(problem).__name__}: {problem}" if str(problem) else repr(problem)
         without = _NO_CREDENTIALS.search(type(problem).__name__)
-        raise (NoCredentialsError if without else StorageError)(told) from None
+        raise (RefusedError if without else StorageError)(told) from None
 
 
 def stored(listed: Listed, options: StorageOptions) -> Bytes:

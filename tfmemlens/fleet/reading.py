@@ -89,7 +89,7 @@ class End:
 
 def read(reading: Reading) -> Iterator[Began | Done]:
     """The inputs that a file holds, one after the other. Raises StorageError, GoneError,
-    NoCredentialsError.
+    RefusedError.
     """
     listed, settings = reading.listed, reading.settings
     if listed.is_bundle or reading.range is not None:
@@ -220,7 +220,7 @@ def answered(reading: Reading) -> Iterator[Began | Done | End]:
             yield message
     except opening.StorageError as problem:
         yield End(f"{problem}")
-    except opening.NoCredentialsError as problem:
+    except opening.RefusedError as problem:
         yield End(f"{STORAGE}{problem} where this worker runs", is_final=True)
     except opening.GoneError as problem:
         yield End(f"{problem}", is_final=True)

@@ -371,7 +371,7 @@ def _ranges(file: Listed, settings: Settings) -> list[ranges.Range]:
             head = stream.peek(1 << 16)
             if opening.is_packed(head) or looks_binary(head) or not stream.seekable():
                 return []
-    except (opening.StorageError, opening.GoneError, opening.NoCredentialsError):
+    except (opening.StorageError, opening.GoneError, opening.RefusedError):
         return []
     return ranges.ranges(file.size or 0)
 
