@@ -13,6 +13,8 @@ from tests.conftest import SAMPLES
 from tests.findings.logs import dump, oom
 from tfmemlens import pipeline
 from tfmemlens.model.capture import Capture, DeviceUse
+from tfmemlens.model.line import Line
+from tfmemlens.readers.formats import nvidia_smi
 from tfmemlens.units import MIB
 
 FAILURE = (SAMPLES / "oom_log" / "1.15-im2col.txt").read_text(encoding="utf-8")
@@ -139,6 +141,43 @@ def test_queries_as_csv(unit: str) -> None:
         (12345, "python", 7897),
         (99, "x", None),
     ]
+
+
+NVTOP = """\
+ Device 0 [NVIDIA GeForce RTX 2080 Ti] PCIe GEN 3@16x
+ GPU[||||||98%] MEM[|||||||1.5Gi/10.8Gi]
+   4711 alice   0 Compute  97%   6120MiB  56%   104%    4012MiB python train.py
+   4712 alice   0 Graphic  97%     53MiB  56%   104%    4012MiB Xorg
+"""
+
+
+def test_nvtop_counts_in_gibibytes_and_says_who_draws() -> None:
+    (device,) = uses(NVTOP)
+    assert mebibytes(device) == (1536, 11059)
+    assert [(each.pid, each.draws) for each in device.processes] == [(4711, False), (4712, True)]
+
+
+def test_only_graphics_draw() -> None:
+    rows = [PROCESS.format(gpu=0, pid=7, kind=kind, name="a", used=9) for kind in ("C", "G", "C+G", "M")]
+    (device,) = uses(HEAD + DEVICE.format(index=0, used=9, total=15109) + PROCESSES + "".join(rows))
+    assert [each.draws for each in device.processes] == [False, True, False, False]
+
+
+def test_memory_belongs_to_a_device_above_it() -> None:
+    memory = DEVICE.format(index=0, used=9, total=15109).splitlines()[1]
+    assert nvidia_smi._devices([Line(1, memory)])[0].name == "0"  # no row: as a sentence would say it
+    told = "nvidia-smi says 10989MiB / 11019MiB for GPU 1."
+    assert [each.name for each in nvidia_smi._devices([Line(1, told), Line(2, told)])] == ["1"]
+
+
+def test_of_two_tables_that_say_the_same_the_last_counts() -> None:
+    for first, second, line in ((0, 0, 9), (1, 0, 2), (1, 1, 9)):
+        lines = [
+            Line(number, f"nvidia-smi: {used}MiB / 15109MiB") for number, used in ((2, first), (9, second))
+        ]
+        devices = [each for line in lines for each in nvidia_smi._devices([line])]
+        (use,) = nvidia_smi._fullest(devices)
+        assert use.line is not None and use.line.number == line, (first, second)
 
 
 def test_of_many_tables_the_fullest_counts() -> None:
