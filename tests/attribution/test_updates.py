@@ -9,6 +9,7 @@ from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LiveModel
 
 Told = dict[str, tuple[str | None, Kind, Phase]]
@@ -159,5 +160,6 @@ def test_rows_and_nodes() -> None:
 def test_a_request_is_of_the_one_layer_that_returns_its_shape(
     known: str | None, shape: tuple[int, ...] | None, phase: Phase, name: str | None
 ) -> None:
-    assert NAMES.of_request(layer(known, phase), shape).layer == name
-    assert LiveNames(None).of_request(layer(known, phase), shape).layer == known
+    request = FailedRequest(shape=shape)
+    assert NAMES.of_request(layer(known, phase), request).layer == name
+    assert LiveNames(None).of_request(layer(known, phase), request).layer == known

@@ -11,9 +11,12 @@ import pytest
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.attribution.names.live_names import LiveNames
+from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.tensor import TensorType
 
 DUMP = SAMPLES / "oom_log" / "2.21-gradients-stored.txt"
 TRACE = SAMPLES / "xspace" / "2.21-function.xplane.pb"
@@ -115,6 +118,58 @@ def test_an_eager_op_is_of_the_one_layer_that_returns_its_shape() -> None:
     assert known.makers_of((600, 64, 8)) == ("tall", "high")
     assert known.makers_of((600,)) == ()
     assert known.makers_of((600, 64, 9)) == ()
+
+
+def test_a_class_and_its_kernel_are_enough_where_no_output_is_known() -> None:
+    layers = (("a/expand", "Dense"), ("a/conv", "Conv2D"), ("b", "Dense"))
+    kernels = (("a/expand", (24, 256)), ("a/conv", (3, 3, 8, 256)), ("b", (256, 3)))
+    variables = tuple(
+        LiveVariable(f"{layer}/kernel", layer, Kind.PARAMETER, TensorType(shape, "float32"))
+        for layer, shape in kernels
+    )
+    known = LiveModel(("net",), layers, variables)
+    assert known.makers_of((16, 900, 256), "Dense") == ("a/expand",)
+    assert known.makers_of((16, 900, 256)) == ()
+    assert known.makers_of((16, 900, 255), "Dense") == ()
+
+
+@pytest.mark.parametrize(
+    "node, failed_in, layer",
+    [
+        ("BiasAdd", None, "BiasAdd"),  # two layers return it
+        ("BiasAdd", "b", "b/expand"),
+        ("BiasAdd", "elsewhere", "elsewhere"),
+        ("net/mul", "b", "net"),  # a name of its own
+    ],
+)
+def test_an_eager_op_is_of_the_layer_whose_call_failed(node: str, failed_in: str | None, layer: str) -> None:
+    layers = (("a/expand", "Dense"), ("b/expand", "Dense"))
+    outputs = (("a/expand", (None, 256)), ("b/expand", (None, 256)))
+    names = LiveNames(LiveModel(("model",), layers, outputs=outputs, failed_in=failed_in))
+    request = FailedRequest(node=node, shape=(16, 256))
+    assert names.of_request(owner_of(node), request).layer == layer
+
+
+def test_tensors_that_python_held_are_what_stood_before_a_step(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    before = pipeline.case(pipeline.timelines(tmp_path)).moments[0].attribution
+    bare = {group.name: group.total_bytes for group in before.by("kind")}
+    rest = bare["unattributed"]
+
+    def constants(**row: Any) -> int:
+        tensor = {"shape": [256], "dtype": "float32", "device": "CPU:0", "count": 1, **row}
+        (tmp_path / "model.json").write_text(json.dumps({**model(), "tensors": [tensor]}))
+        kinds = pipeline.case(pipeline.timelines(tmp_path)).moments[0].attribution.by("kind")
+        held = {group.name: group.total_bytes for group in kinds}
+        assert sum(held.values()) == sum(bare.values())
+        return held.get("constant", 0) - bare.get("constant", 0)
+
+    assert rest > 2048
+    assert constants(count=2) == 2048
+    assert constants(count=10**6) == rest // 1024 * 1024  # no more than stood
+    assert constants(device="GPU:0") == 0
+    assert constants(shape=[255]) == 1024  # as the allocator rounds it
+    assert constants(shape=[128]) == 0  # too small to tell from others
 
 
 def test_variables_that_exceed_what_stood_are_on_another_device(tmp_path: Path) -> None:

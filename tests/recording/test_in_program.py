@@ -56,6 +56,19 @@ kept = {"outputs": []}
 while True:
     kept["outputs"].append(model(tf.ones([2048, 64])))
 """
+EAGER = """
+class Block(tf.keras.layers.Layer):
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.expand = tf.keras.layers.Dense(2048, name="expand")
+    def call(self, x):
+        return self.expand(x)
+first, second = Block(name="first"), Block(name="second")
+for rows in (16, 16, 16, 1 << 20):
+    x = tf.ones([rows, 24])
+    with tf.GradientTape() as tape:
+        y = second(first(x)[:, :24])
+"""
 
 MONITORED = """
 import numpy as np, tensorflow as tf
@@ -130,6 +143,26 @@ def test_a_leak_is_named_under_run_and_the_traceback_is_the_same(tmp_path: Path)
     graph = graph_file.read_graph(tmp_path / "bundle" / "function_graphs.pb")
     nodes = {name for name in timeline.table.node if name and "gradient_tape/" in name}
     assert nodes & {node.name for node in graph if node.inputs}
+
+
+@pytest.mark.tensorflow
+@with_tensorflow
+def test_layers_in_no_model_are_named_when_an_eager_call_fails(tmp_path: Path) -> None:
+    (tmp_path / "bundle").mkdir()
+    ended = run(
+        tmp_path, PROGRAM + EAGER, **recorded.environment({"PYTHONPATH": ""}, str(tmp_path / "bundle"), 2)
+    )
+    assert ended.returncode == 1
+    model = json.loads((tmp_path / "bundle" / "model.json").read_text())
+    assert model["failed_in"] == "first"
+    (program,) = (each for each in model["models"] if each["name"] == "program")
+    assert {layer["path"] for layer in program["layers"]} == {
+        "first",
+        "first/expand",
+        "second",
+        "second/expand",
+    }
+    assert [16, 24] in [each["shape"] for each in model["tensors"]]
 
 
 def test_a_callback_needs_a_keras_that_is_loaded(tmp_path: Path) -> None:

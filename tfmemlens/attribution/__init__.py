@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
 from tfmemlens.attribution.moments.first_dimension import first_dimension
+from tfmemlens.attribution.moments.neighbours import beside
 from tfmemlens.attribution.moments.omissions import omissions
 from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
 from tfmemlens.attribution.moments.tensors import name_tensors
@@ -159,7 +160,8 @@ def without_copies(capture: Capture) -> LayoutStudy:
 def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames) -> Moment:
     table = holders(incident)
     attribution = live.attribution(scopes.attribution(attribute_table(table)))
-    owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request.shape)
+    owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request)
+    owner = live.owner(beside(owner, incident.request.node, capture.graph))
     first = first_dimension(incident.request, owner)
     request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)

@@ -21,6 +21,16 @@ class LiveVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingTensors:
+    """Tensors of one type that Python held before a step, wherever it held them."""
+
+    tensor: TensorType
+    count: int
+    device: str = ""
+    """Such as `CPU:0`; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiveModel:
     """The layers of the program's models by their paths in `model.layers`, and all variables."""
 
@@ -32,17 +42,31 @@ class LiveModel:
     outputs: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     """(path, shape) of what layers of functional models return; the batch is None."""
 
-    def makers_of(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
-        """The layers whose output has this shape, whatever the batch."""
-        return tuple(
-            dict.fromkeys(
-                path
-                for path, known in self.outputs
-                if len(known) == len(shape) > 1
-                and all(mine in (None, theirs) for mine, theirs in zip(known, shape, strict=True))
-                and any(known)
-            )
-        )
+    tensors: tuple[StandingTensors, ...] = ()
+    """The most bytes first."""
+    failed_in: str | None = None
+    """The path of the layer whose own code a failure came through."""
+
+    def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
+        """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where
+        no output is known, a class is enough if the layer's kernel ends in the shape's last size.
+        """
+        classes = dict(self.layers)
+        told = {path for path, _ in self.outputs}
+        found = [
+            path
+            for path, known in self.outputs
+            if len(known) == len(shape) > 1
+            and all(mine in (None, theirs) for mine, theirs in zip(known, shape, strict=True))
+            and any(known)
+        ]
+        if kind is not None and len(shape) > 1:
+            found += [
+                each.layer
+                for each in self.variables
+                if each.layer and each.layer not in told and _ends_alike(each.tensor.shape, shape)
+            ]
+        return tuple(path for path in dict.fromkeys(found) if kind in (None, classes.get(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +93,7 @@ class HeldTensors:
     count: int
     bytes: int
     holders: tuple[Holder, ...]
+
+
+def _ends_alike(kernel: tuple[int | None, ...] | None, shape: tuple[int | None, ...]) -> bool:
+    return kernel is not None and len(kernel) > 1 and kernel[-1] == shape[-1]

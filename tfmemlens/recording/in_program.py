@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UsageError
-from tfmemlens.recording.inside import graphs, keras_models, recorder, start, steps
+from tfmemlens.recording.inside import graphs, recorder, start, steps
 
 LOG = "log.txt"
 _BUSY = (
@@ -116,8 +116,7 @@ class Callback:
         return True
 
     def _describe(self) -> None:
-        described = keras_models.describe([self.model] if self.model is not None else None)
-        self.recorder.bundle.write_json("model.json", described)
+        self.recorder.describe_models([self.model] if self.model is not None else None)
         self.recorder.write_record()
 
 

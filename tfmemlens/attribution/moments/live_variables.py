@@ -1,8 +1,10 @@
-"""The variables of the live model in what stood before a step: the trace alone has their sum."""
+"""The variables and the tensors of the live program in what stood before a step: the trace alone has their
+sum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
@@ -12,6 +14,9 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
+HELD_TENSOR = "EagerTensor"
+"""The class of what Python holds: it has no name."""
+_MOST_TENSORS = 2000
 _LEAST_BYTES = 1024
 """A size below tells nothing: scalars of all kinds have it."""
 _ASSIGNS = regex(r"(?:\A|/)Assign(?:Add|Sub)?(?:VariableOp)?(?:_\d{1,9})?\Z")
@@ -72,10 +77,32 @@ def _owner(variable: LiveVariable) -> Owner:
 
 def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | None) -> list[Row]:
     """What is known to stand, and of the rest the model's variables: all of them, or none where they exceed
-    what stood, for then they are on another device or of another time.
+    what stood, for then they are on another device or of another time. Then the tensors that Python held, as
+    far as there is room.
     """
     if model is None:
         return list(known)
+    rows = _with_variables(timeline, known, model)
+    return [*rows, *_tensors(timeline, rows, model)]
+
+
+def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
+    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    on_gpu = "GPU" in timeline.device
+    for each in model.tensors:
+        size = round_up(each.tensor.bytes or 0)
+        if size < _LEAST_BYTES or (each.device and ("GPU" in each.device) is not on_gpu):
+            continue
+        count = min(each.count, left // size, _MOST_TENSORS)
+        left -= count * size
+        row = Allocation(
+            HELD_TENSOR, size, None, timeline.device, timeline.allocator, each.tensor.bytes,
+            shape=each.tensor.shape, dtype=each.tensor.dtype, purpose=PERSISTENT,
+        )  # fmt: skip
+        yield from [(row, replace(NOBODY, kind=Kind.CONSTANT))] * count
+
+
+def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> list[Row]:
     kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     listed = {row.node for row, owner in known if owner.kind in kinds}
     listed |= {timeline.table.node[row] for row in timeline.freed_preexisting}

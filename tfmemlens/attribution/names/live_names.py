@@ -12,6 +12,7 @@ from functools import cached_property
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Attribution, Owner, Phase
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
@@ -51,18 +52,24 @@ class LiveNames:
         named = {node: self.owner(owner) for node, owner in owners.items()}
         return {**told, **{node: owner for node, owner in named.items() if owner is not owners[node]}}
 
-    def of_request(self, owner: Owner, shape: tuple[int | None, ...] | None) -> Owner:
-        """The owner of a failed request; where nothing names its layer, or only its class (an eager op), the
-        one layer of the model that returns this shape.
+    def of_request(self, owner: Owner, request: FailedRequest) -> Owner:
+        """The owner of a failed request. Where its name is an op's or a layer's class, as in eager execution:
+        the one layer that returns this shape, among those inside of the layer whose call failed.
         """
         owner = self.owner(owner)
-        if self.model is None or not shape or owner.phase is not Phase.FORWARD:
+        model, shape = self.model, request.shape
+        if model is None or not shape or owner.phase is not Phase.FORWARD:
             return owner
-        classes = dict(self.model.layers)
-        if owner.layer is not None and (owner.layer in classes or owner.layer not in classes.values()):
+        classes = dict(model.layers)
+        kind = owner.layer if owner.layer in classes.values() else None
+        if owner.layer in classes or not (kind or owner.layer in (None, request.op, _bare(request.node))):
             return owner
-        makers = [path for path in self.model.makers_of(shape) if owner.layer in (None, classes.get(path))]
-        return replace(owner, layer=makers[0]) if len(makers) == 1 else owner
+        inside = model.failed_in or ""
+        makers = model.makers_of(shape, kind)
+        near = [path for path in makers if f"{path}/".startswith(f"{inside}/")] or makers
+        if len(near) == 1:
+            return replace(owner, layer=near[0])
+        return replace(owner, layer=model.failed_in) if model.failed_in else owner
 
     @cached_property
     def _known(self) -> Mapping[str, str]:
@@ -96,3 +103,8 @@ class LiveNames:
             if (path := self._known.get("/".join(plain))) is not None:
                 return path
         return None
+
+
+def _bare(node: str | None) -> str | None:
+    """A node's name where it stands in no scope."""
+    return node if node and "/" not in node else None

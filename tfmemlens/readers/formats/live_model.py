@@ -7,7 +7,7 @@ from typing import Any
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
-from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.live_model import LiveModel, LiveVariable, StandingTensors
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
@@ -47,6 +47,12 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 for layer in own_json.rows(model, "layers")
                 for output in _outputs(layer)
             ),
+            tuple(
+                StandingTensors(_tensor(row), count, str(row.get("device", "")))
+                for row in own_json.rows(document, "tensors")
+                if (count := own_json.number(row, "count"))
+            ),
+            failed if isinstance(failed := document.get("failed_in"), str) else None,
         ),
     )
 
@@ -65,5 +71,9 @@ def _variable(row: dict[str, Any]) -> LiveVariable:
         str(row.get("name")),
         None if layer is None else str(layer),
         _KINDS.get(str(row.get("kind")), Kind.PARAMETER),
-        TensorType(own_json.shape(row), str(row.get("dtype"))),
+        _tensor(row),
     )
+
+
+def _tensor(row: dict[str, Any]) -> TensorType:
+    return TensorType(own_json.shape(row), str(row.get("dtype")))

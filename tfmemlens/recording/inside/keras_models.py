@@ -1,13 +1,15 @@
 """The models and variables that live in this process: names as their user gave them, shapes and bytes."""
 
 import gc
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 KEY = "tfmemlens_model"
 MAX_MODELS = 8
 MAX_LAYERS = 20_000
 MAX_VARIABLES = 50_000
 _VARIABLES = ("ResourceVariable", "RefVariable", "Variable", "VariableV1")
+_NO_LAYERS = {"Metric", "Loss", "InputLayer"}
+"""Layers to Keras, and to nobody else."""
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 
 
@@ -29,13 +31,18 @@ class Rows:
         self.all.append(row)
 
 
-def describe(models: Optional[List[Any]] = None) -> Dict[str, Any]:
+def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) -> Dict[str, Any]:
     """These models, or all that live: layers with their paths, variables with the layer that they belong to.
-    `models` is empty where there is none; a program without Keras has one model without layers.
+    `models` is empty where there is none; layers that are in no model, and a program without Keras, have one
+    of their own. `running` are objects whose methods a failure came through, the innermost first: the first
+    that is a layer is the one that failed.
     """
-    found, loose = _living() if models is None else (list(models), [])
-    rows = Rows()
-    described = [_model(model, rows) for model in _outermost(found)[:MAX_MODELS]]
+    found, loose, layers = _living() if models is None else (list(models), [], [])
+    rows, places = Rows(), {}  # type: Rows, Dict[int, str]
+    described = [_model(model, rows, places) for model in _outermost(found)[:MAX_MODELS]]
+    alone = [layer for layer in layers if id(layer) not in places and getattr(layer, "built", False)]
+    if alone:
+        described.append(_alone(_outermost(alone, least=0), rows, places))
     for model in found:
         _slots(getattr(model, "optimizer", None), rows)
     for optimizer in _optimizers(loose):
@@ -44,12 +51,14 @@ def describe(models: Optional[List[Any]] = None) -> Dict[str, Any]:
         _add(variable, rows, None, "other")
     if rows.all and not described:
         described = [{"name": "program", "class": None, "layers": []}]
-    return {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
+    failed = next((places[id(each)] for each in running if places.get(id(each))), None)
+    told = {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
+    return told if failed is None else dict(told, failed_in=failed)
 
 
-def _living() -> Tuple[List[Any], List[Any]]:
-    """Keras models, and all variables of TensorFlow."""
-    models, variables = [], []
+def _living() -> Tuple[List[Any], List[Any], List[Any]]:
+    """Keras models, all variables of TensorFlow, and Keras layers."""
+    models, variables, layers = [], [], []
     kinds: Dict[type, str] = {}
     for each in gc.get_objects():
         kind = type(each)
@@ -60,7 +69,9 @@ def _living() -> Tuple[List[Any], List[Any]]:
             models.append(each)
         elif known == "variable":
             variables.append(each)
-    return models, variables
+        elif known == "layer":
+            layers.append(each)
+    return models, variables, layers[:MAX_LAYERS]
 
 
 def _kind(kind: type) -> str:
@@ -72,7 +83,8 @@ def _kind(kind: type) -> str:
         return "variable"
     if any(name in ("Model", "Network") and root.startswith(_FRAMEWORKS) for name, root in bases):
         return "model"
-    return ""
+    names = [name for name, root in bases if root.startswith(_FRAMEWORKS)]
+    return "layer" if "Layer" in names and not _NO_LAYERS.intersection(names) else ""
 
 
 def _optimizers(loose: List[Any]) -> List[Any]:
@@ -91,24 +103,38 @@ def _optimizers(loose: List[Any]) -> List[Any]:
     ]
 
 
-def _outermost(models: List[Any]) -> List[Any]:
-    """Models that are no part of another, the largest first. Of two with the same layers (a Sequential model
-    has a functional one inside) the first is kept.
+def _outermost(models: List[Any], least: int = 1) -> List[Any]:
+    """Models that are no part of another and have so many layers, the largest first. Of two with the same
+    layers (a Sequential model has a functional one inside) the first is kept.
     """
     parts = [({id(part) for _, part in _walk(model) if part is not model}, model) for model in models]
     kept: List[Tuple[Set[int], Any]] = []
     for own, model in sorted(parts, key=lambda pair: (-len(pair[0]), type(pair[1]).__name__ == "Functional")):
-        if own and not any(id(model) in other or own <= other for other, _ in kept):
-            kept.append((own, model))
+        if len(own) < least or any(id(model) in other or (own and own <= other) for other, _ in kept):
+            continue
+        kept.append((own, model))
     return [model for _, model in kept]
 
 
-def _model(model: Any, rows: Rows) -> Dict[str, Any]:
+def _alone(layers: List[Any], rows: Rows, places: Dict[int, str]) -> Dict[str, Any]:
+    """Layers that a program calls itself, with what is inside, as a model without a name."""
+    told: List[Dict[str, Any]] = []
+    for layer in layers:
+        inside = _model(layer, rows, places, str(layer.name))
+        told += [{"path": str(layer.name), "class": type(layer).__name__, "outputs": _outputs(layer)}]
+        told += inside["layers"]
+    return {"name": "program", "class": None, "optimizer": None, "layers": told[:MAX_LAYERS]}
+
+
+def _model(model: Any, rows: Rows, places: Dict[int, str], root: str = "") -> Dict[str, Any]:
     layers: List[Dict[str, Any]] = []
-    for path, layer in _walk(model):
+    for path, layer in _walk(model, root):
+        places.setdefault(id(layer), path)
         if layer is not model:
             layers.append({"path": path, "class": type(layer).__name__, "outputs": _outputs(layer)})
-    for path, layer in reversed(list(_walk(model))):  # what is inside first: a variable belongs to one layer
+    for path, layer in reversed(
+        list(_walk(model, root))
+    ):  # what is inside first: a variable belongs to one layer
         for variable in _own_variables(layer):
             _add(variable, rows, path or None, "parameter")
     optimizer = getattr(model, "optimizer", None)
@@ -120,10 +146,10 @@ def _model(model: Any, rows: Rows) -> Dict[str, Any]:
     }
 
 
-def _walk(model: Any) -> Iterator[Tuple[str, Any]]:
+def _walk(model: Any, root: str = "") -> Iterator[Tuple[str, Any]]:
     """A model and its layers with their paths below it, in their order, each once."""
     seen: Set[int] = set()
-    waiting = [("", model)]
+    waiting = [(root, model)]
     while waiting and len(seen) < MAX_LAYERS:
         path, layer = waiting.pop(0)
         if id(layer) in seen:

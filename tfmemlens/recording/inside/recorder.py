@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from . import bundle, keras_models, living
 from .safely import Guard
@@ -41,6 +41,7 @@ class Recorder:
         self._next = 0.0
         self._told = False
         self._models_written = 0.0
+        self._standing: List[Dict[str, Any]] = []
 
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
@@ -71,11 +72,19 @@ class Recorder:
             return False
         return count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
 
-    def ended(self, data: bytes, suffix: str, cost_seconds: float) -> None:
-        """Keep the record of a traced step, and wait for as long as its cost demands."""
-        self._next = time.time() + cost_seconds / SHARE
+    def ended(
+        self, data: bytes, suffix: str, cost_seconds: float, standing: Optional[List[Dict[str, Any]]] = None
+    ) -> None:
+        """Keep the record of a traced step with the tensors that stood before it, and wait for as long as its
+        cost demands.
+        """
+        start = time.perf_counter()
         if data and self.bundle.keep_trace(sum(self.steps.values()), data, suffix):
             self.traced += 1
+            if standing is not None:
+                self._standing = standing
+                self.describe_models()
+        self._next = time.time() + (cost_seconds + time.perf_counter() - start) / SHARE
 
     def first_step_done(self) -> None:
         """The model stands now: describe it once, for a process that will be killed cannot."""
@@ -83,11 +92,12 @@ class Recorder:
             self.describe_models()
             self.write_record()
 
-    def describe_models(self) -> None:
-        """Write the models that live."""
+    def describe_models(self, models: Optional[List[Any]] = None, trace: Any = None) -> None:
+        """Write these models, or all that live; `trace` is the traceback of a failure."""
         self._models_written = time.time()
-        described = keras_models.describe()
-        if described["models"]:
+        described = keras_models.describe(models, living.objects_of(trace))
+        described["tensors"] = self._standing
+        if described["models"] or self._standing:
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:
@@ -95,7 +105,7 @@ class Recorder:
         if self._told or not self.active or not is_for_memory(error):
             return
         self._told = True
-        self.describe_models()
+        self.describe_models(trace=trace if trace is not None else getattr(error, "__traceback__", None))
         held = living.living(trace)
         if held["groups"]:
             self.bundle.write_json(bundle.LIVING, held)

@@ -9,9 +9,9 @@ import os
 import shutil
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from . import bundle
+from . import bundle, living
 from .function_graphs import Collector
 from .recorder import Recorder
 
@@ -29,7 +29,8 @@ class Windows:
         self._session: Optional[Any] = None
         self._eager = False
         self._of_call = False
-        self._start = 0.0
+        self._start = self._began = 0.0
+        self._standing: List[Dict[str, Any]] = []
         self._graphs = Collector(recorder)
         self.enter, self.leave, self.tape, self.yield_to = (
             recorder.guard(each) for each in (self._enter, self._leave, self._tape, self._yield_to)
@@ -78,8 +79,10 @@ class Windows:
             profiler = _profiler()
             if self._session is not None or profiler is None:
                 return False
-            session = profiler.ProfilerSession()
             self._start = time.perf_counter()
+            self._standing = living.standing()
+            session = profiler.ProfilerSession()
+            self._began = time.perf_counter()
             session.start(self._folder(), dict(_OPTIONS))
             self._session = session
         return True
@@ -92,8 +95,8 @@ class Windows:
             return
         stopping = time.perf_counter()
         data = self._exported(session)
-        now = time.perf_counter()
-        self._recorder.ended(data, ".xplane.pb", now - stopping + (stopping - self._start) / 4)
+        around = self._began - self._start + time.perf_counter() - stopping
+        self._recorder.ended(data, ".xplane.pb", around + (stopping - self._began) / 4, self._standing)
 
     def _folder(self) -> str:
         return os.path.join(self._recorder.bundle.folder, ".window-%d" % os.getpid())
