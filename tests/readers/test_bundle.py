@@ -180,6 +180,16 @@ def test_variables_that_exceed_what_stood_are_on_another_device(tmp_path: Path) 
     assert not moment.attribution.ranked_by_kind.get(Kind.PARAMETER)
 
 
+def test_the_batch_of_the_traced_step_is_told(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": 16, "inputs": [[16, 3], None]}))
+    assert "the traced step had a batch of 16: [16,3]" in {
+        note.text for note in pipeline.timelines(tmp_path).notes
+    }
+    (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": "x", "inputs": 3}))
+    assert not any("batch" in note.text for note in pipeline.timelines(tmp_path).notes)
+
+
 def test_the_recorder_tells_the_version(tmp_path: Path) -> None:
     told = {"tfmemlens_recorder": 1, "versions": {"tensorflow": "2.21.0"}, "steps": {"train": 9}}
     (tmp_path / "recorder.json").write_text(json.dumps({**told, "traced_steps": 2, "problems": ["x: y"]}))

@@ -138,6 +138,7 @@ def test_a_leak_is_named_under_run_and_the_traceback_is_the_same(tmp_path: Path)
     assert (held["name"], held["line"]) == ("kept['outputs']", len((PROGRAM + LEAK).splitlines()))
     model = json.loads((tmp_path / "bundle" / "model.json").read_text())
     assert [layer["path"] for layer in model["models"][0]["layers"]][-2:] == ["enc", "dec"]
+    assert model["batch"] == 32
     assert list((tmp_path / "bundle").glob("step-*.xplane.pb"))
     (timeline,) = pipeline.timelines(tmp_path / "bundle").timelines
     graph = graph_file.read_graph(tmp_path / "bundle" / "function_graphs.pb")

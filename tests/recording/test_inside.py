@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tfmemlens.recording.beside import recorded
-from tfmemlens.recording.inside import bundle, keras_models, living, recorder
+from tfmemlens.recording.inside import bundle, inputs, keras_models, living, recorder
 
 SESSION = """
 class config_pb2:
@@ -234,3 +236,41 @@ def test_graphs_are_collected_unless_the_program_does(traced: str, log: str) -> 
     code = GRAPHS.replace("TRACED", traced)
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.stdout.strip(), ended.stderr) == (log, "")
+
+
+class Spec:
+    def __init__(self, *shape: int | None) -> None:
+        self.shape = shape
+
+
+class Data:
+    """Keras's adapter, and a data set with a batch somewhere behind it."""
+
+    def __init__(self, batch_size: int | None, behind: int = 0) -> None:
+        self.batch_size = batch_size
+        self._dataset: object = self
+        if behind:
+            batched = SimpleNamespace(_batch_size=SimpleNamespace(numpy=lambda: behind))
+            self._dataset = SimpleNamespace(_input_dataset=SimpleNamespace(_input_dataset=batched))
+
+
+@pytest.mark.parametrize(
+    "args, adapter, told",
+    [
+        ((Spec(8, 3), Spec(8)), None, {"inputs": [[8, 3], [8]], "batch": 8}),
+        ((Spec(8, 3), Spec(4)), None, {"inputs": [[8, 3], [4]], "batch": None}),
+        (([{"x": Spec(8, 3)}],), None, {"inputs": [[8, 3]], "batch": 8}),
+        ((SimpleNamespace(element_spec=(Spec(None, 3), Spec(None))),), Data(32),
+         {"inputs": [[None, 3], [None]], "batch": 32}),
+        ((), Data(None, behind=16), {"inputs": [], "batch": 16}),
+        ((), None, {}),
+        ((1, "two"), None, {}),
+    ],
+)  # fmt: skip
+def test_the_batch_of_a_call(args: tuple[Any, ...], adapter: Data | None, told: dict[str, Any]) -> None:
+    def call(args: tuple[Any, ...]) -> dict[str, Any]:
+        return inputs.of_call(0)
+
+    epoch_iterator = adapter and SimpleNamespace(data_adapter=adapter)
+    assert call(args) == told
+    del epoch_iterator

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.line import ReadNote
 from tfmemlens.model.live_model import LiveModel, LiveVariable, StandingTensors
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.readers.bytes import own_json
@@ -37,6 +38,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     variables = (_variable(row) for row in own_json.rows(document, "variables"))
     return Capture(
         Source(opened.path, ("live-model",)),
+        notes=tuple(_given(document)),
         live_model=LiveModel(
             tuple(str(model.get("name")) for model in models),
             tuple(layers.items()),
@@ -55,6 +57,15 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             failed if isinstance(failed := document.get("failed_in"), str) else None,
         ),
     )
+
+
+def _given(document: dict[str, Any]) -> Iterator[ReadNote]:
+    """What the traced step took."""
+    batch, listed = own_json.number(document, "batch"), document.get("inputs")
+    shapes = [str(each).replace(" ", "") for each in listed if each] if isinstance(listed, list) else []
+    if batch:
+        of = f": {', '.join(shapes[:3])}" if shapes else ""
+        yield ReadNote(f"the traced step had a batch of {batch}{of}"[:200])
 
 
 def _outputs(layer: dict[str, Any]) -> Iterator[tuple[str, tuple[int | None, ...]]]:

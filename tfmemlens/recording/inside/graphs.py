@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, cast
 
+from . import inputs
 from .recorder import Recorder
 
 _MAX_NAMES = 40
@@ -27,6 +28,8 @@ class Options:
     def SerializeToString(self) -> bytes:  # noqa: N802
         """The list of tensors on a failure, and for a step that is due its allocations and graphs."""
         due = self._runs.begin(sys._getframe(1).f_locals.get("fetches"))
+        if due:
+            self._runs.given(inputs.of_call(1))
         return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
 
 
@@ -63,6 +66,7 @@ class Runs:
         self.begin = recorder.guard(self._begin)
         self.begin_callable = recorder.guard(self._begin_callable)
         self.end = recorder.guard(self._end)
+        self.given = recorder.guard(recorder.given)
 
     @property
     def is_due(self) -> bool:
@@ -88,7 +92,7 @@ class Runs:
         self._recorder.first_step_done()
         if due:
             seconds = time.perf_counter() - local.start
-            self._recorder.ended(data, ".pb", seconds / 2)
+            self._recorder.ended(data, ".pb", seconds / 2, [])
 
 
 def _names(fetches: Any) -> str:

@@ -42,6 +42,7 @@ class Recorder:
         self._told = False
         self._models_written = 0.0
         self._standing: List[Dict[str, Any]] = []
+        self._inputs: Dict[str, Any] = {}
 
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
@@ -86,6 +87,10 @@ class Recorder:
                 self.describe_models()
         self._next = time.time() + (cost_seconds + time.perf_counter() - start) / SHARE
 
+    def given(self, inputs: Dict[str, Any]) -> None:
+        """What the step that is traced next is given."""
+        self._inputs = inputs
+
     def first_step_done(self) -> None:
         """The model stands now: describe it once, for a process that will be killed cannot."""
         if not self._models_written:
@@ -96,7 +101,7 @@ class Recorder:
         """Write these models, or all that live; `trace` is the traceback of a failure."""
         self._models_written = time.time()
         described = keras_models.describe(models, living.objects_of(trace))
-        described["tensors"] = self._standing
+        described.update(self._inputs, tensors=self._standing)
         if described["models"] or self._standing:
             self.bundle.write_json(bundle.MODEL, described)
 

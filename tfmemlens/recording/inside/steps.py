@@ -11,13 +11,15 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from . import bundle, living
+from . import bundle, inputs, living
 from .function_graphs import Collector
 from .recorder import Recorder
 
 _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0}
 """Allocations are events of the host, also a GPU's; the tracer of the device costs much, if it is there."""
 _TAPE = "eager step"
+_ABOVE = 3
+"""Calls from a function's own to ours: Trace, the guard, what enters."""
 
 
 class Windows:
@@ -42,6 +44,7 @@ class Windows:
         if depth or self._eager:
             return
         if self._recorder.begins(name):
+            self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
             self._of_call = self.open()
         elif self._recorder.steps.get(name) == 1:
             self._graphs.open()
