@@ -21,12 +21,22 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
 
+def _of_stated(case: Case, first: int) -> int | None:
+    """The iterations of a first dimension that is rows times iterations, as a shape of the text has both: of
+    [786432,4096] beside `y (256, 3072)` these are 3,072.
+    """
+    stated = {size.sizes for size in case.capture.surroundings.sizes if len(size.sizes) == 2}
+    turns = {sizes[1] for sizes in stated if sizes[0] * sizes[1] == first and min(sizes) > 1}
+    return turns.pop() if len(turns) == 1 else None
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         failed = request.failed
         if not is_jacobian(request) or failed.kind is not RequestKind.TENSOR or not failed.shape:
             continue
         need, turns = failed.tensor_bytes, failed.shape[0] or 0
+        turns = _of_stated(case, turns) or turns
         what = "the failing op runs in a vectorised loop (pfor), which works on all its iterations at once"
         if turns < 2:
             continue

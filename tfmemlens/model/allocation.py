@@ -19,6 +19,8 @@ Shape = tuple["int | None", ...]
 
 OUTPUT, TEMPORARY, PERSISTENT = "output", "temp", "persist"
 """Values of `purpose`, in the words of TensorFlow's profiler (`region_type`)."""
+BY_OP = "an op that a dump names"
+"""`purpose` of a chunk of which a dump names the op that asked for it, by its type where it ran by itself."""
 HELD = "held when a memory profile was saved"
 """`purpose` of a row that a device memory profile tells of: its node is the stack that made it."""
 BEFORE = "in use before the step"

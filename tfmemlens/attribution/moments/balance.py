@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.allocation import BY_OP, Allocation, AllocationTable
 from tfmemlens.model.case import Balance
 from tfmemlens.model.incident import NOTHING, AllocatorState, HolderBlock, Incident
 from tfmemlens.units import Size, round_up
@@ -62,7 +62,7 @@ def _chunk_rows(incident: Incident) -> list[Allocation]:
         used = zip(incident.chunks.op, incident.chunks.size_bytes, incident.chunks.in_use, strict=False)
         named = Counter((op, size) for op, size, in_use in used if in_use)
         return [
-            Allocation(op, size, device=device, allocator=allocator, count=count)
+            Allocation(op, size, device=device, allocator=allocator, count=count, purpose=BY_OP)
             for (op, size), count in named.items()
         ]
     sizes = sorted(chunk_sizes(incident).items(), key=lambda item: -item[0] * item[1])

@@ -8,7 +8,7 @@ from collections import Counter
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
 from tfmemlens.knowledge.kernel_shapes import like_a_dense_kernel, like_a_kernel
-from tfmemlens.model.allocation import HELD, Allocation, AllocationTable
+from tfmemlens.model.allocation import BY_OP, HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
@@ -21,6 +21,10 @@ _MAKING = regex(
 _RANDOM = regex(
     r"(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?(?:_\d+)?\Z"
 )
+_FIRST_VALUE = regex(
+    r"Fill|(?:Zeros|Ones)Like|(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?"
+)
+"""Ops that a dump names as types alone, and that run before any layer does."""
 _MIN_TABLE_ROWS = 2048
 """Rows of random numbers that are more likely a kernel's or a table's than a batch of noise."""
 _LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
@@ -45,6 +49,8 @@ def _owner(row: Allocation) -> Owner:
     if row.node.startswith("%"):
         return replace(NOBODY, op=row.op)  # an instruction of the compiler's, no name of anybody's
     owner = owner_of(row.node, row.op)
+    if row.purpose == BY_OP and _FIRST_VALUE.fullmatch(row.node):
+        return replace(NOBODY, layer=row.node, op=row.node)  # an initialiser's, a slot's, or anybody's
     if row.purpose == "temp":
         return replace(owner, kind=Kind.WORKSPACE)
     if row.purpose == "parameter":

@@ -84,7 +84,8 @@ class NamedSize:
         if self.stated != self.size:
             return f"{self.stated} ({at}) / {round(self.stated / self.size)}"
         if self.of_data:
-            return f"the length in `{self.name}` (line {self.line.number})"
+            whose = f"`{self.name}`" if self.name else "the data"
+            return f"the length in {whose} (line {self.line.number})"
         return f"`{self.name}` (line {self.line.number})" if self.name else f"of {at}"
 
 
@@ -209,7 +210,7 @@ def _may_stand(named: NamedSize, rank: int) -> bool:
 
 def _exact(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[NamedSize]:
     for each in stated:
-        if _is_sequences(each) and size == each.sizes[1]:
+        if _is_sequences(each) and size == each.sizes[1] and (len(each.sizes) == 3 or axis == 1):
             name = each.name.removesuffix(".shape")
             yield NamedSize(axis, size, size, name, Meaning.LENGTH, each.line)
         elif size in each.sizes and (len(each.sizes) == 1 or _is_image(each)):
@@ -217,12 +218,16 @@ def _exact(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[Named
             yield NamedSize(axis, size, size, each.name, meaning, each.line)
 
 
+_MANY_SAMPLES = 1000
+"""So many rows are samples, and what stands behind them is their length."""
 _DATA = regex(r"(?i)\A(?:x|data|inputs?|features?|seq\w*)(?:_\w{1,20})?(?:\.shape)?\Z")
 
 
 def _is_sequences(stated: StatedSize) -> bool:
     """Whether a stated shape is that of sequences: samples, steps and features, under a name of data."""
     sizes = stated.sizes
+    if len(sizes) == 2 and sizes[0] >= _MANY_SAMPLES and sizes[1] >= _LEAST_LENGTH:
+        return not stated.name or bool(_DATA.search(stated.name))
     return len(sizes) == 3 and sizes[2] > 4 and sizes[1] >= _LEAST_LENGTH and bool(_DATA.search(stated.name))
 
 

@@ -31,6 +31,9 @@ _CODE_OF = {
     "Softmax": r"\bsoftmax\(",
     "RFFT": r"\b(?:stft|rfft)\(",
     "Cast": r"\bcast\(",
+    "ResizeBilinear": r"\bresize(?:_\w{1,20})?\(",
+    "ResizeBicubic": r"\bresize(?:_\w{1,20})?\(",
+    "ResizeNearestNeighbor": r"\bresize(?:_\w{1,20})?\(",
     "Transpose": r"\btranspose\(",
 }
 """The code that makes an op, by the op's type."""

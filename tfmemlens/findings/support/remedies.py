@@ -165,9 +165,10 @@ def smaller_requests(case: Case) -> Remedy:
 def shorter(length: NamedSize) -> Remedy:
     """Lower the length that the text states."""
     if length.of_data:
+        whose = f"`{length.name}`" if length.name else "the data"
         return Remedy(
-            f"shorter sequences (`{length.name}` in line {length.line.number} has {length.size:,} steps): cut"
-            " them, or take longer steps between samples",
+            f"shorter sequences ({whose} in line"
+            f" {length.line.number} has {length.size:,} steps): cut the few long ones, or take longer steps",
             slug="shorter-sequences",
         )
     return Remedy(
