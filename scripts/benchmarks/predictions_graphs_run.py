@@ -89,6 +89,70 @@ def heights(tf, batch):
     )
 
 
+def ratings(tf, batch):
+    """Listeners and things: two tables with sparse gradients, and a net over both."""
+    who = tf.placeholder(tf.int32, [None], "who")
+    what = tf.placeholder(tf.int32, [None], "what")
+    stars = tf.placeholder(tf.float32, [None], "stars")
+    a = tf.nn.embedding_lookup(tf.get_variable("people", [20000, 64]), who)
+    b = tf.nn.embedding_lookup(tf.get_variable("things", [12000, 64]), what)
+    y = tf.concat([a, b, a * b], 1)
+    for width in (256, 128):
+        y = tf.layers.dense(y, width, tf.nn.relu)
+    loss = tf.reduce_mean(tf.squared_difference(tf.layers.dense(y, 1)[:, 0], stars))
+    feed = {who: np.random.randint(0, 20000, batch), what: np.random.randint(0, 12000, batch)}
+    return loss, {**feed, stars: np.random.rand(batch)}, False
+
+
+def meters(tf, batch):
+    """An LSTM in a loop of its own over readings."""
+    x = tf.placeholder(tf.float32, [None, 60, 10], "readings")
+    target = tf.placeholder(tf.float32, [None, 5], "following")
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(128), x, dtype=tf.float32)
+    loss = tf.losses.mean_squared_error(target, tf.layers.dense(outputs[:, -1], 5))
+    return loss, {x: np.random.rand(batch, 60, 10), target: np.random.rand(batch, 5)}, True
+
+
+def cats(tf, batch):
+    """Convolutions, pools and wide layers with dropout."""
+    x = tf.placeholder(tf.float32, [None, 56, 56, 3], "picture")
+    labels = tf.placeholder(tf.int32, [None], "kind")
+    y = x
+    for width in (32, 48, 64):
+        y = tf.layers.max_pooling2d(tf.layers.conv2d(y, width, 3, padding="same", activation=tf.nn.relu), 2, 2)
+    y = tf.layers.dropout(tf.layers.dense(tf.layers.flatten(y), 512, tf.nn.relu), 0.5, training=True)
+    logits = tf.layers.dense(y, 37)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    return loss, {x: np.random.rand(batch, 56, 56, 3), labels: np.random.randint(0, 37, batch)}, False
+
+
+def stories(tf, batch):
+    """Attention written with matrix products, 5,000 words."""
+    words = tf.placeholder(tf.int32, [None, 49], "words")
+    x = tf.nn.embedding_lookup(tf.get_variable("table", [5000, 96]), words[:, :-1])
+    for number in range(2):
+        q, k, v = (tf.layers.dense(x, 96) for _ in range(3))
+        scores = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) / 9.8)
+        x = x + tf.layers.dense(tf.matmul(tf.nn.dropout(scores, rate=0.1), v), 96)
+        x = x + tf.layers.dense(tf.layers.dense(x, 384, tf.nn.relu), 96)
+    logits = tf.layers.dense(x, 5000)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=words[:, 1:], logits=logits))
+    return loss, {words: np.random.randint(0, 5000, (batch, 49))}, True
+
+
+def waves(tf, batch):
+    """Convolutions down and transposed ones up, a picture for a picture."""
+    x = tf.placeholder(tf.float32, [None, 64, 64, 1], "noisy")
+    target = tf.placeholder(tf.float32, [None, 64, 64, 1], "clean")
+    y = x
+    for width in (24, 48):
+        y = tf.layers.conv2d(y, width, 5, strides=2, padding="same", activation=tf.nn.elu)
+    for width in (48, 24):
+        y = tf.layers.conv2d_transpose(y, width, 5, strides=2, padding="same", activation=tf.nn.elu)
+    loss = tf.reduce_mean(tf.abs(tf.layers.conv2d(y, 1, 3, padding="same") - target))
+    return loss, {x: np.random.rand(batch, 64, 64, 1), target: np.random.rand(batch, 64, 64, 1)}, False
+
+
 def step_of(case):
     """TensorFlow, the node to fetch and what to feed."""
     import tensorflow as tf
