@@ -84,3 +84,34 @@ def test_a_functions_graph_holds_them_and_a_sessions_does_not() -> None:
             for samples in (None, 100 * batch)
         )
         assert (beside.peak_bytes > alone.peak_bytes) is grows
+
+
+def test_fit_holds_them_at_every_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also at batches larger than the arrays, of which `fit` cuts one batch."""
+    model = tmp_path / "lenet.json"
+    model.write_text(json.dumps(document("lenet")))
+    command = [
+        "fit",
+        str(model),
+        "--batch",
+        "8",
+        "--threads",
+        "1",
+        "--no-onednn",
+        "--limit",
+        "250MiB",
+        "--json",
+    ]
+    largest = []
+    for more in ([], ["--samples", "10"], ["--samples", "6000"]):
+        assert main([*command, *more]) == 0
+        largest.append(json.loads(capsys.readouterr().out)["fit"]["largest_batch"])
+    assert largest[2] < largest[1] <= largest[0]
+    assert largest[1] > 10
+
+
+def test_fit_refuses_arrays_that_hold_no_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "lenet.json"
+    model.write_text(json.dumps(document("lenet")))
+    assert main(["fit", str(model), "--batch", "8", "--samples", "7"]) == 2
+    assert "hold no batch of 8" in capsys.readouterr().err

@@ -107,6 +107,19 @@ def add_fetch(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """How much data `fit(x, y)` of Keras is given."""
+    parser.add_argument(
+        "--samples",
+        type=count,
+        metavar="N",
+        help=(
+            "samples in the arrays that are given to fit(x, y), which copies them whole (default: no arrays,"
+            " the step alone)"
+        ),
+    )
+
+
 def add_conditions(parser: argparse.ArgumentParser) -> None:
     """Under which conditions a step runs that is predicted."""
     group = parser.add_argument_group("where it runs")

@@ -50,15 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="length of the sequence, where the model leaves it open",
     )
-    parser.add_argument(
-        "--samples",
-        type=_options.count,
-        metavar="N",
-        help=(
-            "samples in the arrays that are given to fit(x, y), which copies them whole (default: no arrays,"
-            " the step alone)"
-        ),
-    )
+    _options.add_samples(parser)
     parser.add_argument(
         "--optimizer",
         metavar="NAME",

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of a model: length of the sequence, where it leaves that open",
     )
+    _options.add_samples(parser)
     _options.add_conditions(parser)
     _options.add_hints(parser)
     _options.add_full(parser)
@@ -54,6 +55,12 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.fit import fit_report
 
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
-    settings = StepSettings(optimizer=args.optimizer, sequence=args.sequence, **_options.conditions(args))
+    settings = StepSettings(
+        batch=hints.batch or 1,
+        optimizer=args.optimizer,
+        sequence=args.sequence,
+        samples=args.samples,
+        **_options.conditions(args),
+    )
     _options.show(fit_report(args.input, hints, args.device, args.fetch, settings), args)
     return 0

@@ -143,7 +143,7 @@ def _asked_again(
 
     @cache
     def repredict(batch: int) -> FitBasis:
-        other = replace(settings, batch=batch)
+        other = replace(settings, batch=batch, samples=settings.samples and max(settings.samples, batch))
         capture = estimate(source, other) if is_model else estimate_graph(source, other, fetches)
         return known_of(capture, Hints(batch=batch, limit_bytes=settings.limit_bytes))
 
