@@ -215,10 +215,10 @@ CASES = [
     case("SoftmaxCrossEntropyWithLogits", [t(8, 10), t(8, 10)], ["new: float32 8", "in 0: float32 8x10"],
          [32], T="float32"),
     # scratch memory
-    case("MaxPoolGrad", [t(1, 4, 4, 2), t(1, 2, 2, 2), t(1, 2, 2, 2)], ["new: float32 1x4x4x2"], [64],
+    case("MaxPoolGrad", [t(1, 4, 4, 2), t(1, 2, 2, 2), t(1, 2, 2, 2)], ["in 0: float32 1x4x4x2"], [64],
          T="float32"),
-    case("MaxPoolGrad", [t(1, 4, 4, 2), t(1, 2, 2, 2, holders=2), t(1, 2, 2, 2)], ["new: float32 1x4x4x2"],
-         [32, 64], T="float32"),
+    case("MaxPoolGrad", [t(1, 4, 4, 2, holders=2), t(1, 2, 2, 2, holders=2), t(1, 2, 2, 2)],
+         ["new: float32 1x4x4x2"], [32, 64], T="float32"),
     case("FusedBatchNorm", [t(2, 4, 4, 3), *[t(3)] * 2, *[t(0)] * 2],
          ["in 0: float32 2x4x4x3", *["new: float32 3"] * 4], T="float32", is_training=True),
     case("FusedBatchNormV3", [t(2, 4, 4, 3, holders=2), *[t(3)] * 2, *[t(0)] * 2],

@@ -16,6 +16,7 @@ from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 
 def step(net: Network, batch: int, **settings: Any) -> PredictedStep:
@@ -162,3 +163,66 @@ def test_a_nested_model_may_be_the_output_of_keras_3() -> None:
     predicted = step(network_of(document, "net"), 4)
     assert [value.shape for value in predicted.step.outputs] == [(4, 3)]
     assert ops(predicted, "MatMul")
+
+
+def pooled(between: str | None = None) -> Network:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 32, 32, 4], dtype="float32"),
+        layer("Conv2D", "conv", "x", filters=16, kernel_size=[3, 3], padding="same"),
+        *([layer(between, "between", "conv", activation="relu")] if between else []),
+        layer("MaxPooling2D", "pool", "between" if between else "conv", pool_size=[2, 2], strides=[2, 2]),
+        layer("Conv2D", "end", "pool", filters=4, kernel_size=[1, 1]),
+    ]
+    return network_of(
+        {
+            "class_name": "Functional",
+            "config": {
+                "name": "net",
+                "layers": layers,
+                "input_layers": [["x", 0, 0]],
+                "output_layers": [["end", 0, 0]],
+            },
+            "keras_version": "3.9.0",
+        },
+        "net",
+    )
+
+
+POOLED_FROM = 8 * 32 * 32 * 16 * 4
+
+
+def born(predicted: PredictedStep, op: str) -> list[int | None]:
+    table = predicted.timeline.table
+    return [size for name, size in zip(table.op, table.requested_bytes, strict=True) if name == op]
+
+
+def test_the_gradient_of_a_pooling_is_written_over_what_was_pooled() -> None:
+    """8 bytes a maximum for its place; the maxima are copied while others still read them."""
+    maxima = POOLED_FROM // 4
+    assert set(born(step(pooled(), 8), "MaxPoolGrad")) <= {2 * maxima, 3 * maxima}
+
+
+def test_it_is_not_where_an_activation_reads_what_was_pooled() -> None:
+    assert POOLED_FROM in born(step(pooled("Activation"), 8), "MaxPoolGrad")
+
+
+def test_onednn_keeps_a_byte_for_each_maximum_instead() -> None:
+    with_onednn = step(pooled(), 8, onednn=True)
+    assert born(with_onednn, "MaxPoolGrad") == [POOLED_FROM]
+    assert sorted(sizes(with_onednn, "MaxPool")) == [POOLED_FROM // 16, POOLED_FROM // 4]
+    assert sizes(step(pooled(), 8, training=False, onednn=True), "MaxPool") == [POOLED_FROM // 4]
+
+
+@pytest.mark.parametrize(
+    ("keras", "onednn", "kernel_runs_first"), [("3.9.0", True, True), ("2.11.0", True, True),
+                                               ("3.9.0", False, False), ("2.11.0", False, False)]
+)  # fmt: skip
+def test_which_gradient_of_a_convolution_mostly_runs_first(
+    keras: str, onednn: bool, kernel_runs_first: bool
+) -> None:
+    """The reader with the highest rank does; oneDNN's kernel makes the bias's gradient as well."""
+    net = pooled()
+    net = replace(net, dialect="keras-3" if keras.startswith("3") else "keras-2")
+    (kernel,) = (each.rank for each in ops(step(net, 8, onednn=onednn), "Conv2DBackpropFilter")[:1])
+    (data,) = (each.rank for each in ops(step(net, 8, onednn=onednn), "Conv2DBackpropInput")[:1])
+    assert (kernel > data) is kernel_runs_first

@@ -73,6 +73,14 @@ class _Slot:
     users: int
 
 
+class _Temporary(NamedTuple):
+    """What an op needs while it runs."""
+
+    chunk: Chunk
+    requested_bytes: int
+    start_micros: float
+
+
 @dataclass
 class _Worker:
     """A thread: what it keeps for itself, and the queue that others may take from."""
@@ -151,8 +159,11 @@ class _Memory:
         """Where the values of a variable live that was updated while somebody still read them."""
         self.lives: list[Life] = []
 
-    def start(self, op: TapeOp, now: float) -> tuple[Chunk, float] | None:
+    def start(self, op: TapeOp, now: float) -> _Temporary | None:
         """Allocate what an op makes and its temporary; returns the temporary."""
+        size = op.temporary_bytes
+        if op.copies in self.slots and self.slots[op.copies].users > 1:
+            size += self.plan.sizes[op.copies]
         for made in op.writes:
             donor = self._donor(op) if op.over and made == op.writes[0] else None
             if donor is not None:
@@ -166,8 +177,8 @@ class _Memory:
                 old.users -= own
                 self.old[op.updates] = old
                 self._allocate(op, op.updates, now, own)
-        if op.temporary_bytes and (chunk := self.pool.allocate(op.temporary_bytes)):
-            return chunk, now
+        if size and (chunk := self.pool.allocate(size)):
+            return _Temporary(chunk, size, now)
         return None
 
     def _donor(self, op: TapeOp) -> _Slot | None:
@@ -183,12 +194,15 @@ class _Memory:
         if size and (chunk := self.pool.allocate(size)) is not None:
             self.slots[buffer] = _Slot(op, buffer, chunk, size, now, users)
 
-    def finish(self, index: int, temporary: tuple[Chunk, float] | None, now: float) -> None:
+    def finish(self, index: int, temporary: _Temporary | None, now: float) -> None:
         """Let go of the temporary and of all inputs that nobody needs any more."""
         op = self.plan.ops[index]
         if temporary is not None:
-            self.lives.append(Life(op, None, op.temporary_bytes, temporary[0].size_bytes, temporary[1], now))
-            self.pool.free(temporary[0])
+            chunk = temporary.chunk
+            self.lives.append(
+                Life(op, None, temporary.requested_bytes, chunk.size_bytes, temporary.start_micros, now)
+            )
+            self.pool.free(chunk)
         if (
             op.replaces is not None
             and (new := self.slots.get(op.reads[-1])) is not None
@@ -256,7 +270,7 @@ def run(
     )
     for place, index in enumerate(sorted(roots, key=lambda index: not ops[index].early)):
         threads[place % len(threads)].queue.append((index, 0.0))
-    running: list[tuple[float, int, int, int, tuple[Chunk, float] | None]] = []
+    running: list[tuple[float, int, int, int, _Temporary | None]] = []
     executions: list[tuple[str, float, float]] = []
     now, serial = 0.0, 0
     while True:

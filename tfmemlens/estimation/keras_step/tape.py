@@ -58,6 +58,8 @@ class TapeOp:
     over: tuple[int, ...] = ()
     """Buffers that the first output may take over, if nobody else still needs them."""
     temporary_bytes: int = 0
+    copies: int | None = None
+    """A buffer that its temporary is copied from as well, if somebody else still needs it."""
     work: float = 0.0
     after: tuple[int, ...] = ()
     """Ops (by index) that must have ended."""
@@ -67,7 +69,7 @@ class TapeOp:
     """The variable that takes over the buffer of the last read."""
     early: bool = False
     """Whether it runs at the very beginning, since it waits for nothing but variables."""
-    rank: int = 0
+    rank: float = 0
     """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as
     they were made.
     """
@@ -149,10 +151,11 @@ class Tape:
         *,
         over: Sequence[TapeValue] = (),
         temporary: int = 0,
+        copies: TapeValue | None = None,
         work: float | None = None,
         kind: Kind | None = None,
         early: bool = False,
-        rank: int = 0,
+        rank: float = 0,
         repeated: bool = False,
     ) -> TapeValue:
         """One kernel with one output, of the first input's type unless told otherwise; it may write over the
@@ -178,6 +181,7 @@ class Tape:
                 (made.buffer,),
                 fitting,
                 temporary,
+                None if copies is None else copies.buffer,
                 touched if work is None else work,
                 early=early,
                 rank=rank,
@@ -207,7 +211,7 @@ class Tape:
         node, read = self._node(op), tuple(each.buffer for each in reads)
         touched = float(sum(each.bytes for each in reads))
         changed, replaced = (value.buffer if value else None for value in (updates, replaces))
-        self.ops.append(TapeOp(node, op, owner, read, (), (), 0, touched, (), changed, replaced))
+        self.ops.append(TapeOp(node, op, owner, read, (), work=touched, updates=changed, replaces=replaced))
 
     def alias(self, value: TapeValue, shape: Sizes) -> TapeValue:
         """The same buffer in another shape: Reshape, Squeeze, Identity."""
@@ -290,4 +294,6 @@ class Tape:
             if not op.writes or wanted.intersection(op.writes):
                 wanted.update(op.reads)
             else:
-                self.ops[index] = replace(op, reads=(), writes=(), over=(), temporary_bytes=0, work=0.0)
+                self.ops[index] = replace(
+                    op, reads=(), writes=(), over=(), temporary_bytes=0, copies=None, work=0.0
+                )

@@ -52,12 +52,16 @@ def _depthwise_filter_gradient(call: KernelCall) -> list[Token]:
 
 @kernel("MaxPoolGrad")
 def _max_pool_gradient(call: KernelCall) -> list[Token]:
-    """The maxima are found anew, with the places where they stand."""
+    """The maxima are found anew, with the places where they stand, and the gradient is written over what was
+    pooled (`MaxPoolingGradOp`); oneDNN's kernel does neither.
+    """
+    if call.memory.onednn:
+        return [call.fresh(call.result())]
     pooled = call.input(1)
     if not call.is_last(pooled):
         call.temporary(pooled.shape, pooled.dtype)
     call.temporary(pooled.shape, "int64")
-    return [call.fresh(call.result())]
+    return [call.forward([0], call.result())]
 
 
 @kernel("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx")

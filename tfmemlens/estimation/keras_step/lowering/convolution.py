@@ -132,16 +132,33 @@ def _separable(job: LoweringContext) -> list[TapeValue]:
 
 
 def _max_pool(job: LoweringContext) -> list[TapeValue]:
+    """TensorFlow's own kernel finds the places of the maxima anew in the gradient, which it writes over what
+    was pooled; oneDNN's keeps a byte for each from the forward pass on.
+    """
     tape, x = job.tape, job.inputs[0]
-    op = f"MaxPool{'3D' if len(x.shape) == 5 else ''}"
+    solid = len(x.shape) == 5
+    op = f"MaxPool{'3D' if solid else ''}"
     made = tape.op(op, [x], job.shape)
-    elements = math.prod(made.shape)
-    scratch = elements * (8 + ITEM_BYTES.get(x.dtype, 4)) if job.device == "cpu" and len(x.shape) != 5 else 0
+    flat_on_cpu = job.device == "cpu" and not solid
+    if flat_on_cpu and job.onednn:
+        places = tape.op(op, [x], job.shape, "uint8", work=0.0)
+        read, scratch, over, copies = [x, made, places], 0, [], None
+    else:
+        read, over, copies = [x, made], [x] if flat_on_cpu else [], made if flat_on_cpu else None
+        scratch = math.prod(made.shape) * ITEM_BYTES["int64"] if flat_on_cpu else 0
     tape.gradient(
         made,
         [x],
         lambda grad: [
-            tape.op(f"{op}Grad", [x, made, grad], x.shape, temporary=scratch, work=op_costs.SLOW * x.bytes)
+            tape.op(
+                f"{op}Grad",
+                [*read, grad],
+                x.shape,
+                over=over,
+                temporary=scratch,
+                copies=copies,
+                work=op_costs.SLOW * x.bytes,
+            )
         ],
     )
     return [made]
