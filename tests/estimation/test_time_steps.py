@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.estimation.test_updates import layer, network
+from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.estimation.keras_step.tape import Tape, TapeOp
 from tfmemlens.model.attribution import Kind
@@ -226,3 +227,54 @@ def test_which_gradient_of_a_convolution_mostly_runs_first(
     (kernel,) = (each.rank for each in ops(step(net, 8, onednn=onednn), "Conv2DBackpropFilter")[:1])
     (data,) = (each.rank for each in ops(step(net, 8, onednn=onednn), "Conv2DBackpropInput")[:1])
     assert (kernel > data) is kernel_runs_first
+
+
+def test_two_convolutions_share_what_is_padded_for_both() -> None:
+    """Grappler computes the same Pad once; another reach is another Pad."""
+    gated = {"filters": 8, "padding": "causal", "kernel_size": [2]}
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 40, 8], dtype="float32"),
+        layer("Conv1D", "a", "x", **gated, dilation_rate=[4]),
+        layer("Conv1D", "b", "x", **gated, dilation_rate=[4]),
+        layer("Conv1D", "c", "x", **gated, dilation_rate=[1]),
+        layer("Add", "sum") | {"inbound_nodes": [[[name, 0, 0, {}] for name in "abc"]]},
+    ]
+    net = {
+        "class_name": "Functional",
+        "config": {
+            "name": "net",
+            "layers": layers,
+            "input_layers": [["x", 0, 0]],
+            "output_layers": [["sum", 0, 0]],
+        },
+        "keras_version": "3.9.0",
+    }
+    assert sorted(sizes(step(network_of(net, "net"), 2), "Pad")) == [
+        2 * (40 + reach) * 8 * 4 for reach in (1, 4)
+    ]
+
+
+def bar(net: Network) -> tuple[float, float | None]:
+    settings = StepSettings(128, "sgd", threads=1, workers=1, onednn=False)
+    (timeline,) = capture(net, settings).timelines
+    return timeline.error_share or 0.0, timeline.lower_error_share
+
+
+def test_the_bar_leaves_room_for_the_chunk_of_large_logits() -> None:
+    """Upwards alone, and only where a product of matrices is the largest tensor."""
+    net = {
+        "class_name": "Functional",
+        "config": {
+            "name": "net",
+            "layers": [
+                layer("InputLayer", "x", batch_input_shape=[None, 600], dtype="float32"),
+                layer("Dense", "logits", "x", units=9_000),
+            ],
+            "input_layers": [["x", 0, 0]],
+            "output_layers": [["logits", 0, 0]],
+        },
+        "keras_version": "3.9.0",
+    }
+    upper, lower = bar(network_of(net, "net"))
+    assert lower is not None and upper > lower
+    assert bar(pooled())[1] is None

@@ -104,6 +104,8 @@ class Tape:
     """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras
     3).
     """
+    padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
+    """What was padded, by the value and its new shape: Grappler computes the same once."""
     wanted: set[int] = field(default_factory=set)
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
     them.

@@ -31,7 +31,10 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     tape, shape = job.tape, job.shape
     if job.config.get("padding") == "causal":
         reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
-        x = copied(tape, x, "Pad", (x.shape[0], x.shape[1] + reach, *x.shape[2:]), "Slice")
+        wide = (x.shape[0], x.shape[1] + reach, *x.shape[2:])
+        if (x.index, wide) not in tape.padded:
+            tape.padded[x.index, wide] = copied(tape, x, "Pad", wide, "Slice")
+        x = tape.padded[x.index, wide]
     positions = math.prod(_space(job, shape))
     op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
     made = convolve(job, x, kernel, shape, positions, math.prod(kernel.shape[:-1]), kernel.shape[-1], op)
