@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.models import document
 from tfmemlens.cli.main import main
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import Unpredictable, UsageError
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.prediction import predict
 from tfmemlens.model.settings import StepSettings
@@ -115,3 +115,12 @@ def test_fit_refuses_arrays_that_hold_no_batch(tmp_path: Path, capsys: pytest.Ca
     model.write_text(json.dumps(document("lenet")))
     assert main(["fit", str(model), "--batch", "8", "--samples", "7"]) == 2
     assert "hold no batch of 8" in capsys.readouterr().err
+
+
+def test_an_output_of_unknown_shape_is_refused_or_traced_and_no_defect() -> None:
+    """A layer of the user's own in Keras 2: nobody knows what it makes."""
+    model = document("lenet")
+    mine = {"class_name": "Mine", "module": "own", "registered_name": "own>Mine", "config": {"name": "mine"}}
+    model["config"]["layers"].append(mine)
+    with pytest.raises(Unpredictable):
+        capture(network_of(model, "lenet"), settings(SAMPLES))

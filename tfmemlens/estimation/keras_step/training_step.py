@@ -120,6 +120,8 @@ def add_arrays(step: TrainingStep, samples: int) -> None:
         return step.tape.source(node, (count, *value.shape[1:]), value.dtype, Kind.INPUT, layer=name)
 
     for value in step.inputs:
+        if not value.shape:  # labels of an output that nobody can tell: the step is refused, or traced
+            continue
         step.arrays.append(beside("arrays of fit", value, samples))
         step.fetched += [beside("fetched batch", value, value.shape[0]) for _ in range(FETCHED_BATCHES)]
 
