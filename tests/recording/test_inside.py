@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.recording.beside import recorded
-from tfmemlens.recording.inside import bundle, inputs, keras_models, living, recorder
+from tfmemlens.recording.inside import after_import, bundle, inputs, keras_models, living, recorder
 
 SESSION = """
 class config_pb2:
@@ -274,3 +275,19 @@ def test_the_batch_of_a_call(args: tuple[Any, ...], adapter: Data | None, told: 
     epoch_iterator = adapter and SimpleNamespace(data_adapter=adapter)
     assert call(args) == told
     del epoch_iterator
+
+
+def test_what_stands_for_a_function_has_its_arguments() -> None:
+    """Keras of TensorFlow 1.10 refuses a keyword that `getargspec` does not list, and annotations."""
+
+    def original(self, inputs, outputs=None, **session_kwargs):  # type: ignore[no-untyped-def]
+        """Theirs."""
+
+    def ours(*args: Any, **kwargs: Any) -> None:
+        """Ours."""
+
+    stands = after_import.stands_for(ours, original)
+    told = inspect.getfullargspec(stands)
+    assert (told.args, told.varkw) == (["self", "inputs", "outputs"], "session_kwargs")
+    assert (stands.__doc__, stands.__name__, told.annotations) == ("Theirs.", "original", {})
+    assert after_import.stands_for(ours, 3) is ours

@@ -1,5 +1,7 @@
 """Change a module right after it was imported, whoever imports it and whenever."""
 
+import functools
+import inspect
 import sys
 from typing import Any, Callable, Dict, Optional, cast
 
@@ -53,6 +55,18 @@ class _Loader:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
+
+
+def stands_for(function: Any, original: Any) -> Any:
+    """The function with the original's name and signature: Keras of TensorFlow 1.10 asks for its own
+    functions' arguments before it calls them.
+    """
+    functools.update_wrapper(function, original)
+    try:
+        function.__signature__ = inspect.signature(original)
+    except (TypeError, ValueError):  # one that is not Python's
+        pass
+    return function
 
 
 def watch(patches: Dict[str, Patch]) -> Finder:

@@ -11,6 +11,7 @@ import time
 from typing import Any, Callable, Dict, List, cast
 
 from . import inputs
+from .after_import import stands_for
 from .recorder import Recorder
 
 _MAX_NAMES = 40
@@ -152,7 +153,7 @@ def monitored_sessions(module: Any, recorder: Recorder) -> None:
         original(self, sess, hooks)
         self._hooks = list(hooks or []) + [Hook(runs, module.session_run_hook.SessionRunArgs)]
 
-    module._HookedSession.__init__ = init
+    module._HookedSession.__init__ = stands_for(init, original)
 
 
 def keras_functions(module: Any, recorder: Recorder) -> None:
@@ -172,7 +173,7 @@ def keras_functions(module: Any, recorder: Recorder) -> None:
             what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
             self.run_metadata, self.run_options = Metadata(runs, always=what), runs.plain
 
-    function.__init__ = init
+    function.__init__ = stands_for(init, original)
 
 
 PATCHES: Dict[str, Callable[..., Any]] = {

@@ -12,6 +12,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 from . import bundle, inputs, living
+from .after_import import stands_for
 from .function_graphs import Collector
 from .recorder import Recorder
 
@@ -173,7 +174,7 @@ def tapes(module: Any, recorder: Recorder) -> None:
             windows.tape()
         return original(self)
 
-    module.GradientTape.__enter__ = enter
+    module.GradientTape.__enter__ = stands_for(enter, original)
 
 
 def profilers(module: Any, recorder: Recorder) -> None:
@@ -184,8 +185,7 @@ def profilers(module: Any, recorder: Recorder) -> None:
         windows.yield_to()
         return original(*args, **kwargs)
 
-    start.__doc__, start.__name__ = original.__doc__, original.__name__
-    module.start = start
+    module.start = stands_for(start, original)
 
 
 def windows_of(recorder: Recorder) -> Windows:
