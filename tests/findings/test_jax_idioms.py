@@ -33,7 +33,8 @@ def test_a_row_fits_its_examples_and_not_its_near_misses(row: Idiom) -> None:
 def test_an_example_is_explained_by_its_own_row(row: Idiom) -> None:
     """No row before it takes the line."""
     for line in row.examples:
-        code = (Line(1, "MCMC(kernel, chain_method='vectorized')"),) if row.beside else ()
+        beside = ("MCMC(kernel, chain_method='vectorized')", "g = jax.grad(loss)(params)")
+        code = [Line(1, text) for text in beside] if row.beside else []
         shown = next(shown_by((), line, code, GIB), None)
         assert shown and shown[0] is row, line
 

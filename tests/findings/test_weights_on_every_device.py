@@ -276,3 +276,96 @@ def test_odd_factors_tell_a_product() -> None:
         "num_envs: 2048, rollout length 128, obs shape (64, 64, 4)", line, asked=f"{2**34} bytes."
     )
     assert "num_envs" not in powers.verdict
+
+
+def placed(said: str) -> Report:
+    return pipeline.explain(
+        f"{said}\nRuntimeError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate"
+        " 320.00M. That was not possible. There are 211.06M free.; (0x0x0_HBM0)\n"
+    )
+
+
+def test_weights_that_are_copied_to_every_chip_when_it_is_full() -> None:
+    report = placed("import jax\nstate = flax.jax_utils.replicate(state)")
+    assert "line 2 gives weights or state no axis" in report.verdict
+    assert slugs(report)[0] == "shard-arguments"
+    assert "no axis" not in placed("import jax\nstate = make(state)").verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "fires"),
+    [
+        ("# only the LoRA matrices train\nx = f(y)   # LoRA", True),
+        ("tx = optax.multi_transform({'lora': adam, 'rest': optax.set_to_zero()}, labels)   # LoRA", False),
+        ("tx = optax.adamw(1e-4)", False),
+    ],
+)
+def test_moments_of_weights_that_are_not_trained(said: str, fires: bool) -> None:
+    assert ("all of them get moments" in explained(said, SLOTS).verdict) is fires
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("models = eqx.filter_vmap(make_model)(keys)", "a whole model for each of `keys`"),
+        ("params = jax.vmap(init_params)(rngs)", "a whole model for each of `rngs`"),
+        ("envs = jax.vmap(reset)(keys)", None),
+    ],
+)
+def test_a_model_for_each_key(line: str, what: str | None) -> None:
+    verdict = explained("", f'"/home/u/fit.py", line 9, in <module>\n    {line}').verdict
+    assert what in verdict if what else "a whole model" not in verdict
+
+
+MAPPED = "loss = lambda p: jax.lax.map(lambda ray: render(p, ray), rays).mean()"
+GRADED = '"/home/u/fit.py", line 9, in <module>\n    g = jax.grad(loss)(params)'
+CALLED = '"/home/u/fit.py", line 9, in <module>\n    y = loss(params)'
+
+
+@pytest.mark.parametrize(
+    ("said", "frame", "fires"),
+    [
+        (MAPPED, GRADED, True),
+        (MAPPED, CALLED, False),
+        (MAPPED.replace("lambda ray: render(p, ray)", "jax.checkpoint(render)"), GRADED, False),
+    ],
+)
+def test_what_a_map_keeps_under_a_gradient(said: str, frame: str, fires: bool) -> None:
+    assert ("lax.map keeps what each turn needs" in explained(said, frame).verdict) is fires
+
+
+def test_a_search_for_algorithms_needs_room_of_its_own() -> None:
+    said = "XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm for:"
+    report = pipeline.explain(
+        f"import jax\n{said}\n%cudnn-conv = (f32[16,512,64,64]) custom-call(...)\n\nOriginal error:"
+        " RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4831838208 bytes.\n"
+    )
+    assert "trying algorithms for a convolution" in report.verdict and slugs(report)[0] == "default-algorithm"
+    assert "default-algorithm" not in slugs(explained("", STEP))
+
+
+def test_a_warning_of_donation_alone_is_no_failure() -> None:
+    warning = "UserWarning: Some donated buffers were not usable: float32[64,3,224,224].\n"
+    assert "No failure: JAX warned" in pipeline.explain(f"{warning}step 50 loss 6.51\n").verdict
+    assert "No failure" not in explained(warning, STEP).verdict
+
+
+def contrastive(name: str) -> str:
+    buffers = "".join(
+        f'\tBuffer {at}:\n\t\tSize: 4.00GiB\n\t\tOperator: op_name="jit(step)/jit(main)/jvp({name})'
+        '/log_softmax/sub" source_file="/home/u/loss.py" source_line=14\n\t\tXLA Label: fusion\n'
+        "\t\tShape: f32[32768,32768]\n"
+        "\t\t==========================\n\n"
+        for at in (1, 2)
+    )
+    return pipeline.explain(
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 9663676416 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+        "             parameter allocation:    1.70GiB\n     preallocated temp allocation:    9.00GiB\n"
+        f"Peak buffers:\n{buffers}"
+    ).verdict
+
+
+def test_a_square_of_rows_is_no_table_of_classes() -> None:
+    assert "every pair of 32,768 x 32,768 rows" in contrastive("clip_loss")
+    assert "logits over 32,768 classes" in contrastive("lm_head")

@@ -105,6 +105,13 @@ def test_fractions_that_are_no_limit_here(said: str, need: int) -> None:
     assert "lets JAX have only" not in report.verdict and "raise-own-limit" not in slugs(report)
 
 
+def test_parts_of_processes_that_share_the_gpu_are_raised_together() -> None:
+    report = explained("Two trainings share one GPU, each with\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=0.45")
+    assert "only 45 % of the GPU" in report.verdict and "smaller-fraction" not in slugs(report)
+    first = report.actions[0].remedy
+    assert first.slug == "raise-own-limit" and first.code is None and "together below 1" in first.text
+
+
 def test_a_larger_pool_is_not_advised_for_more_than_the_device_has() -> None:
     card = "The GPU is a 24 GB card."
     assert "larger-pool" in slugs(explained(card, 20 << 30))

@@ -39,6 +39,15 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence("the warning", goal),),
         )
+    if vain := case.capture.surroundings.shows("donating in vain"):
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=(
+                "no failure: JAX warned that no result fits in the place of some donated arrays, so that"
+                " donating them saves nothing"
+            ),
+            evidence=(Evidence("the warning", vain),),
+        )
     large = case.capture.surroundings.large_host_requests
     if large:
         size, line = max(large, key=lambda request: request[0].bytes)

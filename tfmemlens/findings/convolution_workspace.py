@@ -70,11 +70,7 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             f"export {LIMIT_VARIABLE}=256",
             slug="cudnn-workspace-limit",
         )
-        yield Remedy(
-            "let XLA take its default algorithm where it could not try any: slower, but it may run",
-            "export XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false",
-            slug="default-algorithm",
-        )
+        yield remedies.DEFAULT_ALGORITHM
     yield Remedy(
         f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"
         f" driver version that does not match {framework_name(case)}",

@@ -19,6 +19,8 @@ from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -29,6 +31,23 @@ _SHARDED_FROM_THE_START = Remedy(
     "state = jax.jit(init, out_shardings=shardings)(key)   # shardings of jax.eval_shape(init, key)",
     slug="shard-arguments",
 )
+
+
+_PART = regex(r"(?i)\blora\b|\badapters?\b|\bfrozen\b|\bfreez\w+")
+_PARTED = regex(r"multi_transform|masked\(|set_to_zero|eqx\.partition|nnx\.(?:LoRAParam|All|Not)|wrt\s*=")
+_MOMENTS_OF_A_PART = Remedy(
+    "give the optimizer the trained part alone: its moments then are of that part",
+    "opt_state = tx.init(lora_params)   # or optax.multi_transform with set_to_zero() for the rest",
+    slug="smaller-moments",
+)
+
+
+def _trains_a_part(case: Case) -> Line | None:
+    """The line that says that only a part of the weights is trained, where no code makes it so."""
+    code = case.capture.surroundings.code
+    if any(_PARTED.search(line.text) for line in code):
+        return None
+    return next((line for line in code if _PART.search(line.text)), None)
 
 
 _OF_MADE_WEIGHTS = {"smaller-model", "smaller-moments", "small-init"}
@@ -67,6 +86,9 @@ def check(case: Case) -> Iterator[Finding]:
             what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)
+        if "smaller-moments" in slugs and (lora := _trains_a_part(case)):
+            remedies = (_MOMENTS_OF_A_PART, *remedies)
+            what += f"; line {lora.number} says that a part of them is trained, and all of them get moments"
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
         yield Finding(

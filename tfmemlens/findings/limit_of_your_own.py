@@ -81,6 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
 def _part_for_jax(case: Case) -> Iterator[Finding]:
     """A fraction of the GPU that the program leaves to JAX: its pool never gets more."""
     told = case.capture.surroundings
+    sharing = told.shows("sharing the device")
     part, kind = told.setting(_PART), told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
     if part is None or (kind and kind[0] == "platform") or not 0 < (share := _share(part[0])) < _LEAST_PART:
         return
@@ -104,6 +105,12 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the setting", part[1]), Evidence("the message", request.failed.line)),
             remedies=(
                 Remedy(
+                    f"raise it on line {part[1].number}, as far as the other processes of line"
+                    f" {sharing.number} leave room: all of their parts together below 1",
+                    slug="raise-own-limit",
+                )
+                if sharing
+                else Remedy(
                     f"raise it on line {part[1].number}, before JAX starts, unless other programs need the"
                     " rest of the GPU",
                     f"export {_PART}=.90",

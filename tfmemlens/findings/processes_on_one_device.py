@@ -133,6 +133,8 @@ def _remedies(sharing: Line, case: Case) -> Iterator[Remedy]:
         None if together else "nvidia-smi",
         slug="fewer-processes" if together else "see-device-users",
     )
+    if case.capture.surroundings.setting(_FRACTION):
+        return  # each has its part already
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
         " starts in it",

@@ -52,6 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_PLACES = regex(r"\breplicate\(|device_put")
 _SHARDS = regex(
     r"\bP(?:artitionSpec)?\(\s*[^)\s]|\bshard(?:_batch|_map)?\(|make_array_from|pmap|common_utils\.shard"
     r"|PositionalSharding|batch_sharding|data_sharding"
@@ -91,5 +92,15 @@ def _explained(case: Case, moment: Moment) -> int | None:
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.arguments and program_account.mostly_arguments(compiler):
         return compiler.arguments.bytes
+    failed = moment.request.failed if moment.request else None
+    if (
+        compiler
+        and compiler.free
+        and failed
+        and (not failed.source_text or _PLACES.search(failed.source_text))
+    ):
+        return compiler.free.bytes + (
+            failed.size.bytes if failed.size else 0
+        )  # it fails while they are placed
     weights, limit = stated_weights(case.capture.surroundings), device_limit(case, moment)
     return weights.trained_bytes if weights and limit and weights.trained_bytes > limit.high else None

@@ -275,6 +275,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
             " alive hold the rest"
         )
+    if case.capture.surroundings.shows("picking algorithms") and not compiler.sections:
+        return (
+            "XLA was trying algorithms for a convolution when it compiled the program, and one of them found"
+            " no room for its operands and its workspace"
+        )
     if program_account.undonated(compiler):
         return program_account.of_undonated(compiler)
     if _is_part(compiler.results, size) and not _is_arena(compiler, size):
@@ -311,7 +316,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
     return "one array, or all temporaries of a compiled program (the message does not say which)"
 
 
-_WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:print|float|int)\(")
+_WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:\w+\s*=\s*)?(?:print|float|int)\(\w")
 
 
 def _waits(moment: Moment) -> bool:
@@ -476,6 +481,8 @@ def _remedies(
     ran = other_than_training(case, moment.request)
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps
+    if case.capture.surroundings.shows("picking algorithms") and not compiler.sections:
+        yield remedies.DEFAULT_ALGORITHM
     if _donated_in_vain(case, moment):
         yield _DONATABLE
     of_arguments = program_account.mostly_arguments(compiler)

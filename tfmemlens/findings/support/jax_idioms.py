@@ -91,7 +91,7 @@ def shown_by(
         row
         for row in TABLE
         if need >= row.least_bytes
-        and (not row.beside or any(re.search(row.beside, line.text) for line in code))
+        and (not row.beside or any(re.search(row.beside, each) for each in (text, *(at.text for at in code))))
     ]
     for row in fitting:
         if match := row.in_line(text):
@@ -491,7 +491,7 @@ TABLE: tuple[Idiom, ...] = (
     ),
     Idiom(
         "ensemble",
-        r"\bvmap\(\s*(?:\w+\.)*(?:(?:create|make|build|init)_?\w*|[A-Z]\w*)\s*(?:,[^#]{0,60})?\)\("
+        r"vmap\(\s*(?:\w+\.)*(?:(?:create|make|build|init)_?\w*|[A-Z]\w*)\s*(?:,[^#]{0,60})?\)\("
         r"[^#]*\bsplit\([^,()]+,\s*(?P<many>[\w.]+)\)",
         "all {many} members of an ensemble are made and run at once by vmap: weights, optimizer state and"
         " activations exist {many} times",
@@ -510,6 +510,45 @@ TABLE: tuple[Idiom, ...] = (
         ),
         ("y = jax.vmap(f)(jax.random.split(key, 8))", "keys = jax.random.split(key, 64)"),
         Where.CODE,
+    ),
+    Idiom(
+        "ensemble-of-keys",
+        r"vmap\(\s*(?:\w+\.)*(?:create|make|build|init)_?(?:model|net\w*|state|params|member|train_state)?\s*\)"
+        r"\(\s*(?P<keys>\w*(?:keys|rngs|seeds))\b",
+        "vmap makes a whole model for each of `{keys}`, all at once: weights, and what training adds to them,"
+        " exist that many times",
+        (
+            Remedy(
+                "train a few members at a time, one group after another: they do not depend on each other",
+                "for part in jnp.split({keys}, 8): train(part)",
+                slug="fewer-members",
+            ),
+            Remedy("shard the members over devices, along their first axis", slug="shard-arguments"),
+        ),
+        ("models = eqx.filter_vmap(make_model)(keys)", "params = jax.vmap(init_params)(rngs)"),
+        ("envs = jax.vmap(reset)(keys)", "y = jax.vmap(make_features)(points)"),
+        least_bytes=0,
+    ),
+    Idiom(
+        "mapped-under-a-gradient",
+        r"\blax\.map\(\s*(?!\s*jax\.(?:checkpoint|remat))(?:lambda (?P<row>\w+):|(?P<function>\w+)\s*,)",
+        "under a gradient lax.map keeps what each turn needs for the way back, of all turns",
+        (
+            Remedy(
+                "let the backward pass compute each turn again",
+                "y = jax.lax.map(jax.checkpoint(f), xs)",
+                slug="recompute-body",
+            ),
+            Remedy(
+                "or take the gradient of a part of the rows at a time, and add the gradients up",
+                "g = jax.tree.map(jnp.add, g, jax.grad(loss)(params, part))",
+                slug="sum-as-you-go",
+            ),
+        ),
+        ("loss = lambda p: jax.lax.map(lambda ray: render(p, ray), rays).mean()",),
+        ("y = jax.lax.map(jax.checkpoint(f), xs)", "y = map(f, xs)"),
+        Where.CODE,
+        beside=r"\bgrad\(|value_and_grad\(",
     ),
     Idiom(
         "environments",

@@ -30,6 +30,7 @@ _LOGITS = regex(
     r"|one_hot|embed.*(?:attend|dot_general)|predictions",
     re.IGNORECASE,
 )
+_CLASSES = regex(r"lm_?head|vocab|unembed|\bmlm|decoder|embed|one_hot|predictions", re.IGNORECASE)
 _ATTENTION = regex(
     r"att(?:entio)?n|softmax|\bmha|scores|einsum|[a-z]*q[a-z]*k[a-z]*,|->|\bexp\b|masked_fill", re.IGNORECASE
 )
@@ -132,6 +133,8 @@ def _is_logits(row: Row, weights: Iterable[object]) -> bool:
         return False
     if math.prod(shape[:-1]) < _SHORTEST or _IMAGES.search(name):
         return False
+    if len(shape) == 2 and shape[0] == shape[1] and not _CLASSES.search(name):
+        return False  # of every row with every row, as contrastive losses have
     of_weights = len(shape) == 2 and row.owner.phase is Phase.GRADIENT and "dot_general" in name
     return not of_weights and bool(_LOGITS.search(name) or shape[-1] in VOCABULARIES)
 

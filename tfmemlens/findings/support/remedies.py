@@ -136,6 +136,11 @@ def name_the_buffers() -> Remedy:
     )
 
 
+DEFAULT_ALGORITHM = Remedy(
+    "let XLA take its default algorithm where it could not try any: slower, but it may run",
+    "export XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false",
+    slug="default-algorithm",
+)
 BUILD_ONCE = Remedy(
     "build the graph once, before the loop, and feed what changes; freeze it, and whoever adds an op gets an"
     " error",

@@ -112,6 +112,12 @@ PADDING = LineRule(
     "tokens = tokenizer(texts, padding='max_length', max_length=512, truncation=True)",
     needs="padding",
 )
+PICKING = LineRule(
+    r"Failed to determine best cudnn convolution algorithm|--xla_gpu_strict_conv_algorithm_picker=false",
+    "XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm for:",
+    needs=("best cudnn convolution", "conv_algorithm_picker"),
+)
+"""XLA's search for the fastest algorithm of a convolution, which runs each of them on operands of its own."""
 USING_JAX = LineRule(
     r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b",
     "import jax, torch",
@@ -215,6 +221,7 @@ PURPOSES = {
     "making sharded": SHARDED,
     "replicating weights": REPLICATING,
     "using JAX": USING_JAX,
+    "picking algorithms": PICKING,
     "padding to a length": PADDING,
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
