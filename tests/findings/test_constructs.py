@@ -69,3 +69,27 @@ def test_a_batch_that_fits_the_largest_free_block() -> None:
     pieces = dump(1024, 8000, 6000, (640, 640, 620)) + sentence
     assert "32 -> 16: this request then takes 512.00 MiB" in advice(pieces)["batch-for-the-block"]
     assert "batch-for-the-block" not in advice(dump(1024, 8000, 6000, (20,) * 90) + sentence)
+
+
+@pytest.mark.parametrize(
+    ("op", "limit", "pairs"),
+    [
+        pytest.param("Mul", 300, True, id="no operand could be as large"),
+        pytest.param("Mul", 600, False, id="an operand could be"),
+        pytest.param("Cast", 300, False, id="an operand of a quarter could be"),
+    ],
+)
+def test_a_result_above_the_device_is_of_operands_that_broadcast(op: str, limit: int, pairs: bool) -> None:
+    text = dump(512, limit, 1, op=op) + oom("8192,16384", op)
+    found = [each for each in pipeline.explain(text).findings if each.rule == "pairwise-broadcast"]
+    assert bool(found) is pairs
+    if pairs:
+        assert found[0].detail.startswith("Its operands are smaller than the result: none")
+        assert "every pair of 8,192 and 16,384 rows" in found[0].headline
+
+
+@pytest.mark.parametrize(("op", "asks"), [("Mul", False), ("MatMul", True)])
+def test_only_what_makes_matrices_is_asked_for_a_layer(op: str, asks: bool) -> None:
+    text = dump(512, 300, 1, op=f"net/{op}") + oom("8192,16384", f"net/{op}")
+    slugs = {remedy.slug for each in pipeline.explain(text).findings for remedy in each.remedies}
+    assert ("check-the-matrix" in slugs) is asks

@@ -4,7 +4,8 @@ What it means: an elementwise op between [N,1,d] and [1,M,d] yields [N,M,d]. The
 grows with the square of the number of rows, and each further elementwise op makes another copy of it.
 When it fires: an elementwise op asks for a tensor whose first two dimensions are at least 256, of at least
 64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `expand_dims(a, 1) -
-expand_dims(b, 0)`, `IOU`); and no attention is in sight. Where the text states two shapes, both far smaller,
+expand_dims(b, 0)`, `IOU`), or the result is larger than the device, where no operand of an arithmetic op can
+be as large; and no attention is in sight. Where the text states two shapes, both far smaller,
 that broadcast to the failed one, these are named. Three equal dimensions are triplets.
 What to do: in a loss, give targets and predictions one shape. For distances use matrix products, |a-b|^2 =
 |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows in blocks, and reduce each
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tfmemlens.findings.support.quoted_line import line_of_op
-from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -85,7 +86,8 @@ def check(case: Case) -> Iterator[Finding]:
         if len(set(shape)) == 1 and len(shape) == 3:
             yield _of_triplets(index, moment, need, shape[0])
             continue
-        if shape[0] != shape[1] and not _tells_of_pairs(case, request):
+        grown = _above_any_operand(case, moment, op)
+        if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
             continue
         rest = need // shape[0]
         rows = max(64 * MIB // rest, 1)
@@ -103,6 +105,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
+            detail=_GROWN if grown else "",
             remedies=(
                 *_of_a_loss(case, request, shape),
                 *_product(shape, need),
@@ -115,6 +118,16 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_GROWN = "Its operands are smaller than the result: none as large could be on this device."
+_ARITHMETIC = regex(r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow)\Z", re.IGNORECASE)
+
+
+def _above_any_operand(case: Case, moment: Moment, op: str) -> bool:
+    """Whether an op of two operands asks for more than the device has: none has its result's shape then."""
+    limit, need = device_limit(case, moment), moment.balance.requested
+    return bool(limit and need and need > limit.high and _ARITHMETIC.match(op))
 
 
 _FAR_SMALLER = 16

@@ -19,11 +19,14 @@ from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, Size, human, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the request"
 
+_OF_A_MATRIX = regex(r"MatMul|OneHot|Random|Normal|Uniform|Fill|Variable|Const|Assign|Apply|Identity")
+"""Ops that make or hold a layer's weights, or a one-hot: element-wise ones combine what is there."""
 _LARGEST_DEVICE = Size.exactly(192 * GIB)
 
 
@@ -78,7 +81,7 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; then this tensor"
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])
-            first = f"its first dimension is {sizes[0]}: with {fits}, as a guess, the tensor"
+            first = f"its first dimension is {sizes[0]}: with {fits} (a guess) the tensor"
         else:
             fits = max(sizes[0] // -(-need // limit), 1)
             first = f"its first dimension is {sizes[0]}: with {fits} the tensor"
@@ -92,7 +95,8 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
         text = "halve height and width: every feature map becomes a quarter"
         yield remedies.of_change(case, index, "smaller-input", text, need * 3 // 4)
-    if len(sizes) == 2 and min(sizes) > 1000:
+    op = request.failed.op or request.owner.op if request else None
+    if len(sizes) == 2 and min(sizes) > 1000 and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
             " by a one-hot of a large vocabulary",
