@@ -12,6 +12,8 @@ from tests.fleet.made import at, failure, log, write
 from tfmemlens.cli.main import main
 from tfmemlens.fleet.overview import COLUMNS, JOBS, SAMPLES, overview
 from tfmemlens.renderers.html import fleet as html
+from tfmemlens.renderers.html.page import render
+from tfmemlens.use_cases.page import build_page
 
 pytest.importorskip("pyarrow")
 HELD = "device-held-by-others"
@@ -177,3 +179,12 @@ def test_since_leaves_earlier_failures_out_everywhere(tmp_path: Path) -> None:
     assert main(["fleet", "report", folder, "--since", "3d", "-o", str(page)]) == 0
     assert "j3" in page.read_text() and "j4" not in page.read_text()
     assert main(["fleet", "report", folder, "--since", "2031-01-01", "-o", str(page)]) == 1
+
+
+def test_the_page_of_a_failure_is_the_same_after_that_of_many(tmp_path: Path) -> None:
+    """Both have a word `place`, and templates are kept."""
+    text = tmp_path / "a.log"
+    text.write_text("OOM when allocating tensor with shape[8,8] and type float\n", encoding="utf-8")
+    before = render(build_page([[text]]))
+    html.render(overview(write(tmp_path / "d", [failure("a.log", time=at(0))])))
+    assert render(build_page([[text]])) == before

@@ -93,51 +93,55 @@ def _cut(fleet: Fleet, share: float) -> Fleet:
 
 def _page(fleet: Fleet) -> str:
     ranking, code = fleet.ranking, joined(SCRIPTS)
-    jinja = environment()
-    jinja.globals.update(
-        alike=_alike,
-        counted=words.counted,
-        hours=words.hours,
-        hours_of=lambda seconds: words.hours(Tally(0, 0, seconds)),
-        hosts_of=_hosts_of,
-        job_name=_job_name,
-        moment=words.moment,
-        place=words.place,
-        trend=words.trend,
-    )
+    own = {
+        "alike": _alike,
+        "counted": words.counted,
+        "hours": words.hours,
+        "hours_of": lambda seconds: words.hours(Tally(0, 0, seconds)),
+        "hosts_of": _hosts_of,
+        "job_name": _job_name,
+        "moment": words.moment,
+        "place": words.place,
+        "trend": words.trend,
+    }
     highest = max(fleet.totals, default=0)
     at = fleet.totals.index(highest) if highest else 0
     unit = "day" if fleet.days == 1 else f"{fleet.days} days"
     whole = words.whole(ranking.whole)
     largest = max((count for host in fleet.hosts for count in host.counts), default=0)
-    page: str = jinja.get_template("fleet.html.j2").render(
-        fleet=fleet,
-        ranking=ranking,
-        whole=whole,
-        period=words.period(ranking.start, ranking.end),
-        verdict=_verdict(fleet),
-        figures=_figures(fleet),
-        notes=_notes(fleet),
-        unit=unit,
-        width=max(len(fleet.columns), 1),
-        bars=_bars(fleet, highest) if highest else (),
-        legend=_legend(fleet),
-        highest=f"{words.counted(highest, 'failure')} on {fleet.columns[at]}" if highest else "",
-        days=list(zip(fleet.columns, fleet.totals, strict=True)),
-        days_said=f"{whole}; most, {highest:,}, on {fleet.columns[at]}" if highest else "",
-        trend_explained=words.trend_explained(ranking.windows),
-        spark=_spark,
-        weeks=_weeks(fleet.columns),
-        cells=lambda host: _cells(host, fleet.columns, largest),
-        bad_said=_bad_said(fleet),
-        bad_rule=(
-            f"A host with {BAD_FAILURES} failures or more, in {BAD_JOBS} jobs or more, for which another"
-            f" process held the memory, when these are {percent(BAD_SHARE, 1)} or more of all its failures."
-            " Whether it is the host, or jobs that share it, its process list tells."
-        ),
-        style=style() + asset("fleet.css"),
-        script=code,
-        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+    page: str = (
+        environment()
+        .get_template("fleet.html.j2", globals=own)
+        .render(
+            fleet=fleet,
+            ranking=ranking,
+            whole=whole,
+            period=words.period(ranking.start, ranking.end),
+            verdict=_verdict(fleet),
+            figures=_figures(fleet),
+            notes=_notes(fleet),
+            unit=unit,
+            width=max(len(fleet.columns), 1),
+            bars=_bars(fleet, highest) if highest else (),
+            legend=_legend(fleet),
+            highest=f"{words.counted(highest, 'failure')} on {fleet.columns[at]}" if highest else "",
+            days=list(zip(fleet.columns, fleet.totals, strict=True)),
+            days_said=f"{whole}; most, {highest:,}, on {fleet.columns[at]}" if highest else "",
+            trend_explained=words.trend_explained(ranking.windows),
+            spark=_spark,
+            weeks=_weeks(fleet.columns),
+            cells=lambda host: _cells(host, fleet.columns, largest),
+            bad_said=_bad_said(fleet),
+            bad_rule=(
+                f"A host with {BAD_FAILURES} failures or more, in {BAD_JOBS} jobs or more, for which another"
+                f" process held the memory, when these are {percent(BAD_SHARE, 1)} or more of all its"
+                " failures."
+                " Whether it is the host, or jobs that share it, its process list tells."
+            ),
+            style=style() + asset("fleet.css"),
+            script=code,
+            script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+        )
     )
     return page
 
