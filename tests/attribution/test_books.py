@@ -238,6 +238,7 @@ class TestOmissions:
             "A profile": "profile",
             "It knows no": "no limit",
             "This is one": "program",
+            "These figures have no order": "no order",
             "The first, largest": "buffers cut",
             "XLA lists": "largest",
             "This message": "no list",
@@ -301,7 +302,7 @@ class TestOmissions:
     def test_of_a_compiler(self) -> None:
         xla, program = FailedRequest(RequestKind.XLA), FailedRequest(RequestKind.PROGRAM)
         plain, cut = CompilerMemory(needed=EXACT(1)), CompilerMemory(needed=EXACT(1), cut=True)
-        assert self.said(incident(request=program, compiler=cut)) == ["program"]
+        assert self.said(incident(request=program, compiler=cut)) == ["program", "no order"]
         assert self.said(incident(request=xla, compiler=cut)) == ["buffers cut"]
         assert self.said(incident(block(), request=xla, compiler=plain)) == ["largest"]
         assert self.said(incident(request=xla, compiler=plain)) == ["no list"]

@@ -89,7 +89,7 @@ def test_only_what_changed_is_shown_and_so_many_rows() -> None:
     assert difference._table("by layer", changes[:1], WIDE) == []
 
 
-@pytest.mark.parametrize("width, length", [(80, 37), (70, 27), (67, 24), (50, 24)])
+@pytest.mark.parametrize("width, length", [(80, 50), (70, 40), (50, 20), (42, 12), (30, 12)])
 def test_a_name_has_what_the_figures_leave(width: int, length: int) -> None:
     (*_, line) = difference._table("by layer", (item(0, MIB, "n" * 90),), View(width=width))
     assert len(line.split()[-1]) == length

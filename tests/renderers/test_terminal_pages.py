@@ -154,14 +154,14 @@ class TestCopies:
     )
 
     def test_by_cause(self) -> None:
-        lines = [" ".join(line.split()) for line in _copies.causes(self.STUDY)]
+        lines = [" ".join(line.split()) for line in _copies.causes(self.STUDY, WIDE)]
         assert lines == [
             "graph-input 2 3.00 MiB +? 75 % ████████ 3.00 MiB kept for backward",
             "not-supported 1 1.00 MiB 25 % ██",
         ]
-        assert [" ".join(line.split()) for line in _copies.causes(LayoutStudy((copied("a", None),)))] == [
-            "graph-input 1 0 B +?"
-        ]
+        assert [
+            " ".join(line.split()) for line in _copies.causes(LayoutStudy((copied("a", None),)), WIDE)
+        ] == ["graph-input 1 0 B +?"]
 
     def test_the_largest(self) -> None:
         lines = _copies.largest(self.STUDY, View(width=200))
