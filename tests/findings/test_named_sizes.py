@@ -110,3 +110,10 @@ def test_a_page_says_what_the_sizes_are_and_where_to_lower_them() -> None:
 )
 def test_where_little_is_named_the_page_says_no_such_thing(text: str) -> None:
     assert "`max_length` (line" not in explained(text).verdict
+
+
+def test_a_tensor_that_is_large_alone_says_what_its_sizes_are() -> None:
+    text = "IMG_SIZE = 600\nBATCH_SIZE = 32\n" + oom("32,300,300,192", "net/expand_conv/Conv2D")
+    verdict = explained(text).verdict
+    assert "alone takes 2.06 GiB; 32 is `BATCH_SIZE` (line 2) and 300 x 300 are 600 (`IMG_SIZE`" in verdict
+    assert "; " not in explained(oom("32,300,300,192", "net/expand_conv/Conv2D")).verdict

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.rows import device_limit, held, place, quote, requests, rows, tensor_text
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, human, human_size, percent
@@ -42,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{share}",
-                because=f"this tensor alone takes {human(need)}{share}",
+                because=f"this tensor alone takes {human(need)}{share}{_named(case, moment)}",
                 explains=need,
                 evidence=(
                     Evidence(
@@ -74,3 +76,12 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=(quote(row),),
                 moment=index,
             )
+
+
+def _named(case: Case, moment: Moment) -> str:
+    """What its sizes are, as far as the text names them."""
+    request = moment.request
+    if request is None or request.fixed or framework_of(case) != TENSORFLOW:
+        return ""
+    words = in_words(named_sizes(request.failed.shape, case.capture.surroundings))
+    return f"; {words}" if words else ""
