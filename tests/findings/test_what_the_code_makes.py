@@ -279,3 +279,12 @@ def test_arrays_of_python_are_told_where_ram_ran_out(text: str, said: str) -> No
     told = found(text)
     assert bool(told) is bool(said)
     assert said in (told[0].because if told else "")
+
+
+@pytest.mark.parametrize(
+    ("op", "told"), [("TensorSliceDataset", True), ("Cast", True), ("generator/up/BiasAdd", False)]
+)
+def test_slices_on_the_line_of_fit_are_not_what_a_layer_asks_for(op: str, told: bool) -> None:
+    code = "net.fit(tf.data.Dataset.from_tensor_slices(rng.rand(n, 64, 64, 3)).batch(n))"
+    text = frame(code) + oom("400,64,64,48", op)
+    assert any("from_tensor_slices" in (finding.because or "") for finding in found(text)) is told

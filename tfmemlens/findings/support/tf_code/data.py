@@ -28,6 +28,8 @@ _FROM_FILES = Advice(
     "ds = tf.data.Dataset.from_generator(batches, output_signature=...)",
     "x = np.load('x.npy', mmap_mode='r')   # feed x[i:i + 64]",
 )
+_COPIES = regex(r"\A\W*\Z|Const|Cast|Identity|Copy|Slice|Dataset|Gather")
+"""What copies an array, also without a name; an op of a layer's on the same line, in `fit`, does not."""
 _LARGE = 256 << 20
 
 ROWS = (
@@ -86,6 +88,7 @@ ROWS = (
                 "from_tensor_slices", "list_files"
             ),
         ),
+        op=_COPIES,
         least_bytes=64 << 20,
     ),
     Idiom(
