@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.readers.bytes import large_protobuf
-from tfmemlens.readers.bytes.large_protobuf import Entries, Pieces
+from tfmemlens.readers.bytes.large_protobuf import Entries, Pieces, PlaneLine
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.schema import message
@@ -134,6 +134,14 @@ def test_a_message_is_parsed_once_for_all_its_fields(pieces_of: Opening) -> None
     assert pieces.parse("XEvent", 0, len(raw)) is first
     assert pieces.parse("XEvent", len(raw), 2 * len(raw)) is not first
     assert pieces.parse("XStat", len(raw), 2 * len(raw)).DESCRIPTOR.name == "XStat"
+
+
+def test_a_line_without_a_time_begins_at_nought(pieces_of: Opening) -> None:
+    for given in (0, 5):
+        raw = message("XLine")(timestamp_ns=given).SerializeToString() + b"\x22\x00"  # and an event
+        line = PlaneLine(pieces_of(raw), 0, len(raw))
+        assert line.timestamp_ns == given
+        assert list(line.events) == [message("XEvent")()]
 
 
 class TestEntries:

@@ -238,7 +238,7 @@ class RunMetadata:
     function_graphs: list[_FunctionGraphs]
 
 
-def run_metadata(pieces: Pieces, bare: bool = False) -> RunMetadata:
+def run_metadata(pieces: Pieces, bare: bool) -> RunMetadata:
     """A RunMetadata, or a bare StepStats, node by node."""
     metadata = RunMetadata(_StepStats(()), [], [])
     devices: dict[str, _Device] = {}
