@@ -12,6 +12,7 @@ from tfmemlens.cli.main import main
 from tfmemlens.fleet import answers
 from tfmemlens.renderers.terminal import causes
 from tfmemlens.renderers.terminal._blocks import display_width
+from tfmemlens.renderers.terminal._screen import ROWS
 from tfmemlens.renderers.view import View
 
 pytest.importorskip("pyarrow")
@@ -44,20 +45,20 @@ def lines(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> l
 
 def test_top_is_one_screen(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     printed = lines(capsys, "top", folder)
-    assert len(printed) <= 24
+    assert len(printed) <= ROWS
     assert max(map(display_width, printed)) <= 80
     text = "\n".join(printed)
     assert "200 failures in 80 jobs, " in text
     assert "201 inputs" in text and "1 input of 201 could not be read" in text
-    assert "4 more signatures with" in text
+    assert "5 more signatures with" in text
     assert "trend: jobs in the last 7 days, and in as long before" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_the_page_takes_the_width_that_there_is(folder: str, width: int) -> None:
-    page = causes.render(answers.rank(folder, limit=8), View(width=width)).splitlines()
+    page = causes.render(answers.rank(folder, limit=7), View(width=width)).splitlines()
     assert max(map(display_width, page)) <= width
-    assert len(page) <= 24 or width < 80
+    assert len(page) <= ROWS or width < 80
     if width == 160:
         assert any("train-0" in line and "…" not in line for line in page), "room is used"
 

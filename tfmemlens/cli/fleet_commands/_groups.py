@@ -6,6 +6,9 @@ import argparse
 
 from tfmemlens.cli import _options
 
+_ON_ONE_SCREEN = 7
+"""Two lines each, beside what stands above and below them."""
+
 
 def add_arguments(parser: argparse.ArgumentParser, document: str) -> None:
     """`--full`, `--top` and the forms of this document."""
@@ -17,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser, document: str) -> None:
         dest="limit",
         type=_options.count,
         metavar="N",
-        help="so many groups (default 8; all with --json)",
+        help=f"so many groups (default {_ON_ONE_SCREEN}; all with --json)",
     )
     _options.add_form(parser, document, group=None)
 
 
 def most(args: argparse.Namespace) -> int | None:
     """How many groups are asked for, None for all of them."""
-    return args.limit or (None if args.form == "json" else _options.view(args).top)
+    return args.limit or (None if args.form == "json" else _ON_ONE_SCREEN)
