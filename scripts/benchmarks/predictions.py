@@ -448,8 +448,9 @@ def again(results: dict[str, Any], out: Path, folder: Path, pythons: dict[str, s
 
 
 def limit(results: dict[str, Any], out: Path, pythons: dict[str, str], until: str) -> None:
-    """Whether three steps of two epochs run with the upper end of the limit said to be needed, else of the
-    bar, as the allocator's limit; where they do not, whether they run with the bytes of the arrays added.
+    """Whether three steps of two epochs run with the upper end of the bar as the allocator's limit, and with
+    that of the limit said to be needed; where they do not, whether they run with the bytes of the arrays
+    added.
     """
     lines = out.with_suffix(".limited.jsonl")
     for case in cases():
@@ -458,6 +459,11 @@ def limit(results: dict[str, Any], out: Path, pythons: dict[str, str], until: st
         high = said.get("needed_limit_high_bytes") or said.get("high_bytes")
         if not high or not known.get("measured") or "runs_at_high" in known or _late(until):
             continue
+        lines.unlink(missing_ok=True)
+        bar = {case["key"]: (said["high_bytes"] + HEADROOM - 1) // MIB}
+        child(pythons[case["version"]], "measure", lines, [case], bar)
+        if lines.exists():
+            known["runs_at_bar"] = json.loads(lines.read_text())["ran"]
         for name in ("runs_at_high", "runs_with_arrays"):
             lines.unlink(missing_ok=True)
             limits = {case["key"]: (high + HEADROOM - 1) // MIB}
