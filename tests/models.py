@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from functools import cache
@@ -26,5 +27,5 @@ def small(version: str) -> dict[str, Any]:
 
 
 def document(name: str, version: str = "2.21") -> Any:
-    """The architecture of one small model."""
-    return small(version)[name]["json"]
+    """The architecture of one small model, which a test may change."""
+    return copy.deepcopy(small(version)[name]["json"])
