@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import dump, oom
+from tests.findings.logs import CPU, GPU, dump, oom
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.units import MIB
@@ -85,3 +85,52 @@ def test_a_dense_layer_whose_name_speaks_of_lookups_is_no_table() -> None:
     )
     said = " ".join(each.headline for each in pipeline.explain(text).findings)
     assert "embedding table" not in said
+
+
+READINGS = "".join(f"step {n}00  current {n}.50 GB  peak {n}.90 GB\n" for n in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("losses.append(loss)\n        errors.append(recon)", "errors"),
+        ("errors.append(recon)\n        losses.append(loss)", "errors"),
+        ("losses.append(loss)", "losses"),
+    ],
+)
+def test_of_several_lists_the_one_with_more_than_a_number_is_blamed(code: str, name: str) -> None:
+    rises = found(f"{READINGS}    for x in ds:\n        {code}\n" + oom("256,2048,6"), "rising-readings")
+    assert rises and f"most likely the list `{name}`" in f"{rises.because}"
+
+
+def test_a_current_without_a_peak_is_no_reading() -> None:
+    text = "".join(f"step {n}00  current {n}.50 GB of dust\n" for n in (1, 2, 3, 4))
+    assert found(text + oom("256,2048,6"), "rising-readings") is None
+
+
+def test_numpys_array_is_not_made_smaller_by_a_setting_of_jax() -> None:
+    line = "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 89.8 GiB for an array with shape"
+    text = (
+        f"jax 0.4.30\n52311 documents, 300 sentences x 768\n{line} (52311, 300, 768) and data type float64\n"
+    )
+    slugs = [action.remedy.slug for action in pipeline.explain(text).actions]
+    assert "single-precision-jax" not in slugs and "narrow-array" in slugs
+
+
+@pytest.mark.parametrize(
+    ("by", "node", "said"),
+    [
+        ("cpu", "IteratorGetNext", "Out of host RAM (not GPU memory) in"),
+        ("mklcpu", "net/Relu", "Out of host RAM (not GPU memory) in"),
+        ("GPU_0_bfc", "net/Relu", "Out of memory in"),
+    ],
+)
+def test_host_ram_is_said_first(by: str, node: str, said: str) -> None:
+    report = pipeline.explain(oom("8,512,512,640,1", node, on=GPU if "GPU" in by else CPU, by=by))
+    assert report.verdict.startswith(said)
+
+
+def test_an_input_pipeline_runs_on_the_cpu_wherever_the_model_does() -> None:
+    report = pipeline.explain(oom("8,512,512,640,1", "IteratorGetNext", on=CPU, by="cpu"))
+    slugs = {remedy.slug for each in report.findings for remedy in each.remedies}
+    assert "smaller-pipeline" in slugs and "check-the-device" not in slugs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_model, list_that_keeps
+from tfmemlens.knowledge.kept_results import keeps_a_number, keeps_each_result, keeps_model, list_that_keeps
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,19 @@ def test_models_that_are_kept() -> None:
     assert keeps_model("by_name[key] = base_model")
     assert not keeps_model("zoo.append(score)")
     assert not keeps_model("y = model_dir")
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [
+        ("losses.append(loss)", True),
+        ("hist.append(val_loss)", True),
+        ("accs.append(accuracy2)", True),
+        ("errors.append(recon)", False),
+        ("outs.append(loss_map)", False),
+        ("outs.append((loss, pred))", False),
+        ("loss = step(x)", False),
+    ],
+)
+def test_one_number_is_known_by_its_name(code: str, number: bool) -> None:
+    assert keeps_a_number(code) is number

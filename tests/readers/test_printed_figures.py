@@ -100,6 +100,10 @@ class TestNamedDevices:
             ("The GPU is an A100.", None, None),  # sold with 40 and with 80
             ("auf einer RTX 2070 mit 8GB", "2070", 8),
             ("my GPU has 6 GB", None, 6),
+            ("TF 2.18, RTX 4070 Ti SUPER 16 GB", "4070 Ti SUPER", 16),
+            ("on my RTX 4070 Ti Super", "4070 Ti SUPER", 16),
+            ("on my RTX 4070 Ti", "4070 Ti", 12),
+            ("on my RTX 4060 Ti", None, None),  # sold with 8 and with 16
             ("my GPU has 6000 GB", None, None),
             ("10 GB of GPU memory for 2080 samples on my machine", "2080", 10),
             ("step 1080 of 2080", None, None),

@@ -24,6 +24,8 @@ def collected(text: str) -> QuotedCode:
         ("buffer_size: 1_000_000", "buffer_size", (1_000_000,)),
         ("x_train.shape (50000, 224, 224, 3)", "x_train.shape", (50000, 224, 224, 3)),
         ("D = f(X)   # X is (50000, 3) float32", "", (50000, 3)),
+        ("X_train.shape ist (41250, 224, 224, 3)", "", (41250, 224, 224, 3)),
+        ("mi tensor es de (20, 30)", "", (20, 30)),
         ("labels = load()   # (850000,)", "labels", (850000,)),
         ("n = X.shape[0]    # 60_000", "n", (60000,)),
         ("the 62k latent sites", "latent", (62000,)),

@@ -24,7 +24,7 @@ from tfmemlens.findings.support.rows import (
     words_of_a_client,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
@@ -35,6 +35,8 @@ BASIS = Basis.FIGURES
 EXPLAINS = "the request"
 HEDGED = (Severity.FACTOR, Severity.NOTE)
 
+_OF_DATA = regex(r"Iterator|Dataset|_dataset_op|FIFOQueue|input_producer|shuffle_batch")
+"""Ops of an input pipeline, which run on the CPU wherever the model does."""
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
 _SLABS = (
@@ -100,27 +102,38 @@ def check(case: Case) -> Iterator[Finding]:
             )
         because += _shared_with_the_gpu(case)
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
+        of_host = failed.kind is RequestKind.HOST or failed.pipeline
         yield Finding(
-            severity=Severity.CAUSE
-            if failed.kind is RequestKind.HOST or failed.pipeline or _is_pool_of_jax(failed)
-            else Severity.NOTE,
+            severity=Severity.CAUSE if of_host or _is_pool_of_jax(failed) else Severity.NOTE,
             headline=because + by,
             because=because,
-            explains=failed.tensor_bytes
-            if failed.kind is RequestKind.HOST or failed.pipeline
-            else moment.request.needed_bytes
-            if _is_pool_of_jax(failed)
-            else None,
+            explains=_explained(moment.request, of_host),
             evidence=(Evidence("the message", failed.line), *_large(case, failed.kind)),
             detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
-            remedies=(_MORE_PINNED,)
-            if _is_pool_of_jax(failed)
-            else tuple(_remedies_of_pinned(case) if pinned else _remedies(case, moment, said)),
+            remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
         )
 
 
 _FILLS = regex(r"\b(?:np|numpy)\.(?P<call>zeros|ones|empty)\((?!.*dtype)")
+
+
+def _explained(request: Request, of_host: bool) -> int | None:
+    """The request, where it surely was one of host RAM."""
+    if of_host:
+        return request.failed.tensor_bytes
+    return request.needed_bytes if _is_pool_of_jax(request.failed) else None
+
+
+def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterator[Remedy]:
+    if moment.request and _is_pool_of_jax(moment.request.failed):
+        yield _MORE_PINNED
+    elif pinned:
+        yield from _remedies_of_pinned(case)
+    else:
+        yield from _remedies(case, moment, said)
+
+
 _LADDER = (
     "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
     " may ask for less; by itself such a line need not end the run."
@@ -243,6 +256,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or case.capture.surroundings.shows("without a GPU")
         or failed.pipeline
         or was_killed(moment)
+        or _OF_DATA.search(f"{failed.node} {failed.kernel}")
     ):
         yield from _device_seen(case, moment)
     if other := another_program(moment):

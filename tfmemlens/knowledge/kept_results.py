@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.patterns import regex
 
-__all__ = ["keeps_each_result", "keeps_model", "keeps_whole_states", "list_that_keeps"]
+__all__ = ["keeps_a_number", "keeps_each_result", "keeps_model", "keeps_whole_states", "list_that_keeps"]
 
 _KEEPS = regex(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,200})(?:\[[^\[\]]{0,200}\])?"
@@ -30,6 +30,19 @@ def list_that_keeps(code: str) -> str | None:
     """
     keeps = _KEEPS.search(code)
     return keeps["name"] if keeps and not _OFF_THE_DEVICE.search(keeps["what"]) else None
+
+
+_NUMBER = regex(
+    r"\A[(\s\[]{0,9}(?:\w{0,40}_)?(?:loss|losses|acc|accuracy|metric|metrics|lr|step|epoch|reward|score|time)\d?\s{0,9}[)\]]"
+)
+
+
+def keeps_a_number(code: str) -> bool:
+    """Whether what a line adds to a list is one number by its name, as in `losses.append(loss)`: the least of
+    what a program keeps.
+    """
+    keeps = _KEEPS.search(code)
+    return bool(keeps and _NUMBER.match(keeps["what"]))
 
 
 def keeps_each_result(code: str) -> str | None:

@@ -27,7 +27,7 @@ from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weig
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
-from tfmemlens.model.incident import Frame
+from tfmemlens.model.incident import Frame, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
@@ -66,6 +66,10 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if made or not (of_a_program(moment) or told.shows("capturing")):
         double = any("enable_x64" in line.text for line in told.code)
         made = with_product(made, as_product(need, told.sizes, double=double), need)
+        if made and failed.kind is RequestKind.HOST:  # NumPy's array, which no setting of JAX makes smaller
+            made = replace(
+                made, remedies=tuple(each for each in made.remedies if each.slug != _IN_FLOAT32.slug)
+            )
     weights = stated_weights(told)
     if weights is None or need is None:
         return made

@@ -179,7 +179,12 @@ def _what(case: Case, moment: Moment) -> str:
             else ""
         )
         return f"Out of memory{at}{used}"
-    return f"Out of memory{at} while allocating {tensor_text(moment)}"
+    what = "host RAM (not GPU memory)" if failed.allocator in _OF_HOST_RAM else "memory"
+    return f"Out of {what}{at} while allocating {tensor_text(moment)}"
+
+
+_OF_HOST_RAM = ("cpu", "mklcpu")
+"""Allocators of a device CPU:0 that has no pool of a limit."""
 
 
 def _device(moment: Moment) -> str:

@@ -47,7 +47,9 @@ COMPANIONS = (".py", ".pyc", ".png", ".npy", ".npz")
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
 _MAX_NOTES = 20
 _PROSE = regex(
-    r"\b(?:I|I'm|I've|my|we|our|you|your|anyone|please|thanks|somebody|why|how (?:can|do|to))\b|\?\s*\Z|!!",
+    r"\b(?:I|I'm|I've|my|we|our|you|your|anyone|please|thanks|somebody|why|how (?:can|do|to)|is this"
+    r"|ich|mein\w?|nicht|und|mi|pero|mais|mon)\b|\?(?:\s*\Z|\?)|!!|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+    r"|allocations_upon_oom ?=",
     re.IGNORECASE,
 )
 """Words of people who ask, in no message of a program's."""

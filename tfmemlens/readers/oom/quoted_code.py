@@ -68,7 +68,11 @@ _NO_NAMES = frozenset(
 
 _OF_SIZES = frozenset("batch batchsize maxlen length width height vocabulary vocab resolution".split())
 """Words that name the number behind them, in a sentence too: `batch 64, length 50`."""
-_LINKS = frozenset("is are was has have of with in and for from to at as by".split())
+_LINKS = frozenset(
+    "is are was has have of with in and for from to at as by"
+    " ist sind war hat haben mit von und auf aus bei als es son era tiene con de y para en"
+    " est sont avec et pour sur ha di e per een van met".split()
+)
 """Words of a sentence between an array's name and its shape: `X is (50000, 3)`."""
 
 

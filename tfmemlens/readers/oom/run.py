@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from tfmemlens.knowledge.kept_results import list_that_keeps
+from tfmemlens.knowledge.kept_results import keeps_a_number, list_that_keeps
 from tfmemlens.model.capture import Progress
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -78,12 +78,14 @@ LIVE = LineRule(
 )
 """What a program prints of `jax.live_arrays()`, summed up."""
 PRINTED = LineRule(
-    r"\b(?i:gpu_?mem\w{0,40}|mem(?:ory)?(?:_used| used| in use)?|(?:bytes_)?in_use|vram\w{0,40})"
+    r"\b(?i:gpu_?mem\w{0,40}|mem(?:ory)?(?:_used| used| in use)?|(?:bytes_)?in_use|vram\w{0,40}"
+    r"|current(?=[\s:=]{1,3}[\d.]{1,15} ?[KMG]i?B[\s,;|/]{1,5}peak\b))"
     r"\b[\s:=]{0,20}(?P<figure>\d{1,6}(?:\.\d{1,9})?)\s{0,9}(?P<unit>[KMG]i?)B\b",
     "epoch 1 step  200 loss 1.7500 gpu_mem 5.86 GB",
     "step 4020  loss 0.1879  bytes_in_use 22.08 GB",
     "step 100 mem 4.0 GB",
     "step 1000 | in_use 5.1 GiB",
+    "step  1000  current 3.41 GB  peak 4.59 GB",
     needs="B",
 )
 """A program's own line of a step, with what it holds."""
@@ -293,8 +295,11 @@ class RunCollector:
             self._observe(text, line)
         if match := COMPILING.search(text):
             self.lengths.append((tuple(int(size) for size in match["sizes"].split(",")), line))
-        if not self.stores and ".append(" in text and (name := list_that_keeps(text)):
-            self.stores = name, line
+        if ".append(" in text and (name := list_that_keeps(text)):
+            better = (
+                self.stores is not None and keeps_a_number(self.stores[1].text) and not keeps_a_number(text)
+            )
+            self.stores = (name, line) if better or not self.stores else self.stores
         self.tapes.observe(line)
         self.quoted.observe(line)
 
