@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import GPU, oom
+from tests.findings.logs import GPU, oom, report
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Finding, Severity
 
@@ -180,3 +180,34 @@ def test_a_weight_that_finds_no_room_in_a_late_cell(cell: int, shape: str, told:
     late = found(text, "earlier-cells")
     assert (late is not None) is told
     assert late is None or late.severity is Severity.FACTOR
+
+
+def rows_of(*numbers: int, name: str = "Const", size: str = "18.38MiB") -> str:
+    return oom("64,96,56,56", "conv1_403/Conv2D") + report(
+        *(f"{size} from {name}_{number}" for number in numbers)
+    )
+
+
+def test_rows_that_come_again_and_again_are_of_a_graph_that_grows() -> None:
+    grown = found(rows_of(412, 406, 400, 394, 388), "growing-graph")
+    assert grown and grown.severity is Severity.CAUSE
+    assert grown.because == (
+        "5 rows of 18.38 MiB are `Const_388` to `Const_412`, 6 apart: each turn of a loop adds the same ops"
+        " to the graph"
+    )
+    assert "each turn of a loop" in pipeline.explain(rows_of(412, 406, 400, 394, 388)).verdict
+    beside = found(rows_of(412, 411, 410, 409, 408), "growing-graph")
+    assert beside and "`Const_408` to `Const_412`: each turn" in (beside.because or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(rows_of(412, 406, 400, 394), id="four rows"),
+        pytest.param(rows_of(412, 406, 400, 394, 387), id="not equally far apart"),
+        pytest.param(rows_of(99, 93, 87, 81, 75), id="as many as a large model has"),
+        pytest.param(rows_of(412, 406, 400, 394, 388, name="net/block/Relu"), id="in a scope"),
+    ],
+)
+def test_rows_that_a_model_may_have_are_none(text: str) -> None:
+    assert found(text, "growing-graph") is None

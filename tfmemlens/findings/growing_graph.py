@@ -4,8 +4,9 @@ What it means: TensorFlow numbers ops of one name as they are made. `Variable_48
 name, and no model has so many by design: a loop makes ops, or variables, anew in every turn, and the graph
 keeps them all.
 When it fires: the failing op's name carries a counter of 5,000 or more; a session's line makes the op that it
-runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; or an op of a
-session's graph was being made when host RAM ran out, after ten steps that went well.
+runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; an op of a
+session's graph was being made when host RAM ran out, after ten steps that went well; or a list has five rows
+of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...).
 What to do: build the graph once, before the loop, and feed what changes.
 """
 
@@ -13,13 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tfmemlens.findings.support.remedies import BUILD_ONCE
-from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.rows import all_in_use, on_host, requests
 from tfmemlens.findings.support.stage import counters_before, is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use, and the request"
@@ -37,20 +40,21 @@ _MAKING = frozenset(
     {"_create_c_op", "create_op", "_create_op_internal", "_create_op_helper", "_apply_op_helper", "apply_op"}
 )
 """Functions of TensorFlow that add an op to a graph."""
-_FEW_OPS, _MANY_STEPS = 100, 10
+_FEW_OPS, _MANY_STEPS, _ROWS = 100, 10, 5
+_NUMBERED = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{3,9})\Z")
+"""A name outside of any scope, which no layer has."""
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        what = _by_name(request) or _by_line(case, request) or _by_frames(case, moment)
+        what = _by_name(request) or _by_line(case, request) or _by_rows(moment) or _by_frames(case, moment)
         if what is None:
             continue
-        used = moment.balance.in_use
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}, which keeps all that was added",
             because=what,
-            explains=(used.bytes if used else 0) + (request.needed_bytes or 0) or None,
+            explains=all_in_use(moment) + (request.needed_bytes or 0) or None,
             evidence=(Evidence("the failing op", request.failed.line),),
             remedies=(BUILD_ONCE,),
             moment=index,
@@ -82,6 +86,27 @@ def _by_line(case: Case, request: Request) -> str | None:
         proof = f" ({steps:,} steps went well)"
     op = match["op"] or match["evaluated"]
     return f"{place} makes a new `tf.{op}` each time it runs{proof}" if proof else None
+
+
+def _by_rows(moment: Moment) -> str | None:
+    """Rows of one size that are made at the same distance again and again: one for each turn of a loop."""
+    alike: dict[tuple[str, int], set[int]] = {}
+    for row in moment.attribution.table:
+        match = _NUMBERED.match(row.node or "")
+        if match and row.count == 1:
+            alike.setdefault((match["name"], row.size_bytes), set()).add(int(match["number"]))
+    for (name, size), numbers in sorted(alike.items(), key=lambda each: -each[0][1] * len(each[1])):
+        ordered = sorted(numbers)
+        steps = {after - before for before, after in pairwise(ordered)}
+        if len(ordered) >= _ROWS and len(steps) == 1 and ordered[0] >= _FEW_OPS:
+            (step,) = steps
+            apart = f", {step} apart" if step > 1 else ""
+            rows = f"{len(ordered)} rows of {human(size)}"
+            return (
+                f"{rows} are `{name}_{ordered[0]}` to `{name}_{ordered[-1]}`{apart}: each turn of a loop adds"
+                " the same ops to the graph"
+            )
+    return None
 
 
 def _by_frames(case: Case, moment: Moment) -> str | None:
