@@ -38,15 +38,6 @@ _ASYNC = Remedy(
     slug="async-allocator",
 )
 
-_ASYNC_OF_PIECES = Remedy(
-    "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
-    "export TF_GPU_ALLOCATOR=cuda_malloc_async",
-    slug="async-allocator",
-)
-_SHAPES = Remedy(
-    "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
-)
-
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
@@ -79,7 +70,7 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             f"the pool had held {human_size(state.peak or used)} before (MaxInUse), so about {human(free)} of"
             f" it was free now, in pieces of less than {human(need)} each{block}"
         )
-        advice = [_ASYNC_OF_PIECES, _SHAPES, _WHOLE]
+        advice = [remedies.REMAPPED_PAGES, remedies.FIXED_SHAPES, _WHOLE]
     elif need is not None:
         headline = because = (
             f"{human(left)} of the {human_size(limit)} limit was not in use, so the free memory lay in"

@@ -20,7 +20,14 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
-from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests, tensor_text
+from tfmemlens.findings.support.rows import (
+    all_in_use,
+    attributed,
+    chunk_evidence,
+    held,
+    requests,
+    tensor_text,
+)
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -106,8 +113,7 @@ def _share(moment: Moment, found: list[Allocation]) -> float:
 
 def _whole(moment: Moment) -> int:
     """All that is in use, which the summary of a dump may not reach; of a part of its chunks that part."""
-    in_use = None if _is_cut(moment) else moment.balance.in_use
-    return max(held(moment), in_use.bytes if in_use else 0)
+    return held(moment) if _is_cut(moment) else all_in_use(moment)
 
 
 def _is_cut(moment: Moment) -> bool:

@@ -10,7 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import attributed, device_limit, held, place, requests, tensor_text
+from tfmemlens.findings.support.rows import (
+    all_in_use,
+    attributed,
+    device_limit,
+    place,
+    requests,
+    tensor_text,
+)
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import MIB, human, percent
@@ -23,8 +30,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         need = request.needed_bytes
         limit = device_limit(case, moment)
-        in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
-        whole = max(held(moment), in_use) or (limit.bytes if limit else 0)
+        whole = all_in_use(moment) or (limit.bytes if limit else 0)
         small_alone = not whole and need is not None and need <= MIB
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue

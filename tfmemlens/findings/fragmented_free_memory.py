@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.rows import NEARLY_FULL, device_limit, failures, is_fragmented, is_full
 from tfmemlens.model.attribution import Kind
@@ -26,14 +27,8 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
 _REMEDIES = (
-    Remedy(
-        "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
-        "export TF_GPU_ALLOCATOR=cuda_malloc_async",
-        slug="async-allocator",
-    ),
-    Remedy(
-        "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
-    ),
+    remedies.REMAPPED_PAGES,
+    remedies.FIXED_SHAPES,
     Remedy(
         "create the largest tensors before training starts, while memory is still in one block",
         slug="large-tensors-first",

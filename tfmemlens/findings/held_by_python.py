@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import held, requests
+from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import HeldTensors, Holder
@@ -91,9 +91,8 @@ def _bytes(parts: list[tuple[HeldTensors, Holder]]) -> int:
 def _whole(moment: Moment, case: Case) -> tuple[int, str]:
     """What was in use, and how it is called; where nobody says, the limit or all that Python held."""
     balance = moment.balance
-    in_use = balance.in_use.bytes if balance.in_use else 0
-    if max(held(moment), in_use):
-        return max(held(moment), in_use), "what was in use"
+    if in_use := all_in_use(moment):
+        return in_use, "what was in use"
     if balance.limit:
         return balance.limit.bytes, "the limit"
     return sum(group.bytes for group in case.capture.living), "all tensors that Python held"

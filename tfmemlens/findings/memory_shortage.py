@@ -16,10 +16,10 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
+    all_in_use,
     attributed,
     device_limit,
     failures,
-    held,
     is_fragmented,
     is_full,
     tensor_text,
@@ -83,9 +83,8 @@ def _mostly(moment: Moment) -> str:
     table = moment.attribution.table
     if attributed(moment) or not len(table):
         return ""
-    in_use = moment.balance.in_use
     most = max(table, key=lambda row: row.total_bytes)
-    whole = max(held(moment), in_use.bytes if in_use else 0)
+    whole = all_in_use(moment)
     if most.count < _MANY or most.total_bytes < _HALF * whole:
         return ""
     return (

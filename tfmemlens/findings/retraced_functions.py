@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.growth import rising
-from tfmemlens.findings.support.rows import attributed, chunk_evidence, held, requests
+from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -108,8 +108,7 @@ def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:
         for row in moment.attribution.table
         if row.count >= tracings and row.size_bytes >= _MIN_CHUNK_BYTES
     ]
-    in_use = moment.balance.in_use
-    whole = max(held(moment), in_use.bytes if in_use else 0)
+    whole = all_in_use(moment)
     beyond = sum((row.count - 1) * row.size_bytes for row in rows)
     return sorted(rows, key=lambda row: -row.total_bytes) if beyond >= _MIN_SHARE * whole > 0 else []
 

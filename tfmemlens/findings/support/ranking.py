@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.rows import device_limit, held, on_host
+from tfmemlens.findings.support.rows import all_in_use, device_limit, held, on_host
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
@@ -61,8 +61,7 @@ def whole_bytes(case: Case, moment: Moment) -> int:
     limit = moment.balance.limit if on_host(moment) else device_limit(case, moment)
     if limit and limit.bytes:
         return max(limit.bytes, need)
-    in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
-    taken = max(held(moment), in_use)
+    taken = all_in_use(moment)
     return max(taken, need) if moment.request.failed.kind in _OF_ITS_ROWS else taken + need
 
 

@@ -136,6 +136,14 @@ def name_the_buffers() -> Remedy:
     )
 
 
+REMAPPED_PAGES = Remedy(
+    "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
+    "export TF_GPU_ALLOCATOR=cuda_malloc_async",
+    slug="async-allocator",
+)
+FIXED_SHAPES = Remedy(
+    "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
+)
 DEFAULT_ALGORITHM = Remedy(
     "let XLA take its default algorithm where it could not try any: slower, but it may run",
     "export XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false",
