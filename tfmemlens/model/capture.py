@@ -11,6 +11,7 @@ from tfmemlens.model.incident import Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.live_model import HeldTensors, LiveModel
+from tfmemlens.model.program import Program
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
@@ -188,6 +189,8 @@ class Surroundings:
     """Lines of the user's own code that the text quotes, those of frames too."""
     sizes: tuple[StatedSize, ...] = ()
     """Numbers and shapes that the text states, in order."""
+    program: Callable[[], Program] = field(default=Program, compare=False, repr=False)
+    """Gives what the text quotes of the user's own program, parsed: made only where a rule asks."""
     models: tuple[int, Line] | None = None
     """How many models the program says that it holds."""
     alone: Line | None = None

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import regions, texts
 from tfmemlens.readers.contract import Confidence, Sample
@@ -317,6 +319,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             stores=main.run.stores if main else None,
             code=tuple(line for stream in streams for line in stream.run.quoted.code),
             sizes=tuple(size for stream in streams for size in stream.run.quoted.sizes),
+            program=partial(_program, tuple(line for stream in streams for line in stream.run.quoted.text)),
             models=main.run.models if main else None,
             alone=main.run.alone if main else None,
             one_tape=main.run.tapes.found if main else None,
@@ -327,6 +330,12 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         notes=notes,
     )
+
+
+def _program(lines: tuple[Line, ...]) -> Program:
+    from tfmemlens.readers.program import read_program
+
+    return read_program(lines)
 
 
 def _on_one_device(streams: list[_Stream]) -> tuple[tuple[str, DeviceInfo], ...]:

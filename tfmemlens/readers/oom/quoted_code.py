@@ -7,6 +7,7 @@ A message that has bytes alone is explained by what stands around it: `states = 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ from tfmemlens.readers.oom.rules import shape_of
 
 _LONGEST = 400
 _MOST_LINES = 300
+_MOST_TEXT = 400
 _MOST_SIZES = 80
 
 _HEADER = regex(r"\A\s*(?:File \S|<ipython-input-|/\S+\.py(?::\d+,)? in )|\A\S+\.py:\d+: in ")
@@ -81,6 +83,8 @@ class QuotedCode:
 
     def __init__(self) -> None:
         self.code: list[Line] = []
+        self._first: list[Line] = []
+        self._last: deque[Line] = deque(maxlen=_MOST_TEXT)
         self.sizes: list[StatedSize] = []
         self._in_library = False
 
@@ -93,16 +97,31 @@ class QuotedCode:
         text = line.text[:_LONGEST]
         if _HEADER.search(text):
             self._in_library = not user_frame(text)
+            self._keep(line)
             return
         if self._in_library and text[:1] in " \t-0123456789>":
             return
         self._in_library = False
+        self._keep(line)
         if _NO_CODE.search(text):
             return
         if len(self.code) < _MOST_LINES and _CODE.search(text):
             self.code.append(line)
         if len(self.sizes) < _MOST_SIZES and _may_state_sizes(shape_of(text)):
             self.sizes += _sizes(text, line)
+
+    def _keep(self, line: Line) -> None:
+        if " of size " in line.text:
+            return  # a dump's
+        if len(self._first) < _MOST_TEXT:
+            self._first.append(line)
+        else:
+            self._last.append(line)
+
+    @property
+    def text(self) -> tuple[Line, ...]:
+        """The first and the last lines that may quote the program, without those of libraries' frames."""
+        return (*self._first, *self._last)
 
 
 @lru_cache(maxsize=4096)

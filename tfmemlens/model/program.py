@@ -1,0 +1,48 @@
+"""The user's own program as far as a text quotes it: statements as Python's own syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.line import Line
+from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that stands at the left edge of a quoted piece of code, with all that is inside it."""
+
+    node: ast.stmt
+    lines: tuple[Line, ...]
+    """The lines of the text, by the rows of the tree: a node with `lineno` 2 stands in the second."""
+    of_frame: bool = False
+    """Whether it is the code that a traceback quotes for one of its frames."""
+    inline: bool = False
+    """Whether it is a call within a sentence: `user_id -> Embedding(12_500_000, 64)`."""
+
+    @property
+    def line(self) -> Line:
+        """The line that it begins in."""
+        return self.line_of(self.node)
+
+    def line_of(self, node: ast.AST) -> Line:
+        """The line that a node inside it begins in."""
+        row = getattr(node, "lineno", 1)
+        return self.lines[min(row, len(self.lines)) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All statements that the text quotes, in its order."""
+
+    statements: tuple[Statement, ...] = ()
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __bool__(self) -> bool:
+        return bool(self.statements)
