@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -105,8 +105,8 @@ class _Parser(argparse.ArgumentParser):
                 f"{self.prog} has no use for {word!r}", f"`{self.prog} --help` shows what it takes"
             )
         option = word.partition("=")[0]
-        near = _near(option, re.findall(r"--[\w-]+", self.format_usage()))
-        advice = f"did you mean {near[0]}? " if near else ""
+        near = nearest(option, re.findall(r"--[\w-]+", self.format_usage()))
+        advice = f"did you mean {near}? " if near else ""
         raise UsageError(
             f"{self.prog} has no option {option}", f"{advice}`{self.prog} --help` shows all options"
         )
@@ -114,17 +114,17 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         match = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         choices = re.findall(r"[\w-]+", match[3]) if match else []
-        near = _near(match[2], choices) if match else []
+        near = nearest(match[2], choices) if match else ""
         raise UsageError(
-            message, f"did you mean {near[0]}?" if near else f"`{self.prog} --help` shows all options"
+            message, f"did you mean {near}?" if near else f"`{self.prog} --help` shows all options"
         )
 
 
-def _near(word: str, known: Sequence[str]) -> list[str]:
-    """The known word that was most likely meant, if any comes near."""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that was most likely meant; empty where none comes near."""
     import difflib
 
-    return difflib.get_close_matches(word, known, 1)
+    return next(iter(difflib.get_close_matches(word, list(known))), "")
 
 
 def _check_command(word: str) -> None:
@@ -139,9 +139,9 @@ def _check_command(word: str) -> None:
         )
     if os.path.exists(word):
         raise UsageError(f"{word} is a file, not a command", f"tfmemlens explain {word}")
-    near = _near(word, known)
+    near = nearest(word, known)
     raise UsageError(
-        f"there is no command {word!r}", f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+        f"there is no command {word!r}", f"did you mean {near}?" if near else f"one of {', '.join(known)}"
     )
 
 
@@ -188,7 +188,7 @@ def _root() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[_Parser
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     root.add_argument("--version", action="version", version=f"tfmemlens {tfmemlens.__version__}")
-    return root, root.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    return root, root.add_subparsers(title="commands", metavar="COMMAND")
 
 
 def _summary(doc: str) -> str:

@@ -22,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import difflib
     import inspect
+
+    from tfmemlens.cli.main import nearest
 
     rules = findings.rules()
     if args.markdown:
@@ -38,10 +39,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     slug = args.name.strip().lower().replace("_", "-")
     if slug not in rules:
-        near = difflib.get_close_matches(slug, rules, 1)
+        near = nearest(slug, rules)
         raise UsageError(
             f"there is no rule {args.name!r}",
-            f"did you mean {near[0]}?" if near else "`tfmemlens rules` lists them all",
+            f"did you mean {near}?" if near else "`tfmemlens rules` lists them all",
         )
     rule = rules[slug]
     print(f"{slug}\n\n{inspect.cleandoc(rule.__doc__ or '')}")
