@@ -52,7 +52,7 @@ def _batch(table: AllocationTable, tensors: Sequence[TensorType | None], grows: 
     for size, tensor, grew in zip(table.size_bytes, tensors, grows, strict=True):
         if grew and tensor and tensor.shape and len(tensor.shape) >= 2 and tensor.shape[0]:
             votes[tensor.shape[0]] += size
-    return votes.most_common(1)[0][0] if votes else None
+    return max(votes, key=votes.__getitem__, default=None)
 
 
 def _fits(tensor: TensorType, batch: int | None) -> bool:
@@ -86,11 +86,9 @@ def _axis(
             images += size
     if not images and not sequences:
         return None, None
-    return (
-        ("side", None)
-        if images >= sequences
-        else ("length", lengths.most_common(1)[0][0] if lengths else None)
-    )
+    if images >= sequences:
+        return "side", None
+    return "length", max(lengths, key=lengths.__getitem__, default=None)
 
 
 def _exponent(tensor: TensorType | None, grew: bool, axis: str | None, size: int | None) -> int:
