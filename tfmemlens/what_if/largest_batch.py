@@ -68,7 +68,7 @@ def fit(known: FitBasis) -> Fit:
         )
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
     sure = _sure_batch(known, largest_fitting)
-    told = max(largest_fitting or 0, 4 * batch) if largest_fitting is None else max(largest_fitting, 1)
+    told = 4 * batch if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)
     grown = step.standing_grown(told) + sum(
         size for row, size in alive if step.laws[row].scale is not Scale.FIXED
