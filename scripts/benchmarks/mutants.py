@@ -5,8 +5,9 @@ a condition or a branch; `mutating.py` says what is left alone, and why. Each te
 which test executes which line (`covering.py`, which keeps it: a second sample starts at once). Then only
 tests that execute a mutant's line run on it, in a fork of one process that has the libraries ready
 (`forks.py`), until the first that fails: unit tests first, those that are quick and execute little before the
-others; then those that compare golden pages and verdicts. Where they are too many, the closest run, and of
-the others some spread over all (`_UNIT_SECONDS`, `_GOLDEN_SECONDS`): the figures err towards survivors.
+others; then those that compare golden pages and verdicts. Where they are too many, the closest run, those of
+files that name the module before all others, and of the rest some spread over all (`_UNIT_SECONDS`,
+`_GOLDEN_SECONDS`): the figures err towards survivors.
 
 A mutant is `noticed` by a unit test, or by a `golden` page only, or it took too long (`timeout`, noticed
 too); or it `survived`, or no test executes its line (`unrun`), which counts as survived. Tests that need a
@@ -23,12 +24,14 @@ import importlib.machinery
 import importlib.util
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -166,14 +169,28 @@ def trial_of(root: Path, mutant: Mutant, coverage: covering.Coverage) -> Trial:
     tests = {test for file, lines in executed.items() for test in coverage.tests_of(file, lines)}
     if not tests and mutant.line not in executed.get(mutant.file, ()):  # it runs at the import
         tests = coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
-    units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS)
-    goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS)
+    naming = _naming(root, Path(mutant.file))
+    units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS, naming)
+    goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS, naming)
     return Trial(mutant, (*units, *goldens), sum(map(coverage.cost, (*units, *goldens))))
 
 
-def _chosen(tests: Iterable[str], coverage: covering.Coverage, seconds: float) -> list[str]:
-    """The closest tests, and some of the others evenly, that together take no longer; at least one."""
-    ordered = coverage.ordered(tests)
+@cache
+def _naming(root: Path, module: Path) -> frozenset[str]:
+    """The files of tests that name a module, as it is imported or as the slug that it stands for."""
+    name = module.parent.name if module.stem == "__init__" else module.stem
+    named = re.compile(rf"\b{re.escape(name)}\b|\b{re.escape(name.replace('_', '-'))}\b")
+    files = (path for path in (root / "tests").rglob("test_*.py") if named.search(path.read_text("utf-8")))
+    return frozenset(path.relative_to(root).as_posix() for path in files)
+
+
+def _chosen(
+    tests: Iterable[str], coverage: covering.Coverage, seconds: float, naming: frozenset[str]
+) -> list[str]:
+    """The closest tests, and some of the others evenly, that together take no longer; at least one. Those of
+    files that name the module are closer than any other.
+    """
+    ordered = sorted(coverage.ordered(tests), key=lambda test: test.partition("::")[0] not in naming)
     close = _within(ordered, coverage, seconds * _CLOSEST)
     others = ordered[len(close) :]
     whole = sum(map(coverage.cost, others))
