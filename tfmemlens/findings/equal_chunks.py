@@ -24,6 +24,7 @@ from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
     chunk_evidence,
+    enumerated,
     held,
     requests,
     tensor_text,
@@ -130,7 +131,7 @@ def _counted(alive: list[Allocation]) -> str:
     told += [f"{row.count} of {human(row.size_bytes)}" for row in others[:1]]
     if len(others) > 1:
         told.append(f"{sum(row.count for row in others[1:])} of other sizes")
-    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+    return enumerated(told)
 
 
 def _steps(case: Case) -> int:

@@ -21,6 +21,7 @@ from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
     chunk_evidence,
+    enumerated,
     is_forward_only,
     requests,
     tensor_text,
@@ -113,14 +114,10 @@ def _total(rows: list[Allocation]) -> int:
 
 def _sizes(rows: list[Allocation]) -> str:
     told = [human(row.size_bytes) for row in rows[:3]]
-    return f"{', '.join(told)}, ..." if len(rows) > 3 else _joined(told)
+    return f"{', '.join(told)}, ..." if len(rows) > 3 else enumerated(told)
 
 
 def _times(rows: list[Allocation], request: Request) -> str:
     """`2, 1 and 1/2 times`."""
     told = [f"{Fraction(row.size_bytes, request.needed_bytes or 1)}" for row in rows[:3]]
-    return f"{', '.join(told)}, ... times" if len(rows) > 3 else f"{_joined(told)} times"
-
-
-def _joined(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    return f"{', '.join(told)}, ... times" if len(rows) > 3 else f"{enumerated(told)} times"

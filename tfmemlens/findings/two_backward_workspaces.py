@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
-from tfmemlens.findings.support.rows import failures, of_kind
+from tfmemlens.findings.support.rows import enumerated, failures, of_kind
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -98,4 +98,4 @@ def _sizes(sizes: list[int]) -> str:
         if len(sizes) <= 3
         else [*(human(size) for size in sizes[:2]), f"{human(sum(sizes[2:]))} in the others"]
     )
-    return f"{', '.join(told[:-1])} and {told[-1]}"
+    return enumerated(told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES
@@ -302,3 +302,9 @@ def all_in_use(moment: Moment) -> int:
 def is_constant_of_graph(failed: FailedRequest) -> bool:
     """Whether a constant that stands in the graph could not be made."""
     return failed.line is not None and "Cannot parse tensor from" in failed.line.text
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """`a, b and c`; one word alone."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
