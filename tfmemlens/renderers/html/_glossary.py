@@ -85,12 +85,7 @@ def rule(text: str) -> tuple[str, list[str]]:
     first, _, rest = inspect.cleandoc(text).partition("\n")
     lines: list[str] = []
     for line in rest.strip().split("\n"):
-        if (
-            lines
-            and line
-            and not line.startswith(("What it means:", "When it fires:", "What to do:"))
-            and lines[-1]
-        ):
+        if lines and line and not line.startswith(("What it means:", "When it fires:", "What to do:")):
             lines[-1] += " " + line.strip()
         elif line:
             lines.append(line.strip())
