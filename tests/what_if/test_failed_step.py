@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -255,3 +256,15 @@ def test_rows_that_are_held_many_times_are_recomputed_as_many() -> None:
 
 def test_without_a_batch_half_of_what_grows_goes() -> None:
     assert saving(listed(("a", A, 100, None)), changes.SMALLER_BATCH).best_bytes == 50
+
+
+def test_rows_without_any_name_are_no_basis_unless_a_compiler_lists_them() -> None:
+    table = AllocationTable.of([Allocation("x", 100)])
+    moment = Moment(Attribution(table, [UNKNOWN]), Balance())
+    other: Any = SimpleNamespace(compiler=None)
+    program: Any = SimpleNamespace(compiler=1)
+    assert basis_of_rows.rows_basis(moment, Hints()) is None
+    assert basis_of_rows.rows_basis(replace(moment, incident=other), Hints()) is None
+    assert basis_of_rows.rows_basis(replace(moment, incident=program), Hints()) is not None
+    named = replace(moment, attribution=Attribution(table, [Owner("a", A, Phase.FORWARD)]))
+    assert basis_of_rows.rows_basis(named, Hints()) is not None
