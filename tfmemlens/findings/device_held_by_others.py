@@ -154,7 +154,14 @@ def _of_tensorflow(case: Case) -> list[tuple[int, Evidence]]:
 
 def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What to do about processes that `nvidia-smi` named."""
-    named = device_users.to_end(case, moment)
+    named, spare = device_users.to_end(case, moment), device_users.spare(case, moment)
+    if spare and spare.used and spare.total:
+        yield Remedy(
+            f"run on GPU {spare.device}, which is nearly empty: {human(spare.used.bytes)} of"
+            f" {human(spare.total.bytes)} in use",
+            f"export CUDA_VISIBLE_DEVICES={spare.device}",
+            slug="another-gpu",
+        )
     if named:
         pids = " ".join(str(process.pid) for process in named)
         yield Remedy(
@@ -162,9 +169,10 @@ def _end(case: Case, moment: Moment) -> Iterator[Remedy]:
             f"kill {pids}",
             slug="end-the-process",
         )
-        yield Remedy(
-            "or run on another GPU", "export CUDA_VISIBLE_DEVICES=1   # its number", slug="another-gpu"
-        )
+        if not spare and not device_users.lists_all(case, moment):
+            yield Remedy(
+                "or run on another GPU", "export CUDA_VISIBLE_DEVICES=1   # its number", slug="another-gpu"
+            )
 
 
 def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:

@@ -2,7 +2,8 @@
 
 What it means: `memory_limit` of a logical device and `per_process_gpu_memory_fraction` are hard limits, and
 so is `XLA_PYTHON_CLIENT_MEM_FRACTION`, with or without preallocation. The device may have far more.
-When it fires: the text shows such a setting, the allocator's limit is what it states or is not told, nothing
+When it fires: the allocator's limit is whole quarters of a GiB and at most half of what the device is known
+to have; or the text shows such a setting, the allocator's limit is what it states or is not told, nothing
 shows the device to be no larger, and the request did not fit it; of TensorFlow no fraction above 0.8; of JAX,
 whose messages have no limit, a fraction below what it takes unless told otherwise, and a request that the
 device could hold.
@@ -31,6 +32,7 @@ _NEAR = 0.03
 """How far the allocator's limit may lie from what the setting states."""
 _MOST_OF_A_GPU = 0.8
 """A larger share is what TensorFlow takes by itself, or nearly."""
+_QUARTER, _SMALL_PART = 256 * MIB, 0.5
 _LARGE_PART = 0.1
 """The share of the stated limit from which a request shows that the limit is what it met."""
 
@@ -50,6 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
         told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
         if told is None or limit is None or need is None:
             yield from _unmeasured(case, moment, index)
+            yield from _round(case, moment, index)
             continue
         name, line = told
         whole = _whole(case)
@@ -170,6 +173,43 @@ def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
                 slug="raise-own-limit",
             ),
             *remedies.offered(case, moment, "smaller-batch"),
+        ),
+        moment=index,
+    )
+
+
+def _round(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
+    """A limit of whole quarters of a GiB on a device that has twice as much and more: what is left of a
+    device is no such number, so a program set it, though the text does not show where.
+    """
+    limit, told = moment.balance.limit, case.capture.surroundings
+    if not limit or limit.low != limit.high or limit.bytes % _QUARTER or on_host(moment):
+        return
+    if told.setting("memory_limit") or told.setting("per_process_gpu_memory_fraction"):
+        return
+    wholes = [use.total.bytes for use in told.device_uses if use.total]
+    whole = max(wholes, default=_named(case) or 0)
+    if limit.bytes > _SMALL_PART * whole or framework_of(case) != TENSORFLOW:
+        return
+    because = (
+        f"TensorFlow was allowed only {human(limit.bytes)} of this GPU's {human(whole)}: most likely a limit"
+        " that the program, or what it imports, sets"
+    )
+    line = moment.incident.state.line_of("limit") if moment.incident else None
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=limit.bytes,
+        evidence=(Evidence("the allocator's limit", line),),
+        detail="What another process leaves of a device is no whole number of MiB.",
+        remedies=(
+            Remedy(
+                f"look for memory_limit={limit.bytes // MIB} or per_process_gpu_memory_fraction in the"
+                " program and in what it imports, and raise or remove it",
+                "grep -rnE 'memory_limit|gpu_memory_fraction' .",
+                slug="raise-own-limit",
+            ),
         ),
         moment=index,
     )

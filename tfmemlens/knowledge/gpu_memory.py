@@ -15,10 +15,15 @@ _SIZES = (
     (r"A10G?\b|L4\b|RTX A5000|TITAN RTX|RTX 3090|RTX 4090|Tesla P40|Quadro RTX 6000", 22),
     (r"V100.*32", 31),
     (r"V100|Tesla T4|\bT4\b|P100|A4000|A16\b|RTX 4080|Quadro P5000", 14),
-    (r"1080 Ti|2080 Ti|Tesla K80|K40|TITAN X|TITAN V|RTX 3080|RTX 3060\b", 9),
+    (r"Tesla K80|K40|TITAN X|TITAN V", 11),
+    (r"1080 Ti|2080 Ti|RTX 3080|RTX 3060\b", 9),
     (r"GTX 1080|GTX 1070|RTX 2080|RTX 2070|RTX 3070|RTX 4060|RTX 4070|M60|P4\b", 7),
 )
 _KNOWN = tuple((regex(pattern), size) for pattern, size in _SIZES)
+_OLDER = regex(
+    r"(?i)\b(?:GTX )?(?:9[5-8]0|10[1-8]0)(?: Ti)?(?:\Z|\b(?! SUPER))|\b(?:P100|P40|P4|K80|K40|M60|M40)\b"
+    r"|TITAN Xp?\b|\bGT 1030\b"
+)
 _SHARED = regex(r"Tegra|Orin|Xavier|Jetson|\bThor\b|NVIDIA GB10\b")
 
 
@@ -27,6 +32,11 @@ def least_bytes(model: str | None) -> int | None:
     if not model or "MIG" in model or "Laptop" in model or "Mobile" in model or "Max-Q" in model:
         return None
     return next((size * GIB for pattern, size in _KNOWN if pattern.search(model)), None)
+
+
+def is_older(model: str | None) -> bool:
+    """Whether a GPU of this name has no tensor cores: Pascal, Maxwell, Kepler."""
+    return bool(model and _OLDER.search(model))
 
 
 def shares_ram(model: str | None) -> bool:

@@ -127,8 +127,8 @@ TABLE: dict[str, Applicability] = {
     # What several rules offer, and the what-if engine knows.
     "smaller-batch": _ANYWHERE,
     "mixed-precision": Applicability(
-        since=(1, 14), since_off_gpu=(2, 4), shown=True, wide=True, python=True, done=_HALVED,
-        code=_NAMED,
+        since=(1, 14), since_off_gpu=(2, 4), shown=True, wide=True, python=True,
+        done=f"{_HALVED}|tensor_cores=False", code=_NAMED,
     ),
     "recompute": Applicability(since=(1, 4), training=True, shown=True, done="recompute=(?!False\\Z).*"),
     "lighter-optimizer": Applicability(training=True, optimizer=True),
@@ -151,7 +151,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-fraction": Applicability(_NAMED, devices=_ON_GPU),
     "constant-shapes": _ANYWHERE,
     "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
-    "see-device-users": Applicability(devices=_ON_GPU, shell=True),
+    "see-device-users": Applicability(devices=_ON_GPU, shell=True, done="nvidia-smi=shown"),
     "fewer-processes": Applicability(devices=_ON_GPU),
     "one-device-each": Applicability(devices=_ON_GPU),
     "cudnn-workspace-limit": Applicability(

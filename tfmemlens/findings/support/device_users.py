@@ -61,6 +61,28 @@ def strangers(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
     return tuple(found) if sum(map(_bytes, found)) >= _MIN_SHARE * use.total.bytes else ()
 
 
+def spare(case: Case, moment: Moment) -> DeviceUse | None:
+    """Another device of the table that is nearly empty, the one with most room; None where none is, or the
+    failing one is not known.
+    """
+    ours, least = _device(case, moment), _MIN_SHARE
+    if ours is None:
+        return None
+    others = [
+        use
+        for use in case.capture.surroundings.device_uses
+        if use is not ours and use.device.isdigit() and use.used and use.total
+    ]
+    empty = [use for use in others if use.used and use.total and use.used.bytes < least * use.total.bytes]
+    return max(empty, key=lambda use: use.total.bytes if use.total else 0, default=None)
+
+
+def lists_all(case: Case, moment: Moment) -> bool:
+    """Whether a table lists every device of the machine: then no other one is left that it does not show."""
+    ours = _device(case, moment)
+    return ours is not None and ours.device.isdigit() and bool(ours.processes)
+
+
 def to_end(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
     """Those of the strangers whose end would help: no desktop, and none that holds next to nothing."""
     use = _device(case, moment)

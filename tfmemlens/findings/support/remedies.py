@@ -365,4 +365,15 @@ def _stated_batch(case: Case) -> int | None:
     if stated := hints.batch or (hints.input_shape[0] if hints.input_shape else None):
         return stated
     setting = case.capture.surroundings.setting("batch_size")
-    return int(setting[0]) or None if setting else None
+    stated = int(setting[0]) or None if setting else None
+    failed = _failed_batch(case)
+    return min(failed, stated or failed) if failed else stated
+
+
+def _failed_batch(case: Case) -> int | None:
+    """The smallest batch that the text says failed as well."""
+    tried = case.capture.surroundings.setting("failed_batch")
+    return min(map(int, _NUMBER.findall(tried[0]))) or None if tried else None
+
+
+_NUMBER = regex(r"\d+")

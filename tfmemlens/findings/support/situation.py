@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
+from tfmemlens.knowledge.gpu_memory import is_older
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.incident import FailedRequest
@@ -136,11 +137,28 @@ def _is_half(moment: Moment) -> bool:
     return held[True] > held[False]
 
 
+def without_tensor_cores(case: Case) -> bool:
+    """Whether all GPUs that the input names compute in 16 bits no faster, or slower: Pascal and older."""
+    told = case.capture.surroundings
+    known = [
+        float(device.capability) < _TENSOR_CORES if device.capability else is_older(device.model)
+        for device in (*told.devices, *told.named_devices)
+    ]
+    return bool(known) and all(known)
+
+
+_TENSOR_CORES = 7.0
+
+
 def _settings(case: Case) -> Iterator[str]:
     for name, value, _ in case.capture.surroundings.settings:
         yield f"{name}={value}"
     if case.capture.hints.batch is not None:
         yield f"batch_size={case.capture.hints.batch}"
+    if without_tensor_cores(case):
+        yield "tensor_cores=False"
+    if any(use.processes for use in case.capture.surroundings.device_uses):
+        yield "nvidia-smi=shown"
     for moment in case.moments:
         allocator = (moment.request.failed.allocator or "") if moment.request else ""
         if allocator.startswith("gpu_async") or allocator == "cuda_malloc_async":

@@ -71,6 +71,22 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "failed_batch",
+        LineRule(
+            r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*|same|still|no (?:help|difference|luck)"
+            r"|nothing|OOMs?)\b)(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b)"
+            r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}?"
+            r"(?:\b(?:train_)?batch(?:[_ -]?size)?s?\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
+            r"(?P<value>\d{1,5}(?:(?:,? (?:and|or|then|und|y|et) |, ?|/| -> |->)\d{1,5}){0,6})\b"
+            r"(?![.,]?\d|k\b|%)"
+            r"(?!.*\b(?:runs?|works?|fits?|fine|ran)\b)",
+            "tried train_batch_size=6 and 4 too, same error with 6 / 4 in front",
+            "--batch 8 fails too with the same shape",
+            "smaller batches (512, 256, 64) change nothing",
+            needs="atch",
+        ),
+    ),
+    (
         "validation_batch_size",
         LineRule(
             rf"{_HELD_OUT}(?:\s*=[^=,]{{0,80}}?|[\w ]{{0,30}})\.batch\((?:batch_size ?= ?)?"
@@ -366,6 +382,7 @@ _SWITCHES = RuleTable(SWITCHES)
 _NUMBERS = (
     "container_memory",
     "batch_size",
+    "failed_batch",
     "validation_batch_size",
     "memory_limit",
     "per_process_gpu_memory_fraction",
