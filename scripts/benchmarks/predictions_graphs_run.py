@@ -1,4 +1,4 @@
-"""Graphs of predictions.py's third set, in the style of TensorFlow 1, and their real runs:
+"""Graphs of predictions.py's third, fifth and sixth set, in the style of TensorFlow 1, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json
@@ -151,6 +151,69 @@ def waves(tf, batch):
         y = tf.layers.conv2d_transpose(y, width, 5, strides=2, padding="same", activation=tf.nn.elu)
     loss = tf.reduce_mean(tf.abs(tf.layers.conv2d(y, 1, 3, padding="same") - target))
     return loss, {x: np.random.rand(batch, 64, 64, 1), target: np.random.rand(batch, 64, 64, 1)}, False
+
+
+def mails(tf, batch):
+    """Words by a mean over their vectors, dense tables (the gradient is a sum over all rows)."""
+    words = tf.placeholder(tf.int32, [None, 40], "words")
+    labels = tf.placeholder(tf.int32, [None], "folder")
+    table = tf.get_variable("table", [15000, 80])
+    y = tf.reduce_mean(tf.nn.embedding_lookup(table, words), 1)
+    y = tf.layers.dense(tf.layers.dense(y, 256, tf.tanh), 60)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=y))
+    return loss, {words: np.random.randint(0, 15000, (batch, 40)), labels: np.random.randint(0, 60, batch)}, False
+
+
+def parcels(tf, batch):
+    """Residual convolutions with batch normalisation."""
+    x = tf.placeholder(tf.float32, [None, 44, 44, 3], "parcel")
+    labels = tf.placeholder(tf.int32, [None], "sort")
+    y = tf.layers.conv2d(x, 24, 3, padding="same")
+    for width, stride in ((24, 1), (48, 2), (72, 2)):
+        z = tf.nn.relu(tf.layers.batch_normalization(y, training=True))
+        skip = tf.layers.conv2d(z, width, 1, strides=stride, padding="same")
+        z = tf.layers.conv2d(z, width, 3, strides=stride, padding="same")
+        y = skip + tf.layers.conv2d(tf.nn.relu(z), width, 3, padding="same")
+    logits = tf.layers.dense(tf.reduce_mean(y, [1, 2]), 16)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    return loss, {x: np.random.rand(batch, 44, 44, 3), labels: np.random.randint(0, 16, batch)}, False
+
+
+def tongues(tf, batch):
+    """A loop of a GRU both ways over letters, all states to classes."""
+    letters = tf.placeholder(tf.int32, [None, 48], "letters")
+    labels = tf.placeholder(tf.int32, [None, 48], "tags")
+    x = tf.nn.embedding_lookup(tf.get_variable("table", [200, 48]), letters)
+    cells = [tf.nn.rnn_cell.GRUCell(64) for _ in range(2)]
+    outputs, _ = tf.nn.bidirectional_dynamic_rnn(cells[0], cells[1], x, dtype=tf.float32)
+    logits = tf.layers.dense(tf.concat(outputs, 2), 30)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    feed = {letters: np.random.randint(0, 200, (batch, 48)), labels: np.random.randint(0, 30, (batch, 48))}
+    return loss, feed, True
+
+
+def scans(tf, batch):
+    """Convolutions in three dimensions."""
+    x = tf.placeholder(tf.float32, [None, 16, 24, 24, 1], "scan")
+    target = tf.placeholder(tf.float32, [None], "volume")
+    y = x
+    for width in (12, 24):
+        y = tf.layers.max_pooling3d(tf.layers.conv3d(y, width, 3, padding="same", activation=tf.nn.relu), 2, 2)
+    y = tf.layers.dense(tf.layers.flatten(y), 64, tf.nn.relu)
+    loss = tf.losses.mean_squared_error(target, tf.layers.dense(y, 1)[:, 0])
+    return loss, {x: np.random.rand(batch, 16, 24, 24, 1), target: np.random.rand(batch)}, False
+
+
+def invoicing(tf, batch):
+    """Wide layers with an L2 loss on every kernel, and exponential averages of the weights."""
+    x = tf.placeholder(tf.float32, [None, 300], "columns")
+    target = tf.placeholder(tf.float32, [None, 4], "amounts")
+    y = x
+    for width in (1200, 800):
+        y = tf.layers.dense(y, width, tf.nn.elu, kernel_regularizer=tf.nn.l2_loss)
+    loss = tf.losses.absolute_difference(target, tf.layers.dense(y, 4))
+    loss = loss + 1e-4 * tf.add_n(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES))
+    return loss, {x: np.random.rand(batch, 300), target: np.random.rand(batch, 4)}, True
 
 
 def step_of(case):

@@ -22,6 +22,7 @@ os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000
 import numpy as np
 import predictions_fifth_run
 import predictions_fourth_run
+import predictions_sixth_run
 import predictions_third_run
 import tensorflow as tf
 
@@ -496,7 +497,7 @@ def built(case):
     """The case's model and its facts, from whichever set it is in."""
     keras.utils.set_random_seed(1)
     model = case["model"]
-    sets = (predictions_third_run, predictions_fourth_run, predictions_fifth_run)
+    sets = (predictions_third_run, predictions_fourth_run, predictions_fifth_run, predictions_sixth_run)
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
 
