@@ -30,6 +30,7 @@ keras = tf.keras
 L = keras.layers
 STEPS = 3  # of an epoch; the first epoch of two traces and makes the optimizer's slots
 SECONDS = 150
+ALIGNED = 64
 
 
 def language_model(case):
@@ -622,13 +623,18 @@ def measure(case, limit_mib):
         return {"key": case["key"], "ran": False, "limit_mib": limit_mib, "arrays_bytes": bytes_of(x) + bytes_of(y)}
     if limit_mib:
         return {"key": case["key"], "ran": True, "limit_mib": limit_mib}
-    return {"key": case["key"], "peaks": found.peaks, "before": found.before[-1]}
+    return {
+        "key": case["key"],
+        "peaks": found.peaks,
+        "before": found.before[-1],
+        "aligned_bytes": bytes_of(x, ALIGNED) + bytes_of(y, ALIGNED),
+    }
 
 
-def bytes_of(arrays):
-    if isinstance(arrays, dict):
-        return sum(each.nbytes for each in arrays.values())
-    return 0 if arrays is None else arrays.nbytes
+def bytes_of(arrays, alignment=1):
+    """Of those that lie where `alignment` asks: TensorFlow takes such an array over, and copies others."""
+    found = arrays.values() if isinstance(arrays, dict) else [] if arrays is None else [arrays]
+    return sum(each.nbytes for each in found if each.ctypes.data % alignment == 0)
 
 
 def alone(case):

@@ -85,6 +85,20 @@ def optimizer(name: str) -> Optimizer:
     return _OPTIMIZERS[plain]
 
 
+_IDLE_MOMENTUM = Optimizer("idle-momentum", 1, 0)
+_FIRST_KERAS_2_WITH_THESE = (2, 11)
+
+
+def of_keras_2(kind: Optimizer, version: str | None) -> Optimizer:
+    """The same as Keras 2 writes it: since 2.11 plain SGD has the slots of momentum, too, and the step
+    stands in them; what momentum 0 multiplies is folded away, except for tables of which rows are written.
+    """
+    digits = tuple(int(each) for each in (version or "").split(".")[:2] if each.isdecimal())
+    if kind.name != "sgd" or (len(digits) == 2 and digits < _FIRST_KERAS_2_WITH_THESE):
+        return kind
+    return _IDLE_MOMENTUM
+
+
 def prepare(
     tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
 ) -> list[TapeValue]:
@@ -122,6 +136,9 @@ def update(
         return
     elif _sparse_2(tape, kind, weight, grad):
         step = _rows(tape, grad, ready)
+    elif kind is _IDLE_MOMENTUM:
+        step = tape.op("Mul", [grad], weight.shape, over=[grad])
+        tape.consume("AssignVariableOp", [step], replaces=slots[0])
     elif kind.name == "momentum":
         scaled = tape.op("Mul", [_dense(tape, weight, grad)], weight.shape, over=[grad])
         step = tape.op("Sub", [ready[0], scaled], weight.shape, over=[ready[0], scaled])
@@ -141,7 +158,7 @@ def _sparse_2(tape: Tape, kind: Optimizer, weight: TapeValue, grad: TapeValue) -
     """Whether the update changes rows only, as Keras 2 does where it can."""
     return (
         not tape.keras_3
-        and kind.name in ("momentum", "adam", "adamw", "rmsprop")
+        and kind.name in ("idle-momentum", "momentum", "adam", "adamw", "rmsprop")
         and math.prod(grad.shape) != math.prod(weight.shape)
     )
 

@@ -64,6 +64,8 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     _check_no_size_is_open(done)
     workers = settings.workers or USUAL_THREADS
     optimizer = optimizers.optimizer(settings.optimizer or "none" if settings.training else "none")
+    if network.dialect == "keras-2":
+        optimizer = optimizers.of_keras_2(optimizer, network.version)
     if network.optimizer and settings.training and settings.optimizer == network.optimizer:
         optimizer = optimizer.with_options(network.optimizer_options)
     step = training_step.build(
