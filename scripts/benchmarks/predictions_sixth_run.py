@@ -17,7 +17,7 @@ def letters(case):
         y = L.Add()([y, L.MultiHeadAttention(8, 16, dropout=0.1)(z, z, use_causal_mask=True)])
         z = L.Dense(512, activation="relu")(L.LayerNormalization(epsilon=1e-6)(y))
         y = L.Add()([y, L.Dropout(0.1)(L.Dense(128)(z))])
-    return keras.Model(x, L.Dense(256)(y)), {"classes": 256, "logits": True}
+    return keras.Model(x, L.Dense(256)(y)), {"classes": 256, "logits": True, "highs": {"bytes": 256}}
 
 
 def lexicon(case):

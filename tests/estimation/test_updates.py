@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.estimation.keras_step.capture import capture
-from tfmemlens.estimation.keras_step.optimizers import OPTIONS, optimizer
+from tfmemlens.estimation.keras_step.optimizers import OPTIONS, of_keras_2, optimizer
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
@@ -189,3 +189,13 @@ def test_the_lower_end_leaves_room_for_sums_that_keep_up() -> None:
 def test_without_a_loop_the_bar_reaches_as_far_down_as_up() -> None:
     (timeline,) = capture(look_up(), StepSettings(8, "adam", threads=1, workers=1, onednn=False)).timelines
     assert timeline.lower_error_share is None
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "slots"),
+    [("sgd", "2.11.0", 1), ("sgd", None, 1), ("sgd", "2.4.0", 0), ("adam", "2.11.0", 2)],
+)
+def test_sgd_of_keras_2_11_has_a_slot_that_momentum_would_need(
+    name: str, version: str | None, slots: int
+) -> None:
+    assert of_keras_2(optimizer(name), version).slots == slots

@@ -14,8 +14,8 @@ from tfmemlens.units import human
 from tfmemlens.values import dataclass, replace
 
 ONEDNN_ERROR = 0.03
-"""What is added to the bar where oneDNN computes convolutions: with it, and a third of the spread, 30 of 32 of
-its cases lay inside (scripts/benchmarks/predictions.py, the sets before the sixth).
+"""What is added to the bar where oneDNN computes convolutions: with it, and a third of the spread, 30 of its
+32 cases lay inside (scripts/benchmarks/predictions.py, the sets before the sixth).
 """
 OPEN_ONEDNN_ERROR = 0.10
 """The same where nobody says whether it does: of 13 nets in TensorFlow 2.21 the worst was predicted 26 % too
