@@ -11,7 +11,8 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Balance
 from tfmemlens.renderers import origin
-from tfmemlens.renderers.html import _glossary, _pack, fleet
+from tfmemlens.renderers.html import _glossary, _pack, card, fleet
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.memory_viz import tab
 from tfmemlens.units import Size
 
@@ -229,3 +230,13 @@ def test_words_of_the_system_name_no_framework(
     api = Made(library=None, oldest=(0, 5), newest=(2, 99))
     report: Any = Made(case=Made(capture=Made(source=source), moments=[], api=api))
     assert origin.described(report).endswith(", TensorFlow") is named
+
+
+def test_a_document_is_written_in_the_inputs_letters() -> None:
+    assert written({"a": ["ä", 1]}) == '{\n  "a": [\n    "ä",\n    1\n  ]\n}\n'
+
+
+def test_a_heading_with_and_without_what_stands_beside_it() -> None:
+    alone, beside = card._heading("memory use"), card._heading("memory use", "a<b")
+    assert "<span" not in alone and ">MEMORY USE<" in alone
+    assert "> a&lt;b</span>" in beside

@@ -18,7 +18,16 @@ from tfmemlens.units import Size, human
 
 @pytest.mark.parametrize(
     "lost, words",
-    [(None, "-"), (0, "0.0"), (0.04, "<0.1"), (0.06, "0.1"), (99.9, "99.9"), (100, "100"), (1204.4, "1,204")],
+    [
+        (None, "-"),
+        (0, "0.0"),
+        (0.04, "<0.1"),
+        (0.05, "0.1"),
+        (0.06, "0.1"),
+        (99.9, "99.9"),
+        (100, "100"),
+        (1204.4, "1,204"),
+    ],
 )
 def test_hours_lost(lost: float | None, words: str) -> None:
     tally: Any = Made(hours_lost=lost)

@@ -268,3 +268,8 @@ def test_rows_without_any_name_are_no_basis_unless_a_compiler_lists_them() -> No
     assert basis_of_rows.rows_basis(replace(moment, incident=program), Hints()) is not None
     named = replace(moment, attribution=Attribution(table, [Owner("a", A, Phase.FORWARD)]))
     assert basis_of_rows.rows_basis(named, Hints()) is not None
+
+
+def test_a_basis_is_a_whole_step_whose_pool_grows_unless_told() -> None:
+    bare = FitBasis(known().step, "--batch", (), ())
+    assert (bare.grows, bare.complete, bare.limit_bytes, bare.most_batch) == (True, True, None, None)

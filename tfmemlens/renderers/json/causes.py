@@ -4,11 +4,11 @@ without a zone; absent is null).
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
 from tfmemlens.model.fleet import Group, Ranking, Tally
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.fleet-top/1"
@@ -32,7 +32,7 @@ def render(ranking: Ranking, view: View = View()) -> str:
         "groups": [group(each) for each in ranking.groups],
         "others": {"groups": ranking.others, "failures": ranking.others_failures},
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return written(document)
 
 
 def group(group: Group) -> dict[str, Any]:

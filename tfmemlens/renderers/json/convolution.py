@@ -4,10 +4,10 @@ Additions are fine, renames are not.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 from tfmemlens.model.convolution import ConvolutionReport, Need
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.convolution/1"
@@ -45,7 +45,7 @@ def render(report: ConvolutionReport, view: View = View()) -> str:
         "verdict": report.verdict,
         "notes": report.notes,
     }  # fmt: skip
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return written(value)
 
 
 def _need(need: Need) -> dict[str, object]:

@@ -4,10 +4,10 @@ null).
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.diff/1"
@@ -16,7 +16,7 @@ SCHEMA = "tfmemlens.diff/1"
 def render(difference: Difference, view: View = View()) -> str:
     """The document, indented, with a final newline."""
     del view  # a document has all figures
-    return json.dumps(document(difference), indent=2, ensure_ascii=False) + "\n"
+    return written(document(difference))
 
 
 def document(difference: Difference) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from tfmemlens.model.scan_summary import ScanSummary
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.fleet-scan/1"
@@ -35,4 +34,4 @@ def render(summary: ScanSummary, view: View = View()) -> str:
         "seconds": round(summary.seconds, 3),
         "stopped": summary.stopped or None,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return written(document)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
 from tfmemlens.model.fleet import NewCauses, Side
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.json.causes import group, tally, time
 from tfmemlens.renderers.view import View
 
@@ -28,7 +28,7 @@ def render(found: NewCauses, view: View = View()) -> str:
         "new": [group(each) for each in found.new],
         "others": found.others,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return written(document)
 
 
 def _side(when: datetime, side: Side) -> dict[str, Any]:

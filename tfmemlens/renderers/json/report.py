@@ -4,7 +4,6 @@ null).
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tfmemlens.model.case import Balance, Moment
@@ -14,6 +13,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.renderers import run_facts
 from tfmemlens.renderers.json import _fit, _layout
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 
@@ -23,7 +23,7 @@ SCHEMA = "tfmemlens.report/1"
 def render(report: Report, view: View = View()) -> str:
     """The document, indented, with a final newline."""
     del view  # a document has all figures
-    return json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
+    return written(document(report))
 
 
 def document(report: Report) -> dict[str, Any]:

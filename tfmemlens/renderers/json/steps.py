@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from tfmemlens.model.step import TracedStep
+from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
 SCHEMA = "tfmemlens.steps/1"
@@ -24,4 +24,4 @@ def render(steps: Sequence[TracedStep], view: View = View()) -> str:
         }
         for step in steps
     ]
-    return json.dumps({"schema": SCHEMA, "steps": rows}, indent=2) + "\n"
+    return written({"schema": SCHEMA, "steps": rows})
