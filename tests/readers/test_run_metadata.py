@@ -239,3 +239,15 @@ def test_garbage_is_one_sentence(tmp_path: Path) -> None:
         assert not pipeline.capture(file).timelines
     except UnreadableInput as problem:
         assert "\n" not in problem.sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["step_stats {\n  dev_stats {\n" + "unknown {1 " * 5000, '{"stepStats": ' + '{"unknown": ' * 5000 + "1"],
+    ids=["text", "json"],
+)
+def test_messages_nested_too_deeply_are_damage(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "deep"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UnreadableInput):
+        pipeline.timelines(path)

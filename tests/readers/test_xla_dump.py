@@ -14,6 +14,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.timelines import program_order
 
 DUMPS = sorted((SAMPLES / "xla_dump").glob("*-buffer-assignment.txt"))
@@ -166,3 +167,18 @@ def test_figures_that_no_counter_holds(figure: str, tmp_path: Path) -> None:
     path = tmp_path / "x-memory-usage-report.txt"
     path.write_text(report.replace("size 2.25MiB", f"size {figure}"), encoding="utf-8")
     assert pipeline.explain(path).verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("f32[512,245]{1,0:T(8,128)}", (512, 245)),
+        ("s32[<=16,4]", (16, 4)),
+        ("f32[]", ()),
+        ("f32[8,]", (8,)),
+        ("f32[" + "9" * 400 + "x]", None),
+        ("f32[" + "9" * 400 + "]", None),
+    ],
+)
+def test_shape_of_any_length_is_read_at_once(text: str, shape: tuple[int, ...] | None) -> None:
+    assert parse_hlo_shape(text)[0] == shape

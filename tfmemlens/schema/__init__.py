@@ -92,9 +92,11 @@ def parse_text(name: str, text: str) -> Any:
     from google.protobuf import text_format
 
     parsed: Message = message(name)()
-    return text_format.Parse(
-        _TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text), parsed, allow_unknown_field=True
-    )
+    known = _TYPE_NAME.sub(lambda word: str(enum_of(word[0])), text)
+    try:
+        return text_format.Parse(known, parsed, allow_unknown_field=True)
+    except RecursionError:
+        raise text_format.ParseError(_TOO_DEEP) from None
 
 
 def parse_json(name: str, text: str) -> Any:
@@ -104,9 +106,14 @@ def parse_json(name: str, text: str) -> Any:
     from google.protobuf import json_format
 
     parsed: Message = message(name)()
-    return json_format.Parse(
-        _QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text), parsed, ignore_unknown_fields=True
-    )
+    known = _QUOTED_TYPE.sub(lambda word: str(enum_of(word[1])), text)
+    try:
+        return json_format.Parse(known, parsed, ignore_unknown_fields=True)
+    except RecursionError:
+        raise json_format.ParseError(_TOO_DEEP) from None
+
+
+_TOO_DEEP = "its messages are nested too deeply"
 
 
 @cache

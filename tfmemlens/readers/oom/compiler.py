@@ -323,11 +323,14 @@ class Executable:
         )
 
 
+_SIZES = r"(?:(?:<=)?\d{1,18}(?:,(?:<=)?\d{1,18})*,?)?"
+"""One way to read each text: with a comma that may be left out, 400 digits have more ways than atoms."""
+_HLO_SHAPE = regex(rf"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>{_SIZES})\](?P<layout>\{{[^}}]*\}})?\s*\Z")
+
+
 def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | None, str]:
     """Shape, dtype and layout of `f32[512,245,256]{2,1,0:T(8,128)}`; nothing for a tuple."""
-    match = re.match(
-        r"\(?(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>(?:(?:<=)?\d+,?)*)\](?P<layout>\{[^}]*\})?\s*\Z", text.strip()
-    )
+    match = _HLO_SHAPE.match(text.strip())
     if not match:
         return None, None, ""
     sizes = tuple(int(size.removeprefix("<=")) for size in match["shape"].split(",") if size)
