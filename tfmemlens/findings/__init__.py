@@ -35,7 +35,7 @@ def examine(case: Case) -> Report:
         ]
     applying = (
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
-        for finding in sorted(_telling(answers), key=ranking.rank)
+        for finding in sorted(_helping(_telling(answers)), key=ranking.rank)
     )
     ranked = tuple(sufficiency.judged(case, finding) for finding in applying)
     return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(case, ranked))
@@ -63,6 +63,20 @@ def _telling(answers: list[Finding]) -> list[Finding]:
         or not finding.remedies
         or finding.moment not in named
         or (general[finding.rule] is not True and named[finding.moment] < general[finding.rule])
+    ]
+
+
+def _helping(answers: list[Finding]) -> list[Finding]:
+    """Without the remedies that a finding of the same moment rules out."""
+    ruled_out = {(finding.moment, slug) for finding in answers for slug in finding.rules_out}
+    if not ruled_out:
+        return answers
+    return [
+        replace(
+            finding,
+            remedies=tuple(each for each in finding.remedies if (finding.moment, each.slug) not in ruled_out),
+        )
+        for finding in answers
     ]
 
 

@@ -334,6 +334,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-model": _ANYWHERE,
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
+    "smaller-map": _ANYWHERE,
     "shard-arguments": _ANYWHERE,
     "shard-the-batch": Applicability(_OF_JAX),
     "smaller-kernel-blocks": Applicability(devices=frozenset({TPU})),

@@ -1,0 +1,201 @@
+"""The code that the text quotes makes, to the byte, what was asked for or what is held.
+
+What it means: `Flatten()` on a feature map and `Dense(1024)` behind it make a kernel whose size the code
+tells exactly; so do `Embedding(12_500_000, 64)` and the shape of a variable. No batch changes it.
+When it fires: a weight or an array that the quoted code makes has the shape of the request, or its bytes
+where no shape is told, or those of the largest chunk; it is at least 16 MiB, nothing else in the code is as
+large, and bytes that are a power of two, which many tensors have, count only where a weight was being made.
+What to do: pool before Flatten, take fewer rows or a lighter optimizer for a table, keep data on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.rows import device_limit, on_host, requests
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.weights import optimizer_of
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind, SizeClass
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human, round_up
+
+if TYPE_CHECKING:
+    from tfmemlens.knowledge.program_shapes import Made
+
+BASIS = Basis.MEASURED
+EXPLAINS = "the request that the code makes, and chunks of its size"
+
+_LEAST_BYTES = 16 * MIB
+_ADAM = regex(r"(?i)(?<![a-z])adamw?(?:optimizer)?(?![a-z])")
+_KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
+_OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "mixed-precision")
+"""What makes no weight smaller."""
+_BUCKETS = 10
+"""A table is advised to have so many times fewer rows."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        if request.failed.kind not in _KINDS or another_program(moment) or on_host(moment):
+            continue
+        made = [each for each in _made(case) if each.bytes >= _LEAST_BYTES]
+        if (one := _the_one(made, request, moment)) is not None:
+            yield _finding(case, index, moment, request, one)
+
+
+def _made(case: Case) -> Sequence[Made]:
+    """What the quoted program makes; trees are read only where there is one."""
+    told = case.capture.surroundings
+    program = told.program()
+    if not program:
+        return ()
+    from tfmemlens.knowledge.program_shapes import made_by
+
+    sides = {each.sizes[:2] for each in told.sizes if len(each.sizes) == 2 and min(each.sizes) >= 16}
+    image = sides.pop() if len(sides) == 1 else None
+    return made_by(program, (image[0], image[1]) if image else None)
+
+
+def _the_one(made: Sequence[Made], request: Request, moment: Moment) -> Made | None:
+    """What the code makes that is the request, or else the largest chunk; None where several differ."""
+    failed, need = request.failed, request.needed_bytes
+    if failed.shape is not None:
+        found = [each for each in made if each.shape == failed.shape]
+    else:
+        sure = failed.creating or failed.updating
+        telling = [each for each in made if sure or _is_telling(each.bytes)]
+        found = [each for each in telling if need in (each.bytes, round_up(each.bytes))]
+    if not found and (chunk := _largest(moment)) is not None and _is_telling(chunk.size_bytes):
+        found = [each for each in made if round_up(each.bytes) == chunk.size_bytes]
+    alike = [each for each in made if found and each.bytes == found[0].bytes]
+    return found[0] if found and len({(each.shape, each.line.number) for each in alike}) == 1 else None
+
+
+def _is_telling(size: int) -> bool:
+    """Whether a tensor has so many bytes hardly by chance: no power of two."""
+    return bool(size & (size - 1))
+
+
+def _classes(moment: Moment) -> Sequence[SizeClass]:
+    return moment.incident.size_classes if moment.incident else ()
+
+
+def _largest(moment: Moment) -> SizeClass | None:
+    return max(_classes(moment), key=lambda each: each.count * each.size_bytes, default=None)
+
+
+def _finding(case: Case, index: int, moment: Moment, request: Request, made: Made) -> Finding:
+    from tfmemlens.knowledge.program_shapes import Role
+
+    asked = request.needed_bytes in (made.bytes, round_up(made.bytes))
+    equal = next((each for each in _classes(moment) if each.size_bytes == round_up(made.bytes)), None)
+    held = equal.count if equal else 0
+    what = {Role.DENSE: "the kernel", Role.TABLE: "the table", Role.WEIGHT: "a weight"}.get(
+        made.role, "the array"
+    )
+    shape = f"{format_shape(made.shape)} {made.dtype}"
+    because = f"{human(made.bytes)} is {what} {shape} of `{made.code}` (line {made.line.number})"
+    if made.role is Role.DENSE and made.flattened:
+        sides = " x ".join(map(str, made.flattened))
+        because += f": flatten makes {sides} = {made.shape[0]:,} inputs"
+    if held and asked:
+        because += f"; {held} of its size {'is' if held == 1 else 'are'} held, and one more was asked for"
+    elif held:
+        because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
+    if made.role is not Role.DATA:
+        because += _in_training(case, moment, request, made)
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=made.bytes * (held + asked),
+        evidence=(
+            Evidence("the code", made.line),
+            *((Evidence("chunks of its size", equal.line),) if equal else ()),
+            Evidence("the request", request.failed.line),
+        ),
+        remedies=tuple(_remedies(case, moment, made)),
+        moment=index,
+        rules_out=() if made.role is Role.DATA else _OF_THE_BATCH,
+    )
+
+
+def _adam(case: Case, request: Request) -> bool:
+    named = optimizer_of(request)
+    if named:
+        return named[0] == "Adam"
+    return any(_ADAM.search(line.text) for line in case.capture.surroundings.code)
+
+
+def _in_training(case: Case, moment: Moment, request: Request, made: Made) -> str:
+    """What Adam keeps of it, against the limit."""
+    limit = device_limit(case, moment)
+    if not _adam(case, request) or not limit:
+        return "; no batch changes it"
+    whole = 4 * made.bytes
+    compared = (
+        f"more than the limit of {human(limit.bytes)}" if whole > limit.bytes else f"of {human(limit.bytes)}"
+    )
+    return f"; Adam keeps three and its update needs a fourth: {human(whole)}, {compared}, whatever the batch"
+
+
+def _remedies(case: Case, moment: Moment, made: Made) -> Iterator[Remedy]:
+    from tfmemlens.knowledge.program_shapes import Role
+
+    if made.role is Role.DENSE and made.flattened:
+        channels = made.flattened[-1]
+        smaller = made.bytes // made.shape[0] * channels
+        low_level = case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
+        yield Remedy(
+            f"pool before the layer: with global average pooling its kernel is [{channels},{made.shape[1]}],"
+            f" {human(smaller)}",
+            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
+            if low_level
+            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            made.bytes - smaller,
+            Certainty.EXACT,
+            slug="pool-first",
+        )
+        yield Remedy(
+            "or let strides or pooling halve the map twice before it is flattened: a sixteenth of the kernel",
+            saves_bytes=made.bytes - made.bytes // 16,
+            certainty=Certainty.ESTIMATE,
+            slug="smaller-map",
+        )
+    elif made.role is Role.TABLE:
+        rows = made.shape[0]
+        yield Remedy(
+            f"fewer rows: a smaller vocabulary, or hash the ids into {rows // _BUCKETS:,} buckets; the table,"
+            " its gradient and slots shrink alike",
+            None,
+            made.bytes - made.bytes // _BUCKETS,
+            Certainty.ESTIMATE,
+            slug="smaller-vocabulary",
+        )
+        yield from remedies.offered(case, moment, "lighter-optimizer")
+        yield Remedy("place the table on the CPU, or split it over devices", slug="table-on-host")
+    elif made.role is Role.DATA:
+        if framework_of(case) == JAX:
+            yield Remedy(
+                "keep the array in NumPy on the host, memory-mapped, and send one batch at a time",
+                "X = np.load(path, mmap_mode='r'); batch = X[idx]   # indexed on the host",
+                slug="one-batch-to-the-device",
+            )
+        else:
+            yield Remedy(
+                "keep the array on the host, and send one batch at a time", slug="keep-off-the-device"
+            )
+    else:
+        yield Remedy(
+            f"make it narrower: half of its {made.shape[-1]:,} columns halve it, its gradient and slots",
+            saves_bytes=made.bytes // 2,
+            certainty=Certainty.ESTIMATE,
+            slug="narrower-layer",
+        )
+        yield from remedies.offered(case, moment, "lighter-optimizer")

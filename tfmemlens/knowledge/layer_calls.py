@@ -1,0 +1,71 @@
+"""How programs write layers: the order of their arguments, and the names of TensorFlow 1's functions."""
+
+from __future__ import annotations
+
+ARGUMENTS = {
+    "Dense": ("units", "activation"),
+    "Embedding": ("input_dim", "output_dim"),
+    "Reshape": ("target_shape",),
+    "Dropout": ("rate",),
+    "Flatten": (),
+    "LSTM": ("units",),
+    "GRU": ("units",),
+    "ZeroPadding2D": ("padding",),
+    "UpSampling2D": ("size",),
+    "BatchNormalization": (),
+    "LayerNormalization": (),
+    "LeakyReLU": (),
+    "ReLU": (),
+    "Activation": ("activation",),
+    "DepthwiseConv2D": ("kernel_size", "strides", "padding"),
+    **{
+        f"{kind}{rank}": ("filters", "kernel_size", "strides", "padding")
+        for rank in ("1D", "2D", "3D", "2DTranspose", "3DTranspose")
+        for kind in ("Conv", "SeparableConv")
+    },
+    **{
+        f"{kind}Pool{end}{rank}": ("pool_size", "strides", "padding")
+        for rank in ("1D", "2D", "3D")
+        for kind in ("Max", "Average", "Avg")
+        for end in ("ing", "")
+    },
+    **{f"Global{kind}Pooling{rank}": () for rank in ("1D", "2D", "3D") for kind in ("Max", "Average")},
+}
+"""Keras's layers with the names of their positional arguments."""
+SIZED = ("units", "filters", "kernel_size", "strides", "padding", "pool_size", "target_shape", "size")
+READ = (*SIZED, "dilation_rate", "data_format", "use_bias", "input_dim", "output_dim", "keepdims")
+"""Settings that shapes follow from."""
+OF_TF_LAYERS = {
+    "conv1d": "Conv1D",
+    "conv2d": "Conv2D",
+    "conv3d": "Conv3D",
+    "conv2d_transpose": "Conv2DTranspose",
+    "dense": "Dense",
+    "flatten": "Flatten",
+    "max_pooling1d": "MaxPooling1D",
+    "max_pooling2d": "MaxPooling2D",
+    "max_pooling3d": "MaxPooling3D",
+    "average_pooling2d": "AveragePooling2D",
+    "batch_normalization": "BatchNormalization",
+    "dropout": "Dropout",
+}
+UNCHANGED = frozenset(
+    "relu elu selu gelu sigmoid tanh swish leaky_relu dropout identity batch_normalization".split()
+)
+BACKBONES = {
+    "VGG16": 512,
+    "VGG19": 512,
+    **dict.fromkeys(("ResNet50", "ResNet101", "ResNet152", "ResNet50V2", "ResNet101V2", "ResNet152V2"), 2048),
+    "MobileNet": 1024,
+    "MobileNetV2": 1280,
+    "DenseNet121": 1024,
+    "EfficientNetB0": 1280,
+    "EfficientNetB1": 1280,
+    "EfficientNetB2": 1408,
+    "EfficientNetB3": 1536,
+    "EfficientNetB4": 1792,
+    "EfficientNetB5": 2048,
+    "EfficientNetB6": 2304,
+    "EfficientNetB7": 2560,
+}
+"""Channels behind `include_top=False`, at a thirty-second of the image's sides."""
