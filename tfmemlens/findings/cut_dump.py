@@ -32,11 +32,6 @@ _WHOLE = Remedy(
     slug="read-the-log",
 )
 _USERS = Remedy("see who else holds the device", "nvidia-smi", slug="see-device-users")
-_ASYNC = Remedy(
-    "if the free memory lies in pieces, the driver's own pool may join them",
-    "export TF_GPU_ALLOCATOR=cuda_malloc_async",
-    slug="async-allocator",
-)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -77,7 +72,7 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             f" pieces or"
             " the device had no more to give"
         )
-        advice = [_WHOLE, _USERS, _ASYNC]
+        advice = [_WHOLE, _USERS, remedies.REMAPPED_PAGES]
     elif used.bytes >= _FULL * limit.bytes:
         headline = f"the pool was full, with {of_limit} in use: any request above {human(left)} fails"
         because = f"the pool was full, so any request above {human(left)} fails"
