@@ -47,6 +47,11 @@ def found(text: str) -> list[Finding]:
             "y = tf.layers.dense(x, 7)",
             (512, 7),
         ),
+        (
+            "x = tf.placeholder(tf.float32, [None, 64, 64, 3])\nx = slim.conv2d(x, 8, [3, 3])\n"
+            "x = slim.max_pool2d(x, [2, 2])\nx = slim.flatten(x)\ny = slim.fully_connected(x, 9)",
+            (8192, 9),
+        ),
         ("N = 5000\nuser -> Embedding(N * 2, 64)", (10000, 64)),
         ("V = 5000\nemb = layers.Embedding(V * 2, 64)", (10000, 64)),
         ("p.add_argument('--vocab', type=int, default=9000)\nemb = Embedding(args.vocab, 32)", (9000, 32)),

@@ -18,7 +18,7 @@ from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.weights import optimizer_of
-from tfmemlens.model.case import Case, FrontEnd, Moment, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind, SizeClass
 from tfmemlens.model.tensor import format_shape
@@ -36,6 +36,15 @@ _ADAM = regex(r"(?i)(?<![a-z])adamw?(?:optimizer)?(?![a-z])")
 _KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
 _OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "mixed-precision")
 """What makes no weight smaller."""
+_OF_LOGITS = ("sampled-loss", "in-blocks", "narrow-logits", "shorter-sequences", "part-of-positions")
+_OF_OTHERS = {
+    "DENSE": (*_OF_THE_BATCH, *_OF_LOGITS, "smaller-vocabulary"),
+    "TABLE": (*_OF_THE_BATCH, *_OF_LOGITS, "pool-first"),
+    "WEIGHT": (*_OF_THE_BATCH, *_OF_LOGITS),
+    "DATA": (),
+}
+"""Remedies of what it is not, by its role."""
+_FUNCTIONS = ("tf.layers.", "tf.contrib.", "slim.", "layers.fully_connected")
 _BUCKETS = 10
 """A table is advised to have so many times fewer rows."""
 
@@ -122,7 +131,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, made: Mad
         ),
         remedies=tuple(_remedies(case, moment, made)),
         moment=index,
-        rules_out=() if made.role is Role.DATA else _OF_THE_BATCH,
+        rules_out=_OF_OTHERS[made.role.name],
     )
 
 
@@ -151,7 +160,7 @@ def _remedies(case: Case, moment: Moment, made: Made) -> Iterator[Remedy]:
     if made.role is Role.DENSE and made.flattened:
         channels = made.flattened[-1]
         smaller = made.bytes // made.shape[0] * channels
-        low_level = case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
+        low_level = made.code.startswith(_FUNCTIONS)
         yield Remedy(
             f"pool before the layer: with global average pooling its kernel is [{channels},{made.shape[1]}],"
             f" {human(smaller)}",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 ARGUMENTS = {
     "Dense": ("units", "activation"),
     "Embedding": ("input_dim", "output_dim"),
@@ -69,3 +72,35 @@ BACKBONES = {
     "EfficientNetB7": 2560,
 }
 """Channels behind `include_top=False`, at a thirty-second of the image's sides."""
+OF_SLIM = {
+    "conv2d": ("Conv2D", ("filters", "kernel_size", "strides", "padding"), 1),
+    "convolution2d": ("Conv2D", ("filters", "kernel_size", "strides", "padding"), 1),
+    "fully_connected": ("Dense", ("units",), 1),
+    "max_pool2d": ("MaxPooling2D", ("pool_size", "strides", "padding"), 2),
+    "avg_pool2d": ("AveragePooling2D", ("pool_size", "strides", "padding"), 2),
+    "flatten": ("Flatten", (), 1),
+    "dropout": ("Dropout", (), 1),
+    "batch_norm": ("BatchNormalization", (), 1),
+}
+"""Functions of TensorFlow 1's slim: the layer, its arguments behind the input, and the usual stride."""
+_SLIM_NAMES = {"num_outputs": "filters", "stride": "strides"}
+
+
+def of_slim(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The layer that a function of slim makes: its convolutions pad, and its pools halve, unless it says
+    otherwise.
+    """
+    class_name, order, stride = OF_SLIM[name]
+    stated = {_SLIM_NAMES.get(each, each): value for each, value in named.items()}
+    for other, usual in (("units", "filters"), ("pool_size", "kernel_size")):
+        if other in order and usual in stated:
+            stated[other] = stated[usual]
+    usually = {"strides": stride, "padding": "valid" if stride > 1 else "same"}
+    return class_name, usually | dict(zip(order, positional, strict=False)) | stated
+
+
+def as_saved(value: Any) -> Any:
+    """A setting as Keras's own files have it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value.lower() if isinstance(value, str) else value

@@ -13,7 +13,17 @@ from enum import Enum
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerCall, UnsupportedLayer, describe
-from tfmemlens.knowledge.layer_calls import ARGUMENTS, BACKBONES, OF_TF_LAYERS, READ, SIZED, UNCHANGED
+from tfmemlens.knowledge.layer_calls import (
+    ARGUMENTS,
+    BACKBONES,
+    OF_SLIM,
+    OF_TF_LAYERS,
+    READ,
+    SIZED,
+    UNCHANGED,
+    as_saved,
+    of_slim,
+)
 from tfmemlens.knowledge.tree_values import computed, dotted, known_sizes
 from tfmemlens.model.line import Line
 from tfmemlens.model.network import LayerSpec
@@ -218,6 +228,10 @@ class _Reader:
             return self.sequential(positional[0] if positional else named.get("layers", ()), node)
         if name in ("Input", "InputLayer", "placeholder"):
             return self.input(name, positional, named)
+        if name in OF_SLIM and function.startswith(("slim.", "tf.contrib.")):
+            class_name, config = of_slim(name, positional[1:], named)
+            inputs = positional[0] if positional else named.get("inputs", _UNKNOWN)
+            return self.apply(_Layer(class_name, config, node), inputs, node)
         if "layers" in function and name in OF_TF_LAYERS:
             class_name = OF_TF_LAYERS[name]
             config = dict(zip(ARGUMENTS[class_name], positional[1:], strict=False)) | named
@@ -319,7 +333,7 @@ class _Reader:
         if shape is None or any(isinstance(layer.config.get(name), _Value) for name in SIZED):
             return _UNKNOWN
         config = {
-            name: _as_saved(each)
+            name: as_saved(each)
             for name, each in layer.config.items()
             if not isinstance(each, _Value | _Layer | list) and name in READ
         }
@@ -381,13 +395,6 @@ class _Reader:
         code = ast.unparse(node)
         code = code if len(code) <= _LONGEST else f"{code[: _LONGEST - 3]}..."
         self.made.append(Made(code, role, sizes, self.statement.line_of(node), dtype, flattened))
-
-
-def _as_saved(value: Any) -> Any:
-    """A setting as Keras's own files have it."""
-    if isinstance(value, tuple):
-        return list(value)
-    return value.lower() if isinstance(value, str) else value
 
 
 class _Enough(Exception):

@@ -72,6 +72,8 @@ def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | N
     need = moment.request.needed_bytes if moment.request else None
     if best.basis is not Basis.MEASURED or best.explains != need or best.share < 1:
         return None
+    if best.rules_out:
+        return None  # it knows what the request is
     return next(
         (finding for finding in ranked if finding is not best and finding.share >= _HALF and finding.because),
         None,
