@@ -210,6 +210,11 @@ CASES: dict[str, tuple[str, str]] = {
         f"        {state} = cell(x[:, t], state)\n" + oom("8,8,8,8")
         for state in ("state", "y")
     ),
+    "kept-by-a-loop": tuple(
+        f"kept = []\nfor i, x in enumerate(ds):\n    y = f(x)   # (64, 512, 512)\n    kept.append({what})\n"
+        "step 900 loss 0.5\n" + oom("8,8,8,8")
+        for what in ("y", "float(y)")
+    ),
     "models-kept": tuple(f"models alive: {count}\n" + oom("8,8,8,8") for count in (41, 2)),
     "one-tape": tuple(
         f"with tf.GradientTape() as tape:\n    for x in {over}:\n        loss += f(model(x))\n"

@@ -3,7 +3,8 @@
 What it means: a model that a list, a fixture or Keras's global state can reach keeps its weights and its
 optimizer's slots. What fails at last may be small: it is the one that found no room.
 When it fires: the program prints that it holds three models and more; or the text says that what failed goes
-well alone, so that what ran before it in the same process is kept.
+well alone, so that what ran before it in the same process is kept; or a quoted loop puts the models that it
+makes into a list or dict outside of it.
 What to do: drop the references, clear Keras's session, or give each its own process.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept_code import Kept, kept
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.kept_results import keeps_model
@@ -28,11 +30,14 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     many = told.models is not None and told.models[0] >= _LEAST
     for index, _, _ in list(requests(case))[:1]:
-        if framework_of(case) != TENSORFLOW or not (many or told.alone):
+        if framework_of(case) != TENSORFLOW:
+            continue
+        by_loop = next((each for each in kept(told) if each.model), None)
+        if not (many or told.alone or by_loop):
             continue
         if not many and told.shows("sharing the device"):
             continue  # processes of their own: processes-on-one-device says what they share
-        what = _what(told, many)
+        what = _of_loop(by_loop) if by_loop and not many else _what(told, many)
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
@@ -40,6 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(
                 *((Evidence("models that are alive", told.models[1]),) if many and told.models else ()),
                 *((Evidence("it goes well alone", told.alone),) if told.alone else ()),
+                *((Evidence("the loop keeps each model", by_loop.line),) if by_loop else ()),
                 *(
                     (Evidence(f"`{told.stores[0]}` keeps what is added", told.stores[1]),)
                     if told.stores
@@ -48,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 Remedy(
-                    f"drop each model when it is done{_list(told)}, and clear what Keras keeps",
+                    f"drop each model when it is done{_list(told, by_loop)}, and clear what Keras keeps",
                     "del model; gc.collect(); tf.keras.backend.clear_session()",
                     slug="drop-models",
                 ),
@@ -71,7 +77,16 @@ def _what(told: Surroundings, many: bool) -> str:
     return f"it goes well alone{line}, so most likely what ran before it in this process is still held"
 
 
-def _list(told: Surroundings) -> str:
+def _of_loop(found: Kept) -> str:
+    return (
+        f"`{found.container}` (line {found.line.number}) keeps every model that the loop makes, each with its"
+        " weights and its optimizer's slots"
+    )
+
+
+def _list(told: Surroundings, by_loop: Kept | None = None) -> str:
     """The list that keeps models, where code shows one."""
+    if by_loop:
+        return f", keep only its figures in `{by_loop.container}`"
     stores = told.stores
     return f" (`{stores[0]}`, line {stores[1].number})" if stores and keeps_model(stores[1].text) else ""

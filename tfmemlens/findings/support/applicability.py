@@ -282,6 +282,8 @@ TABLE: dict[str, Applicability] = {
     "parts-to-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS, session=False),
     "fill-one-array": Applicability(_TENSORFLOW, session=False),
     "reduce-parts": _ANYWHERE,
+    "parts-to-disk": Applicability(devices=_HOST),
+    "keep-on-host": Applicability(devices=_ACCELERATORS),
     "without-pfor": Applicability(_TENSORFLOW, since=(1, 14)),
     "ring-buffer": _TENSORFLOW_CODE,
     "even-batches": Applicability(code=_TENSORFLOW, done="drop_remainder=True"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tfmemlens.findings.support.rows import failures
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 
@@ -47,3 +49,35 @@ def steadily(readings: Sequence[tuple[int, Line]]) -> bool:
     )
     strictly = ups == len(sizes) - 1
     return (strictly or uneven) and last - second >= _AFTER_THE_FIRST * (last - first)
+
+
+class Rate(NamedTuple):
+    """How fast printed readings rise."""
+
+    bytes: float
+    """For each turn."""
+    turns: int
+    """From one reading to the next, at the last."""
+    risen: int
+    """From the first turn to the last reading."""
+
+
+def per_turn(told: Surroundings) -> Rate | None:
+    """By how much readings on lines that count turns rise for each; None where they do not, or unevenly."""
+    steps_at = {(line.source, line.number): step for step, line in told.steps}
+    points = [
+        (steps_at[key], size)
+        for size, line in told.readings
+        if (key := (line.source, line.number)) in steps_at
+    ]
+    if len(points) < _LEAST or not steadily(told.readings):
+        return None
+    rates = [
+        (size - before) / (step - last)
+        for (last, before), (step, size) in itertools.pairwise(points)
+        if step > last
+    ]
+    if len(rates) < len(points) - 1 or min(rates) <= 0 or max(rates) > 1.5 * min(rates):
+        return None
+    rate = sum(rates) / len(rates)
+    return Rate(rate, points[-1][0] - points[-2][0], round(rate * points[-1][0]))

@@ -46,10 +46,13 @@ OLD_MEMORY = LineRule(
 EPOCH = LineRule(r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?", "Epoch 3/10", needs="Epoch")
 STEP = LineRule(
     r"\b(?:global[_"
-    r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)",
+    r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)"
+    r"|\A\s*[Ii]t\s+(?P<it>\d+)\s*[:|]|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:step|batch|iteration)\b",
     "step 120 loss = 0.31",
     "Iter: 500, loss: 0.3",
-    needs=("step", "iter"),
+    "  it   20: 2.78",
+    "it is around the 85th batch of 313",
+    needs=("step", "iter", "it ", "batch"),
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 VERSION = LineRule(

@@ -1,0 +1,131 @@
+"""What loops of quoted code keep: which list, how much, and what must agree with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.findings.support.kept_code import Kept, kept, largest
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.finding import Basis, Finding
+from tfmemlens.model.line import Line
+from tfmemlens.readers.program import read_program
+
+MIB = 1 << 20
+FAILED = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {size}"
+    " bytes.\n"
+)
+LOOP = """
+outs, losses = [], []
+for i, x in enumerate(batches):
+    loss, y = step(params, x)      # y (64, 512, 512) f32
+    losses.append(loss)
+    outs.append(y)
+print(jnp.stack(outs).mean(0))
+"""
+BAR = "  20%|##        | 200/1000 [00:41<03:52,  4.97it/s]\n"
+
+
+def of(code: str) -> list[Kept]:
+    lines = tuple(Line(number, text) for number, text in enumerate(code.splitlines(), 1) if text.strip())
+    return kept(Surroundings(program=lambda: read_program(lines)))
+
+
+def found(text: str, rule: str = "kept-by-a-loop") -> Finding | None:
+    return next((each for each in pipeline.explain(text).findings if each.rule == rule), None)
+
+
+def test_the_largest_of_several_is_the_one_with_the_most_bytes():
+    keeps = of(LOOP)
+    assert [(each.container, each.each, each.number) for each in keeps] == [
+        ("losses", None, True),
+        ("outs", 64 * MIB, False),
+    ]
+    most = largest(keeps, on_host=False)
+    assert most and most.container == "outs" and most.shape == "[64,512,512] float32"
+    assert [use for use, _ in most.uses] == ["print(jnp.stack(outs).mean(0))"]
+
+
+REPLAY = """
+obs = f(0)  # (84, 84, 4)
+kept = deque()
+while True:
+    nobs = g(obs)
+    kept.append((obs, nobs))
+    obs = nobs
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "size"),
+    [
+        ("kept = []\nfor x in ds:\n    kept.append(f(x))   # (256, 1024) float16", 256 * 1024 * 2),
+        ("kept = []\nfor x in ds:\n    y = f(x)   # (16, 8) f32\n    kept.append((y, y))", 16 * 8 * 4),
+        ("kept = []\nfor x in ds:\n    kept += [f(x)]   # [4, 8]", 128),
+        (REPLAY, 84 * 84 * 16),
+        ("kept = []\nfor x in ds:\n    kept.append(f(x))", None),
+    ],
+)  # fmt: skip
+def test_a_size_comes_from_the_comment_that_states_the_shape(code: str, size: int | None):
+    assert [(each.container, each.each) for each in of(code)] == [("kept", size)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for x in ds:\n    outs = []\n    outs.append(f(x))",  # made anew in each turn
+        "outs = []\nouts.append(f(x))",  # no loop
+        "for x in ds:\n    def g():\n        outs.append(f(x))",  # runs elsewhere
+        "for x in ds:\n    batch['image'] = f(x)",  # one entry, overwritten
+    ],
+)
+def test_what_does_not_outlast_a_turn_is_not_kept(code: str):
+    assert of(code) == []
+
+
+def test_every_fourth_turn_and_a_bound():
+    (each,) = of("k = deque(maxlen=50)\nfor i in it:\n    if i % 4 == 0:\n        k.append(y)")
+    assert (each.every, each.most, each.after(100), each.after(1000)) == (4, 50, 25, 50)
+
+
+@pytest.mark.parametrize(("value", "host"), [("np.asarray(y)", True), ("y.numpy()", True), ("y", False)])
+def test_what_left_the_device_counts_in_host_ram_only(value: str, host: bool):
+    keeps = of(f"k = []\nfor i in it:\n    y = f(i)   # (8, 8)\n    k.append({value})")
+    assert [(each.on_host, each.each) for each in keeps] == [(host, 256)]
+    assert (largest(keeps, on_host=False) is None) == host and largest(keeps, on_host=True)
+
+
+def test_the_bytes_after_the_turns_are_told():
+    finding = found(LOOP + BAR + FAILED.format(size=64 * MIB))
+    assert finding and finding.basis is Basis.MEASURED and finding.explains == 200 * 64 * MIB
+    assert "`outs` (line 6) keeps [64,512,512] float32 (64.00 MiB) of each turn" in finding.headline
+    assert "12.50 GiB after 200 turns" in finding.headline
+
+
+def test_a_few_turns_of_a_small_array_explain_no_large_request():
+    few = BAR.replace("200/1000", "3/1000")
+    assert found("an A100 of 40 GB\n" + LOOP + few + FAILED.format(size=30 << 30)) is None
+
+
+def test_a_list_of_losses_is_no_cause():
+    only = LOOP.replace("    outs.append(y)\n", "")
+    assert found(only + BAR + FAILED.format(size=64 * MIB)) is None
+
+
+GRID = """
+results = {}
+for lr in (1e-2, 1e-3):
+    model = build(lr)
+    model.fit(train)
+    results[lr] = %s
+
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[64,1024]
+ and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
+"""
+
+
+def test_models_in_a_dict_are_kept_and_their_figures_are_not():
+    finding = found(GRID % "(model, h)", "models-kept")
+    assert finding and "`results` (line 6) keeps every model" in finding.headline
+    assert found(GRID % "model.evaluate(test)", "models-kept") is None

@@ -1,0 +1,212 @@
+"""A loop of the quoted code adds to a list, and keeps with it what each turn made.
+
+What it means: an array lives as long as Python can reach it. A list that stands outside the loop keeps one
+result for each turn, and the turn that fails is the first for which nothing is left.
+When it fires: the text quotes a loop that adds something larger than a number to what was made outside it,
+and the failure agrees: it is the line that failed, what is kept by then is a good part of the memory, the
+figures that the program printed rise by as much, chunks of its size fill the dump, or many turns went well.
+Of several lists it is the one whose entries take the most. In host RAM also what left the device.
+What to do: compute in the loop what is wanted in the end and keep that alone; or write the parts to disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.growth import per_turn
+from tfmemlens.findings.support.kept_code import Kept, kept, largest
+from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.stage import is_epoch
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human
+
+BASIS = Basis.NAME
+EXPLAINS = "what is kept when it fails, where sizes and turns are told; else no bytes"
+
+_A_GOOD_PART = 0.25
+_MANY_STEPS = 10
+_MANY_CHUNKS = 8
+_SMALL_BYTES = 64 * MIB
+_LONGEST_CODE = 70
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        if another_program(moment):
+            continue
+        found = largest(kept(case.capture.surroundings), on_host(moment))
+        if found is None or found.model or (request.failed.creating and not on_host(moment)):
+            continue
+        proof = _proof(case, moment, request, found)
+        if proof is None:
+            continue
+        yield _finding(case, index, moment, found, *proof)
+
+
+def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[str, int | None, bool] | None:
+    """What agrees with it: in words, the bytes that are kept, and whether sizes say so; None where nothing
+    does.
+    """
+    turns = _turns(case)
+    held = found.after(turns) * found.each if found.each and turns else None
+    if chunks := _chunks(moment, found):
+        return chunks
+    if (risen := _risen(case, found)) is not None:
+        return risen
+    limit = device_limit(case, moment)
+    whole = limit.bytes if limit and limit.bytes else None
+    if held and found.each:
+        if whole is not None and held < _A_GOOD_PART * whole:
+            return None
+        if held >= 256 * MIB:
+            many = "" if found.every == 1 else f", of which every {found.every}th is kept"
+            return f"{human(held)} after {turns:,} turns{many}", held, True
+    need = request.needed_bytes
+    if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(found, whole):
+        full = min(found.most * found.each, whole or 0) if found.most and found.each else None
+        return f"so small a request ({human(need)}) fails only where the device is full", full or None, False
+    if found.line.text.strip() in (request.failed.source_text or "", *(_own_lines(request))):
+        return "and this line is the one that failed", None, False
+    if turns >= _MANY_STEPS:
+        return f"it failed after {turns:,} turns that went well", None, False
+    if on_host(moment) and found.each:
+        return "so host RAM fills with the turns", None, False
+    return None
+
+
+def _fills(found: Kept, whole: int | None) -> bool:
+    """Whether all entries that there may be are more than the device has; any number of them may be."""
+    return bool(found.each) and (
+        found.most is None or whole is None or found.most * (found.each or 0) > whole
+    )
+
+
+def _own_lines(request: Request) -> list[str]:
+    return [frame.text.strip() for frame in request.failed.frames if frame.text]
+
+
+def _chunks(moment: Moment, found: Kept) -> tuple[str, int | None, bool] | None:
+    """Chunks of the size of one entry that fill a dump."""
+    if found.each is None:
+        most = next(iter(rows(moment)), None)
+        size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
+        if many < _MANY_CHUNKS or size < MIB:
+            return None
+        likely = f"most likely these are the {many} chunks of {human(size)} that are in use"
+        return likely, many * size, True
+    alike = rows(moment, lambda row: row.allocation.size_bytes == found.each)
+    many = sum(row.allocation.count for row in alike)
+    if many < _MANY_CHUNKS:
+        return None
+    return f"{many} chunks of that size are in use", many * found.each, True
+
+
+def _risen(case: Case, found: Kept) -> tuple[str, int | None, bool] | None:
+    """Readings of the program's own that rise by what it keeps; entries of unknown size have what is left."""
+    rate = per_turn(case.capture.surroundings)
+    if rate is None:
+        return None
+    each = rate.bytes * found.every
+    if found.each and not 0.7 <= each / found.each <= 1.4:
+        return None
+    about = "" if found.each else f", about {human(each)} for each entry"
+    return f"which is what the readings rise by: {human(rate.bytes * rate.turns)}{about}", rate.risen, True
+
+
+def _turns(case: Case) -> int:
+    told = case.capture.surroundings
+    bars = [each.step for each in told.progress if each.step]
+    steps = [step for step, line in told.steps if not is_epoch(line)]
+    return max([*bars, *steps], default=0)
+
+
+def _all_turns(case: Case) -> int | None:
+    """How many turns the loop has, as a progress bar tells."""
+    return max((each.steps for each in case.capture.surroundings.progress if each.steps), default=None)
+
+
+def _finding(
+    case: Case,
+    index: int,
+    moment: Moment,
+    found: Kept,
+    proof: str,
+    held: int | None,
+    sized: bool,
+) -> Finding:
+    where = "in host RAM" if on_host(moment) else "on the device"
+    what = f"{found.shape} ({human(found.each)})" if found.each and found.shape else "every result"
+    if found.gradients:
+        what = "a whole set of gradients" + (f" ({human(found.each)})" if found.each else "")
+    if found.each and found.most:
+        what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
+    times = "each turn" if found.every == 1 else f"every {found.every}th turn"
+    told = f"`{found.container}` (line {found.line.number}) keeps {what} of {times} {where}: {proof}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=held,
+        basis=Basis.MEASURED if sized else Basis.NAME,
+        evidence=(
+            Evidence(f"the loop keeps `{found.value}`", found.line),
+            Evidence("the loop", found.line_of_loop),
+            *(Evidence(f"what `{found.container}` is for", line) for _, line in found.uses[:1]),
+        ),
+        remedies=tuple(_remedies(case, moment, found)),
+        moment=index,
+    )
+
+
+def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
+    host = on_host(moment)
+    whole = found.each * found.most if found.each and found.most else None
+    turns = _all_turns(case)
+    whole = found.each * (turns // found.every) if whole is None and found.each and turns else whole
+    needs = f": {human(whole)} in all" if whole else ""
+    if found.most:
+        yield Remedy(
+            f"keep the entries of `{found.container}` on the host, as NumPy arrays of a small type (uint8 for"
+            f" frames){needs}; copy only what is sampled to the device",
+            f"{found.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
+            slug="keep-on-host",
+        )
+        return
+    if found.gradients:
+        yield Remedy(
+            f"keep only the numbers that you need of them (norms, a running mean), and no gradients in"
+            f" `{found.container}`",
+            f"{found.container}.append(float(tf.linalg.global_norm({found.value})))"
+            if framework_of(case) == TENSORFLOW
+            else f"{found.container}.append(float(optax.global_norm({found.value})))",
+            slug="keep-numbers",
+        )
+        return
+    joins = regex(rf"\A{re.escape(found.container)} = [\w.]+\({re.escape(found.container)}(?:, [^()]*)?\)\Z")
+    use = next((each for each in found.uses if not joins.search(each[0])), None)
+    shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
+    yield Remedy(
+        f"compute in the loop what you want of it in the end (line {use[1].number}), and keep only that"
+        if use
+        else "compute in the loop what you want of it in the end, and keep only that",
+        f"{shown}   # per turn" if shown else None,
+        slug="reduce-parts",
+    )
+    if host:
+        yield Remedy(
+            f"or write each part to disk instead of into `{found.container}`{needs}",
+            "np.save(f'part{i}.npy', part)   # later: np.load(name, mmap_mode='r')",
+            slug="parts-to-disk",
+        )
+        return
+    moved = f"np.asarray({found.value})" if framework_of(case) == JAX else f"{found.value}.numpy()"
+    yield Remedy(
+        f"or take each result off the device before it is kept, if host RAM has room{needs}",
+        f"{found.container}.append({moved})",
+        slug="keep-numbers",
+    )
