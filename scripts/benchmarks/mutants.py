@@ -9,7 +9,8 @@ others; then those that compare golden pages and verdicts. Where they are too ma
 files that name the module before all others, and of the rest some spread over all (`_UNIT_SECONDS`,
 `_GOLDEN_SECONDS`): the figures err towards survivors.
 
-A mutant is `noticed` by a unit test, or by a `golden` page only, or it took too long (`timeout`, noticed
+A test that fails without the error, too, notices nothing, and the mutant is judged again without it. A
+mutant is `noticed` by a unit test, or by a `golden` page only, or it took too long (`timeout`, noticed
 too); or it `survived`, or no test executes its line (`unrun`), which counts as survived. Tests that need a
 browser, node or TensorFlow, and programs that tests start, see none of it. Needs Python 3.12 and what the
 tests need.
@@ -29,8 +30,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -331,9 +332,25 @@ def report(trials: list[Trial], copy: Path, coverage: covering.Coverage, process
     def work(trial: Trial) -> tuple[str, str]:
         return judged(trial, copy, coverage.golden) if trial.tests else ("unrun", "")
 
-    ends = forks.each(trials, work, processes, lambda trial: 30 + 3 * trial.seconds, CACHE / "log")
-    for number, (trial, end) in enumerate(ends, 1):
-        outcome, test = end or ("timeout", "")
+    @cache
+    def sound(test: str) -> bool:
+        return "::" not in test or _passes(test, CACHE / "log")
+
+    def ends(waiting: list[Trial]) -> Iterator[tuple[Trial, str, str]]:
+        again = []
+        for trial, end in forks.each(
+            waiting, work, processes, lambda trial: 30 + 3 * trial.seconds, CACHE / "log"
+        ):
+            outcome, test = end or ("timeout", "")
+            if sound(test):
+                yield trial, outcome, test
+            else:
+                print(f"     fails without an error: {test}", flush=True)
+                again.append(replace(trial, tests=tuple(each for each in trial.tests if each != test)))
+        if again:
+            yield from ends(again)
+
+    for number, (trial, outcome, test) in enumerate(ends(trials), 1):
         outcomes[outcome] += 1
         missed[Path(trial.mutant.file).parts[1]] += outcome in ("survived", "unrun")
         print(f"{number:4} {outcome:8} {len(trial.tests):4} tests  {shown(trial.mutant, copy)}", flush=True)
@@ -344,6 +361,16 @@ def report(trials: list[Trial], copy: Path, coverage: covering.Coverage, process
         f"{len(trials)} mutants, {missed.total()} survived ({share:.0%}): {dict(outcomes)}; {dict(+missed)}"
     )
     return share > 0.1
+
+
+def _passes(test: str, log: Path) -> bool:
+    """Whether a test passes where nothing was changed: else it notices nothing."""
+
+    def work(alone: str) -> bool:
+        status = pytest.main([*covering.OPTIONS, alone.partition("::")[0]], plugins=[_Selection([alone])])
+        return status == pytest.ExitCode.OK
+
+    return all(passed for _, passed in forks.each([test], work, 1, lambda _: 120.0, log))
 
 
 if __name__ == "__main__":
