@@ -96,6 +96,7 @@ class TestCharacters:
             ("OOM\xa0when \u2018a\u2019 \u201cb\u201d 1\u22122\u2026", ["OOM when 'a' \"b\" 1-2..."]),
             ("a &lt;x&gt; &amp;lt;", ["a <x> <"]),
             ("<p>a<br/>b</p>", ["a", "b"]),
+            ("<p>it says</p><pre>OOM when</pre><p>why?</p>", ["it says", "OOM when", "why?"]),
             ("a < b and c > d", ["a < b and c > d"]),
             (r"net\_a\[0\]", ["net_a[0]"]),
             (r"C:\Users\net\_a", [r"C:\Users\net\_a"]),

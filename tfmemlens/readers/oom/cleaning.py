@@ -64,7 +64,11 @@ _TAGS = regex(
     r"</?(?:p|br|pre|code|div|span|li|ul|ol|td|tr|em|strong|b|i|a|blockquote|samp|kbd|font)\b[^<>]*>",
     re.IGNORECASE,
 )
-_BREAKS = regex(r"<br\s*/?>", re.IGNORECASE)
+_BREAKS = regex(
+    r"<br\s*/?>|(?<=[^\s>])(?:</?(?:p|pre|div|li|ul|ol|tr|blockquote)\b[^<>]{0,200}>\s*){1,8}(?=\S)",
+    re.IGNORECASE,
+)
+"""What begins a new line on a web page, in the middle of a line of its source."""
 _ENDLESS = regex(r"\d{21,}")
 """No count of bytes: the largest that 64 bits hold has 20 digits."""
 _NO_COUNT = "0" * 21
