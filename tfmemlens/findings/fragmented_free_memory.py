@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
         books = moment.balance
         if not moment.incident or not is_fragmented(books) or is_full(case, moment):
             continue
-        assert books.available and books.largest_free_chunk and books.requested
+        assert books.available and books.requested
         state = moment.incident.state
         pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
         yield Finding(
@@ -50,9 +50,15 @@ def check(case: Case) -> Iterator[Finding]:
             because=_pieces(moment),
             explains=books.available.bytes,
             evidence=(
-                Evidence(
-                    f"largest free block: {human_size(books.largest_free_chunk)}",
-                    state.line_of("largest_free_chunk"),
+                *(
+                    (
+                        Evidence(
+                            f"largest free block: {human_size(books.largest_free_chunk)}",
+                            state.line_of("largest_free_chunk"),
+                        ),
+                    )
+                    if books.largest_free_chunk
+                    else ()
                 ),
                 Evidence(
                     f"free in the pool: {human_size(books.free) if books.free else 'unknown'}{pieces}",
@@ -69,8 +75,11 @@ def _pieces(moment: Moment) -> str:
     is a piece of its own.
     """
     books, state = moment.balance, moment.incident.state if moment.incident else None
-    assert books.available and books.largest_free_chunk
+    assert books.available
     blocks = f" in {state.free_chunks} blocks" if state and state.free_chunks else ""
+    if books.largest_free_chunk is None:
+        wanted = human(books.requested or 0)
+        return f"{human_size(books.available)} was free{blocks}, but not in one block of {wanted}"
     largest = human_size(books.largest_free_chunk)
     if books.free and books.growable and books.growable.bytes:
         return (

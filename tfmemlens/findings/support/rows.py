@@ -142,9 +142,15 @@ def device_limit(case: Case, moment: Moment) -> Size | None:
 
 
 def is_fragmented(books: Balance) -> bool:
-    """Enough in sum, not enough in one piece; only where all the figures are known."""
-    if books.requested is None or books.available is None or books.largest_free_chunk is None:
+    """Enough in sum, not enough in one piece. Where the largest piece is not told, the refusal shows that it
+    was too small, if the pool itself had as much free and no room to grow.
+    """
+    if books.requested is None or books.available is None:
         return False
+    if books.largest_free_chunk is None:
+        if books.free is None or books.growable is None:
+            return False
+        return books.growable.high < books.requested <= books.free.low
     growth = books.growable.bytes if books.growable else 0
     return books.requested <= books.available.low and books.requested > max(
         books.largest_free_chunk.high, growth
