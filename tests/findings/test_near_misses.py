@@ -242,6 +242,10 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
     "results-kept": (KEPT, KEPT.replace("(x))", "(x).numpy())")),
+    "weights-beyond-device": (
+        "on an RTX 3090\nTotal params: 1,560,000,000\n" + oom("1600,6400", "Adam/Adam/update/mul"),
+        "on an RTX 3090\nTotal params: 156,000,000\n" + oom("1600,6400", "Adam/Adam/update/mul"),
+    ),
     "weights-loaded": (LOADED, LOADED.replace("net.load_weights(path)", "net.predict(path)")),
     "growing-graph": (oom("4096,1024", "Variable_48211/Assign"), oom("4096,1024", "Variable_411/Assign")),
     "growth-between-steps": (

@@ -334,6 +334,7 @@ TABLE: dict[str, Applicability] = {
     "load-before-training": _IN_TENSORFLOW,
     "one-batch-at-a-time": _TENSORFLOW_CODE,
     "smaller-model": _ANYWHERE,
+    "freeze-weights": Applicability(_TENSORFLOW, training=True, session=False, python=True),
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
     "smaller-map": _ANYWHERE,
