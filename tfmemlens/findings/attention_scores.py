@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
+from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
@@ -116,6 +117,10 @@ def _shorter(
             " height and width: each of these matrices becomes a sixteenth"
         )
         yield remedies.of_change(case, index, "smaller-input", text, need and need * 15 // 16)
+        return
+    stated = stated_length(case.capture.surroundings)
+    if stated and stated.size == queries and not stated.of_data:
+        yield remedies.shorter(stated)
         return
     text = (
         f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
-from tfmemlens.findings.support.rows import requests
-from tfmemlens.model.case import Case, FrontEnd, Request
+from tfmemlens.findings.support.rows import device_limit, requests
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -30,6 +30,8 @@ _WORDS = {
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
 }
 _PART_BYTES = 2 * GIB
+_MANY, _A_HUNDRED = 1000, 100
+"""A whole set rather than a batch, and what the rule of whole sets begins with, too."""
 _BATCH_SIZE = regex(r"\bbatch_size\s*=\s*(\d{1,9})\b")
 _CODE = {
     EVALUATION: "model.fit(..., validation_batch_size={})   # or batch the validation set itself",
@@ -38,7 +40,7 @@ _CODE = {
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         ran = other_than_training(case, request)
         if ran is None or ran[0] not in _WORDS:
             continue
@@ -55,7 +57,9 @@ def check(case: Case) -> Iterator[Finding]:
             explains=_beyond_training(request, larger) if larger else None,
             basis=Basis.MEASURED if larger else None,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
-            remedies=(_in_parts(phase, request) if _by_hand(case) else _remedy(case, phase, request),),
+            remedies=(
+                _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
+            ),
             moment=index,
         )
 
@@ -92,7 +96,20 @@ def _beyond_training(request: Request, batches: tuple[int, int]) -> int | None:
     return None if need is None else need - need * trained // batch
 
 
-def _remedy(case: Case, phase: str, request: Request) -> Remedy:
+def _fitting(case: Case, moment: Moment, request: Request, batch: int) -> int:
+    """A quarter of the batch, or less where its one output that failed would still take an eighth of the
+    device: others of its size live beside it, and its kernel needs room.
+    """
+    need, limit = request.needed_bytes, device_limit(case, moment)
+    most = max(batch // 4, 1) if batch < _MANY else _A_HUNDRED
+    if not need or request.batch != batch:
+        return most
+    room = limit.bytes // 8 if limit else _PART_BYTES
+    fits = room * batch // need
+    return most if fits >= most else 1 << max(fits.bit_length() - 1, 0)
+
+
+def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
     text, slug = _WORDS[phase]
     batch = _batch(case, phase, request)
     if batch == 1:
@@ -101,7 +118,7 @@ def _remedy(case: Case, phase: str, request: Request) -> Remedy:
         )
         return Remedy(f"{text} results", slug=slug)
     trained = case.capture.surroundings.setting("batch_size")
-    smaller = max(batch // 4, 1) if batch else 8
+    smaller = _fitting(case, moment, request, batch) if batch else 8
     if batch:
         training = int(trained[0]) if trained and phase == EVALUATION else None
         if training and training < batch:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, in_words, named_sizes
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
@@ -70,7 +71,10 @@ def _part(named: Sequence[NamedSize], shape: Sequence[int | None]) -> float:
 def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int) -> Iterator[Remedy]:
     saving = need >= _LARGE_BYTES
     told = {each.meaning: each for each in (*named, *(each.times for each in named if each.times))}
-    if image := told.get(Meaning.IMAGE):
+    ran = other_than_training(case, moment.request) if moment.request else None
+    several = moment.request is not None and (moment.request.batch or 1) > 1
+    many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
+    if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
         yield Remedy(
             f"lower {name} (line {image.line.number}): half of each side makes this tensor and all like it a"
