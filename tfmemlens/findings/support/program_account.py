@@ -13,6 +13,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory
+from tfmemlens.model.program import Program
 from tfmemlens.units import MIB, human_size
 
 _LEAST_CONSTANT = 256 * MIB
@@ -77,11 +78,62 @@ def donate(case: Case, compiler: CompilerMemory) -> Remedy:
     return Remedy(
         "donate the state that the step returns anew (weights, optimizer state), so that the results take its"
         " place; the old arrays cannot be used afterwards",
-        code_snippets.donate(case.api),
+        donating(case.capture.surroundings.program()) or code_snippets.donate(case.api),
         saves,
         Certainty.BOUND if saves else None,
         slug="donate-buffers",
     )
+
+
+_WRAPS = frozenset({"jit", "pmap", "pjit"})
+_LONGEST_CODE = 100
+
+
+def donating(program: Program) -> str | None:
+    """The user's own jit or pmap with the state donated that its calls replace: `state, l = step(state, x)`
+    gives argument 0 back. None where the text quotes no such pair.
+    """
+    if not program:
+        return None
+    import ast  # only where there is code
+
+    for call in _replacing(program):
+        name, places = call
+        donated = f"donate_argnums=({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
+        for node in (each for statement in program for each in ast.walk(statement.node)):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                wrap = node.value
+                words = {word.arg for word in wrap.keywords}
+                if ast.unparse(node.targets[0]) == name and _last(ast.unparse(wrap.func)) in _WRAPS:
+                    code = f"{ast.unparse(node)[:-1]}, {donated})"
+                    new = "donate_argnums" not in words and len(code) <= _LONGEST_CODE
+                    return code if new else None
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                for each in node.decorator_list:
+                    if _last(ast.unparse(each)) in _WRAPS:
+                        code = f"@functools.partial({ast.unparse(each)}, {donated})"
+                        return f"{code}   # above def {name}"
+    return None
+
+
+def _replacing(program: Program) -> Iterator[tuple[str, list[int]]]:
+    """Calls whose results take the names of their arguments: the function, and which arguments."""
+    import ast
+
+    for node in (each for statement in program for each in ast.walk(statement.node)):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            targets = {part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)}
+            places = [
+                place
+                for place, each in enumerate(node.value.args)
+                if isinstance(each, ast.Name) and each.id in targets
+            ]
+            if places and isinstance(node.value.func, ast.Name):
+                yield node.value.func.id, places
+
+
+def _last(dotted: str) -> str:
+    return dotted.rpartition(".")[2]
 
 
 def alias(compiler: CompilerMemory) -> Remedy:
