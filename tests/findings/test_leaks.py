@@ -206,3 +206,25 @@ def test_a_model_compiled_anew_is_said_of_kerass_function() -> None:
     assert finding
     assert finding.headline.startswith("Keras's function for a step is traced again and again")
     assert [each.slug for each in finding.remedies] == ["clear-session"]
+
+
+REFRESHED = (
+    "32  def refresh(sess, emb, walker):\n34      sess.run(%s)\n"
+    + oom("200000,128", "Assign_%s")
+    + "Current usage from device: /job:localhost/replica:0/task:0/device:GPU:0, allocator: GPU_0_bfc\n"
+    "  97.66MiB from %s\n  97.66MiB from %s\n  97.66MiB from %s\n  Remaining 158 nodes with 6.01GiB\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "rows", "fires"),
+    [
+        ("tf.assign(emb, new)", "61", ("Const_60", "Const_59", "Const_58"), True),
+        ("emb.assign(new)", "61", ("a", "b", "c"), True),
+        ("tf.assign(emb, new)", "2", ("a", "b", "c"), False),  # few of its name
+        ("assign_op", "61", ("Const_60", "Const_59", "Const_58"), False),  # made before
+    ],
+)
+def test_a_quoted_line_that_makes_what_it_runs(code: str, number: str, rows: tuple[str, ...], fires: bool):
+    graph = found(REFRESHED % (code, number, *rows), "growing-graph")
+    assert bool(graph) == fires

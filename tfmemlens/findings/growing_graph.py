@@ -5,8 +5,10 @@ name, and no model has so many by design: a loop makes ops, or variables, anew i
 keeps them all.
 When it fires: the failing op's name carries a counter of 5,000 or more; a session's line makes the op that it
 runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; an op of a
-session's graph was being made when host RAM ran out, after ten steps that went well; or a list has five rows
-of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...).
+session's graph was being made when host RAM ran out, after ten steps that went well; a list has five rows
+of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...); or
+the text quotes a line that makes the op that it runs, and three rows of one size count on or the failing op
+is the tenth of its name.
 What to do: build the graph once, before the loop, and feed what changes.
 """
 
@@ -48,6 +50,7 @@ _NUMBERED = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{3,9})\Z")
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         what = _by_name(request) or _by_line(case, request) or _by_rows(moment) or _by_frames(case, moment)
+        what = what or _by_quoted_code(case, moment, request)
         if what is None:
             continue
         yield Finding(
@@ -86,6 +89,39 @@ def _by_line(case: Case, request: Request) -> str | None:
         proof = f" ({steps:,} steps went well)"
     op = match["op"] or match["evaluated"]
     return f"{place} makes a new `tf.{op}` each time it runs{proof}" if proof else None
+
+
+_MAKES_BY_METHOD = regex(r"\.run\(\s*\[?\s*[\w.]{1,80}\.(?P<op>assign|assign_add|minimize)\(")
+_ROWS_IN_A_ROW, _COUNTED_OPS = 3, 10
+
+
+def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
+    """A quoted line that makes the op that it runs, where the failing op is the tenth of its name and more,
+    or rows of one size count on: `Const_58`, `Const_59`, `Const_60`.
+    """
+    numbered: dict[tuple[str, int], set[int]] = {}
+    for row in moment.attribution.table:
+        if match := _A_COUNTER.match(row.node or ""):
+            numbered.setdefault((match["name"], row.size_bytes), set()).add(int(match["number"]))
+    alike = next((key for key, numbers in numbered.items() if len(numbers) >= _ROWS_IN_A_ROW), None)
+    counted = _counted(_A_COUNTER, request)
+    if alike is None and (counted is None or counted[1] < _COUNTED_OPS):
+        return None
+    for line in case.capture.surroundings.code:
+        match = _MAKES_AND_RUNS.search(line.text) or _MAKES_BY_METHOD.search(line.text)
+        if match is None or line.text.lstrip().startswith("#"):
+            continue
+        op = next(filter(None, match.groups()))
+        holds = (
+            f" (each turn left a {human(alike[1])} `{alike[0]}` on the device)"
+            if alike
+            else f" (`{request.failed.node}` is one of them)"
+        )
+        return f"line {line.number} makes a new `{op}` each time it runs{holds}"
+    return None
+
+
+_A_COUNTER = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{1,9})\Z")
 
 
 def _by_rows(moment: Moment) -> str | None:
