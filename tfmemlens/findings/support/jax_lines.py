@@ -257,12 +257,17 @@ def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
     if need is None or need < LEAST_BYTES:
         return None
     named: str | None = None
+    left = 0
     for at, line in enumerate(code):
         if match := _DEF.search(line.text):
+            left = match.start()
             name = regex(rf"\b(?:jit|grad)\(\s*{match['name']}\b")
             above = at > 0 and code[at - 1].text.strip().startswith("@") and _JITTED.search(code[at - 1].text)
             named = match["name"] if above or any(name.search(each.text) for each in code) else None
         elif named and (match := _TURNS.search(line.text)) and int(match["many"]) >= _LEAST_TURNS:
+            if match.start() <= left:
+                named = None  # it stands behind the function, and calls it
+                continue
             turns = int(match["many"])
             return MadeByLine(
                 f"most likely the Python loop of `{named}` (line {line.number}): its {turns:,} turns are"
