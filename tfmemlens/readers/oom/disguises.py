@@ -179,7 +179,8 @@ BAD_ALLOC = LineRule(
     needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
 )
 KILLED = LineRule(
-    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exited with code"
+    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exits? with "
+    r"|exited with code"
     r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
     r"|(?:terminated (?:by|due to)|exited on|killed by|was sent) signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
@@ -189,10 +190,12 @@ KILLED = LineRule(
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
-    r"|line \d+: +\d+ Killed\b|\A(?:\[\d+\] +\d+"
+    r"|line \d+: +\d+ Killed\b|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z|\A(?:\[\d+\] +\d+"
     r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "docker run --memory 8g ... exits with 137 while the buffer fills",
+    "2000 6.2 GB | 4000 11.9 GB ... Killed",
     "[1] [WARNING] Worker with pid 9 was terminated due to signal 9",
     "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM"
     " Killed.",
