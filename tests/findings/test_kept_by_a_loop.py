@@ -129,3 +129,15 @@ def test_models_in_a_dict_are_kept_and_their_figures_are_not():
     finding = found(GRID % "(model, h)", "models-kept")
     assert finding and "`results` (line 6) keeps every model" in finding.headline
     assert found(GRID % "model.evaluate(test)", "models-kept") is None
+
+
+BOUNDED = REPLAY.replace("deque()", "deque(maxlen=%d)")
+
+
+@pytest.mark.parametrize(("most", "fires"), [(200_000, True), (1000, False)])
+def test_a_bounded_buffer_counts_where_it_may_be_larger_than_the_device(most: int, fires: bool):
+    text = "RTX 3080 (10 GB), jax\n" + BOUNDED % most + FAILED.format(size=84 * 84 * 16)
+    finding = found(text)
+    assert bool(finding) == fires
+    if finding:
+        assert "up to 21.03 GiB in 200,000 entries" in finding.headline and finding.explains

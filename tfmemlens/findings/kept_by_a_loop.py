@@ -68,7 +68,8 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
             return f"{human(held)} after {turns:,} turns{many}", held, True
     need = request.needed_bytes
     if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(found, whole):
-        full = min(found.most * found.each, whole or 0) if found.most and found.each else None
+        full = found.most * found.each if found.most and found.each else None
+        full = min(full, whole) if full and whole else full
         return f"so small a request ({human(need)}) fails only where the device is full", full or None, False
     if found.line.text.strip() in (request.failed.source_text or "", *(_own_lines(request))):
         return "and this line is the one that failed", None, False
