@@ -61,7 +61,7 @@ def check(case: Case) -> Iterator[Finding]:
 def _made(case: Case) -> Sequence[Made]:
     """What the quoted program makes; trees are read only where there is one."""
     told = case.capture.surroundings
-    program = told.program() if told.code else ()
+    program = told.program()
     if not program:
         return ()
     from tfmemlens.knowledge.program_shapes import made_by

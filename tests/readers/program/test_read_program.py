@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
 from tfmemlens.readers.formats.oom_log import read_lines
 from tfmemlens.readers.program import read_program
 
@@ -113,3 +114,8 @@ def test_a_text_gives_its_program_when_asked() -> None:
     text = "OOM when allocating tensor with shape[8,9] and type float\n\n&lt;pre&gt;\nx = f(3)\n&lt;/pre&gt;"
     program = read_lines(enumerate(text.splitlines(), 1)).surroundings.program()
     assert [(each.line.number, ast.unparse(each.node)) for each in program] == [(4, "x = f(3)")]
+
+
+def test_a_message_without_code_has_no_program_to_parse() -> None:
+    text = "OOM when allocating tensor with shape[8,9] and type float\nwhy is that?"
+    assert read_lines(enumerate(text.splitlines(), 1)).surroundings.program is Program

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
@@ -319,7 +319,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             stores=main.run.stores if main else None,
             code=tuple(line for stream in streams for line in stream.run.quoted.code),
             sizes=tuple(size for stream in streams for size in stream.run.quoted.sizes),
-            program=partial(_program, tuple(line for stream in streams for line in stream.run.quoted.text)),
+            program=_program_of(streams),
             models=main.run.models if main else None,
             alone=main.run.alone if main else None,
             one_tape=main.run.tapes.found if main else None,
@@ -330,6 +330,13 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         notes=notes,
     )
+
+
+def _program_of(streams: list[_Stream]) -> Callable[[], Program]:
+    """What reads the quoted program when a rule asks; nothing does where no line looks like code."""
+    if not any(stream.run.quoted.code for stream in streams):
+        return Program
+    return partial(_program, tuple(line for stream in streams for line in stream.run.quoted.text))
 
 
 def _program(lines: tuple[Line, ...]) -> Program:
