@@ -64,6 +64,7 @@ def test_a_round_limit_far_below_the_card_is_the_programs_own(said: str, limit: 
     [
         ("tried train_batch_size=6 and 4 too, same error", "4 -> 2"),
         ("--batch 4 fails too", "4 -> 2"),
+        ("batch 12 died, I also tried batch size 8 and 4 with the same error", "4 -> 2"),
         ("", "12 -> 6"),
     ],
 )
