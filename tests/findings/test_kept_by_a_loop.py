@@ -125,6 +125,24 @@ tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocat
 """
 
 
+CALLBACK = """
+class Keep(keras.callbacks.Callback):
+    def %s(self, batch, logs=None):
+        self.maps.append(net(x))   # (32, 56, 56, 256)
+"""
+
+
+@pytest.mark.parametrize(("method", "keeps"), [("on_train_batch_end", ["self.maps"]), ("build", [])])
+def test_a_callback_of_each_batch_is_a_loop(method: str, keeps: list[str]):
+    assert [each.container for each in of(CALLBACK % method)] == keeps
+
+
+def test_a_model_is_known_by_what_is_called_on_it():
+    code = "ms = []\nfor i in it:\n    m = make_cnn()\n    %s\n    ms.append(m)"
+    assert [each.model for each in of(code % "m.fit(x, y)")] == [True]
+    assert [each.model for each in of(code % "m.sort()")] == [False]
+
+
 def test_models_in_a_dict_are_kept_and_their_figures_are_not():
     finding = found(GRID % "(model, h)", "models-kept")
     assert finding and "`results` (line 6) keeps every model" in finding.headline

@@ -31,6 +31,8 @@ _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "floa
 _GRADIENTS = frozenset({"gradient", "grad", "compute_gradients"})
 _MODELS = regex(r"(?i)\A(?:(?:build|make|create|get)_?\w*|Model|Sequential|\w*net\d*)\Z")
 _MODEL_NAME = regex(r"(?i)\A(?:\w*_)?(?:model|net|clf|classifier)\d?\Z")
+_EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
+"""What a callback does at each batch, as a loop's body does."""
 _FLOAT_BYTES = 4
 
 
@@ -64,7 +66,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    node: ast.For | ast.While
+    node: ast.For | ast.While | ast.FunctionDef
     every: int = 1
 
 
@@ -93,7 +95,8 @@ def _additions(node: ast.AST, loops: tuple[_Loop, ...]) -> Iterator[tuple[ast.st
     if isinstance(node, ast.For | ast.While):
         loops = (*loops, _Loop(node))
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        loops = ()
+        each_turn = isinstance(node, ast.FunctionDef) and _EACH_TURN.match(node.name)
+        loops = (_Loop(node),) if isinstance(node, ast.FunctionDef) and each_turn else ()
     if isinstance(node, ast.If) and loops and (every := _every(node.test)):
         loops = (*loops[:-1], _Loop(loops[-1].node, every))
     if loops and isinstance(node, ast.Expr | ast.AugAssign | ast.Assign):
@@ -239,10 +242,18 @@ class _Names:
     def _is_model(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Tuple | ast.List):
             return any(map(self._is_model, value.elts))
-        if not isinstance(value, ast.Name) or not _MODEL_NAME.match(value.id):
+        if not isinstance(value, ast.Name):
             return False
         made = [each for each, _ in self._values(value.id) if isinstance(each, ast.Call)]
-        return any(_MODELS.match(_called(each)) for each in made)
+        if not any(_MODELS.match(_called(each)) for each in made):
+            return False
+        return bool(_MODEL_NAME.match(value.id)) or self._is_trained(value.id)
+
+    def _is_trained(self, name: str) -> bool:
+        """Whether a method of a model is called on it."""
+        methods = {f"{name}.fit", f"{name}.compile", f"{name}.train_on_batch"}
+        calls = (node for each in self.program for node in ast.walk(each.node) if isinstance(node, ast.Call))
+        return any(ast.unparse(call.func) in methods for call in calls)
 
     def _uses(self, name: str, node: ast.stmt) -> Iterator[tuple[str, Line]]:
         """Later statements that read it, outside of the one that adds to it."""
@@ -300,7 +311,7 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _assigned(loop: ast.For | ast.While) -> set[str]:
+def _assigned(loop: ast.For | ast.While | ast.FunctionDef) -> set[str]:
     """Names that each turn makes anew."""
     bound = [loop.target] if isinstance(loop, ast.For) else []
     for node in ast.walk(loop):
