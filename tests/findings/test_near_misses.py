@@ -295,6 +295,10 @@ CASES: dict[str, tuple[str, str]] = {
         report("10.00MiB from net/a/Relu", rest="900 nodes with 90.00MiB"),
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),
     ),
+    "matrix-without-a-name": (
+        "ResourceExhaustedError: OOM when allocating tensor with shape[25088,4096] and type float",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[25088,4096] and type int64",
+    ),
     "memory-shortage": (dump(100, 400, 390), dump(100, 400, 200, (60, 60, 80))),
     "no-room-for-context": (
         "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",

@@ -335,6 +335,7 @@ TABLE: dict[str, Applicability] = {
     "one-batch-at-a-time": _TENSORFLOW_CODE,
     "smaller-model": _ANYWHERE,
     "freeze-weights": Applicability(_TENSORFLOW, training=True, session=False, python=True),
+    "find-the-layer": _TENSORFLOW_CODE,
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
     "smaller-map": _ANYWHERE,

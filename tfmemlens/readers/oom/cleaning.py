@@ -134,7 +134,7 @@ FRESH = regex(
     r"(?:Limit|InUse|MaxInUse|NumAllocs|MaxAllocSize|Reserved|PeakReserved|LargestFreeBlock):|Stats:|(?:InUse|Free|Chunk)"
     r" {0,2}at |Bin \(|Bin for |Next region|\d+ Chunks of|Sum Total|Summary of|Total (?!Chunks:)|Size: |"
     r"tensorflow\.|Resource exhausted|ResourceExhausted|Buffer \d|Operator: |XLA Label|Shape: |Entry"
-    r" Param|={6}|\(\d\) |>>>|In \[|Epoch )"
+    r" Param|={6}|\(\d\) |>>>|In \[|Epoch |Layer \(type\)|[\w./-]{1,80} \(\w{1,40}\) {2,}[\[(])"
 )
 _CUT_ALLOCATOR = (
     r"(?!(?:b|bf|bfc|bfc_\w{0,20}|G|GP|GPU|GPU_\d*|GPU_\d+_b?f?|gp|gpu|gpu_h\w{0,6}|gpu_\w{0,3}|c|cp)\Z)\S+"

@@ -1,0 +1,92 @@
+"""A matrix that a sentence alone tells of: a weight by its shape or by the summary, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.test_what_is_no_batch import explained
+from tfmemlens.model.finding import Finding
+
+ALONE = "ResourceExhaustedError: OOM when allocating tensor with shape[{}] and type float"
+SUMMARY = """
+Layer (type)                    Output Shape         Param #     Connected to
+input_4 (InputLayer)            (None, 100)          0
+words (Embedding)               (None, 100, 200)     34232800    input_4[0][0]
+conv1d_4 (Conv1D)               (None, 99, 32)       12832       words[0][0]
+"""
+
+
+def found(text: str) -> list[Finding]:
+    return [each for each in explained(text).findings if each.rule == "matrix-without-a-name"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ("25088,4096", "a map of 7 x 7 with 512 channels): 392.00 MiB"),
+        ("320000,512", "most likely the kernel of a fully connected layer behind Flatten"),
+        ("171163,200", "an embedding table, or the kernel of a fully connected layer: 130.59 MiB"),
+        ("2304,384", ""),  # 3.38 MiB: it fails for what else is held
+        ("65536,512", ""),  # a power of two may be positions of a batch
+        ("99991,512", ""),
+        ("4096,25088", ""),
+        ("512,25088,4", ""),
+    ],
+)
+def test_the_shape_tells_a_weight_where_it_can(shape: str, said: str) -> None:
+    told = found(ALONE.format(shape))
+    assert bool(told) is bool(said)
+    assert said in (told[0].because if told else "")
+
+
+def test_rows_that_are_a_batch_of_positions_are_no_weight() -> None:
+    assert found("batch_size=512\n" + ALONE.format("262144,800")) == []  # 512 positions of each
+    assert found("batch_size=32\n" + ALONE.format("320000,512"))  # 10,000 would be many
+
+
+def test_a_named_op_says_more_than_the_shape() -> None:
+    assert found(ALONE.format("25088,4096") + "\n\t [[{{node dense_3/MatMul}}]]") == []
+    assert found("net.py:19: in build\n" + ALONE.format("25088,4096"))
+
+
+def test_without_a_type_the_bytes_are_those_of_float32() -> None:
+    text = (
+        "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[18432,3072]"
+    )
+    told = found(text)[0]
+    assert "216.00 MiB in float32" in told.because
+    assert told.remedies[1].saves_bytes is None
+
+
+def test_half_the_units_save_half_the_matrix() -> None:
+    narrower = found(ALONE.format("25088,4096"))[0].remedies[1]
+    assert narrower.slug == "narrower-layer" and narrower.saves_bytes == 196 << 20
+    assert "4,096 -> 2,048" in narrower.text
+
+
+def test_the_layer_is_found_by_its_parameters() -> None:
+    look = found(ALONE.format("25088,4096"))[0].remedies[2]
+    assert "102,760,448 parameters, or 102,764,544 with a bias" in look.text
+
+
+def test_a_row_of_the_summary_is_proof() -> None:
+    told = found(ALONE.format("171164,200") + SUMMARY)[0]
+    assert "as many numbers as the weights of `words` (line 4)" in told.because
+    assert [each.slug for each in told.remedies] == ["smaller-vocabulary"]
+    assert "likely" in found(ALONE.format("171100,200") + SUMMARY)[0].because
+
+
+def test_all_layers_with_as_many_parameters_are_named() -> None:
+    row = "words (Embedding)               (None, 100, 200)     34232800    input_4[0][0]\n"
+    twice = SUMMARY.replace(row, row + row.replace("words", "tags "))
+    assert "one of `words`, `tags`" in found(ALONE.format("171164,200") + twice)[0].because
+
+
+def test_rows_of_a_summary_of_one_width_are_lines_of_their_own() -> None:
+    padded = "\n".join(line.ljust(100) for line in SUMMARY.splitlines())
+    rows = explained(ALONE.format("171164,200") + padded).case.capture.surroundings.summary
+    assert [row[:3] for row in rows] == [
+        ("input_4", "InputLayer", 0),
+        ("words", "Embedding", 34_232_800),
+        ("conv1d_4", "Conv1D", 12_832),
+    ]

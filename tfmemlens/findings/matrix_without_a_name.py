@@ -1,0 +1,161 @@
+"""A matrix that no op or layer names, of a shape that only weights are likely to have.
+
+What it means: a message of one sentence names no layer. A matrix whose rows are the numbers of a feature map
+(25,088 = 7 x 7 x 512) is most likely the kernel of a fully connected layer behind Flatten; one with 100,000
+rows and more is such a kernel or an embedding table. Neither depends on the batch, and training keeps it up
+to four times: the weight, its gradient, and the slots of its optimizer.
+When it fires: the failed tensor is a matrix without an op, node or layer; its rows are those of a flattened
+map or very many, and not the batch, or a row of a Keras summary has as many parameters.
+What to do: find the layer in `model.summary()` by its parameters; pool before it, or make it narrower; of a
+table fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tfmemlens.findings.support.remedies import batch_of
+from tfmemlens.findings.support.rows import attributed, requests
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.kernel_shapes import flattened
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import MIB, human
+
+BASIS = Basis.SHAPE
+EXPLAINS = "the request"
+
+_FLOAT_BYTES = 4
+_LEAST_ROWS, _LEAST_UNITS = 2048, 64
+_LEAST_BYTES = 32 * MIB
+"""Less than this fails for what else is held."""
+_ROWS_OF_A_TABLE = 100_000
+_STEPS = 4096
+"""So many positions of one sample are likely: more rows for each sample of the batch are no positions."""
+_TABLE = "Embedding"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in list(requests(case))[:1]:
+        if framework_of(case) != TENSORFLOW or not _is_nameless(moment, request):
+            continue
+        rows, units = (size or 1 for size in request.failed.shape or (1, 1))
+        if _FLOAT_BYTES * rows * units < _LEAST_BYTES:
+            continue
+        layers = _in_summary(case, rows, units)
+        if layers or _like_a_weight(rows, units, batch_of(case, moment)):
+            yield _finding(case, index, request, layers)
+
+
+def _is_nameless(moment: Moment, request: Request) -> bool:
+    failed = request.failed
+    named = failed.node or failed.op or failed.keras_layer or failed.kernel or failed.source_text
+    return (
+        failed.kind is RequestKind.TENSOR
+        and not (named and not _says_nothing(failed.source_text, named))
+        and len(failed.shape or ()) == 2
+        and all(failed.shape or ())
+        and failed.dtype in (None, "float32", "float16", "bfloat16", "float64")
+        and not attributed(moment)
+    )
+
+
+def _says_nothing(text: str | None, named: object) -> bool:
+    """Whether all that is named is the line that makes or trains a whole network."""
+    return named is text and any(
+        word in (text or "") for word in ("Dense(", "Flatten(", "Sequential(", ".fit(", ".run(", "Model(")
+    )
+
+
+def _like_a_weight(rows: int, units: int, batch: int | None) -> bool:
+    if units < _LEAST_UNITS or rows < _LEAST_ROWS or rows == batch or rows < units:
+        return False
+    if batch and batch > 1 and not rows % batch and rows // batch <= _STEPS:
+        return False  # a batch of positions
+    return rows >= _ROWS_OF_A_TABLE or bool(flattened(rows) and rows & (rows - 1))
+
+
+def _in_summary(case: Case, rows: int, units: int) -> list[tuple[str, str, int, Line]]:
+    """The rows of the model's summary with as many parameters as this matrix, with or without a bias."""
+    counts = (rows * units, rows * units + units)
+    return [row for row in case.capture.surroundings.summary if row[2] in counts]
+
+
+def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, str, int, Line]]) -> Finding:
+    rows, units = (size or 1 for size in request.failed.shape or (1, 1))
+    need = request.failed.tensor_bytes
+    size = human(need) if need else f"{human(_FLOAT_BYTES * rows * units)} in float32"
+    seen = flattened(rows)
+    is_table = any(row[1] == _TABLE for row in layers)
+    if layers:
+        names = ", ".join(f"`{row[0]}`" for row in layers[:3])
+        one = "one of " if len(layers) > 1 else ""
+        what = f"it has as many numbers as the weights of {one}{names} (line {layers[0][3].number})"
+    elif seen:
+        side, channels = seen
+        what = (
+            f"most likely the kernel of a fully connected layer behind Flatten ({rows:,} inputs are, for"
+            f" instance, a map of {side} x {side} with {channels} channels)"
+        )
+    else:
+        what = "most likely a weight: an embedding table, or the kernel of a fully connected layer"
+    kept = f"{what}: {size}, the same for any batch; training keeps its gradient and slots beside it"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=kept,
+        because=kept,
+        explains=need,
+        evidence=(
+            Evidence(f"requested: {format_shape(request.failed.shape or ())}", request.failed.line),
+            *(Evidence(f"{row[0]} ({row[1]}): {row[2]:,} parameters", row[3]) for row in layers[:3]),
+        ),
+        remedies=tuple(_remedies(case, rows, units, need, layers, is_table)),
+        moment=index,
+    )
+
+
+def _remedies(
+    case: Case,
+    rows: int,
+    units: int,
+    need: int | None,
+    layers: list[tuple[str, str, int, Line]],
+    is_table: bool,
+) -> Iterator[Remedy]:
+    parameters = prod((rows, units))
+    guess = "" if is_table else "if its inputs are a flattened image: "
+    table = Remedy(
+        "fewer rows: a smaller vocabulary, one token for rare words, or hashing"
+        + ("" if is_table else ", if it is an embedding table"),
+        slug="smaller-vocabulary",
+    )
+    if is_table:
+        yield table
+    elif flattened(rows) or not layers:
+        yield Remedy(
+            f"{guess}pool before that layer, so that only the channels are left",
+            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
+            if case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
+            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            slug="pool-first",
+        )
+    if not is_table:
+        half = max(units // 2, 1)
+        yield Remedy(
+            f"make it narrower: {units:,} -> {half:,} halves the matrix, its gradient and slots",
+            saves_bytes=need and need // 2,
+            certainty=Certainty.BOUND if need else None,
+            slug="narrower-layer",
+        )
+    if not layers:
+        yield Remedy(
+            f"to find the layer: it has {parameters:,} parameters, or {parameters + units:,} with a bias",
+            "model.summary()",
+            slug="find-the-layer",
+        )
+    if not is_table and rows >= _ROWS_OF_A_TABLE and not layers:
+        yield table
