@@ -78,8 +78,8 @@ def test_a_row_of_the_summary_is_proof() -> None:
 
 def test_all_layers_with_as_many_parameters_are_named() -> None:
     row = "words (Embedding)               (None, 100, 200)     34232800    input_4[0][0]\n"
-    twice = SUMMARY.replace(row, row + row.replace("words", "tags "))
-    assert "one of `words`, `tags`" in found(ALONE.format("171164,200") + twice)[0].because
+    twice = SUMMARY.replace(row, row + row.replace("words", "label"))
+    assert "one of `words`, `label`" in found(ALONE.format("171164,200") + twice)[0].because
 
 
 def test_rows_of_a_summary_of_one_width_are_lines_of_their_own() -> None:

@@ -291,6 +291,10 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         report("16.00MiB from net/rnn/cell/MatMul", "100.00MiB from net/a/Relu"),
     ),
+    "made-by-the-code": (
+        "emb = layers.Embedding(900000, 64)\n" + oom("900000,64", "emb/embeddings/Initializer/mul"),
+        "emb = layers.Embedding(900000, 64)\n" + oom("900001,64", "emb/embeddings/Initializer/mul"),
+    ),
     "many-small-allocations": (
         report("10.00MiB from net/a/Relu", rest="900 nodes with 90.00MiB"),
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),
