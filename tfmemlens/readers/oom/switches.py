@@ -76,7 +76,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*|same|still|no (?:help|difference|luck)"
             r"|nothing|OOMs?)\b)(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b)"
             r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
-            r"(?:\b(?:train_)?batch(?:[_ -]?size)?s?\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
+            r"(?:\b(?:train_)?batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
             r"(?P<value>\d{1,5}(?:(?:,? (?:and|or|then|und|y|et) |, ?|/| -> |->)\d{1,5}){0,6})\b"
             r"(?![.,]?\d|k\b|%)"
             r"(?!.*\b(?:runs?|works?|fits?|fine|ran)\b)",
