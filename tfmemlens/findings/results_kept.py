@@ -5,7 +5,8 @@ each turn on the device, and so does `[model(x, training=True) for _ in range(10
 the first for which nothing is left, and its batch is no larger than that of the others.
 When it fires: a line of the program on the way to an op that ran by itself adds a result to a list or
 collects one for each turn of a comprehension; not what leaves the device first (`.numpy()`, `predict`),
-and not inside a layer's call. A cause after steps that went well, else a factor.
+and not inside a layer's call. A cause after steps that went well, else a factor. Or the text quotes such a
+line without its loop, and an op that ran by itself failed for little after many steps.
 What to do: take each result off the device, or add up as you go.
 """
 
@@ -13,19 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.kept import kept_on_the_way
+from tfmemlens.findings.support.kept import is_eager, kept_on_the_way
+from tfmemlens.findings.support.kept_code import kept as kept_by_loops
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.stage import is_epoch
+from tfmemlens.knowledge.kept_results import keeps_model
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: how many are kept, nobody tells"
-_MANY_STEPS = 10
+_MANY_STEPS, _MANY_EPOCHS = 10, 2
+_SMALL_BYTES = 64 * MIB
+"""So little fails late only where something else has grown."""
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         kept = kept_on_the_way(request)
+        if kept is None and not on_host(moment):
+            yield from _quoted(case, index, request)
         if kept is None or on_host(moment):
             continue
         frame, name = kept
@@ -47,6 +57,46 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
+    """A list of the quoted code that keeps results as they are, where a small request failed late."""
+    stores, steps = case.capture.surroundings.stores, _steps_before(case)
+    need = request.needed_bytes
+    epochs = len({each for each, line in case.capture.surroundings.steps if is_epoch(line)})
+    late = need is not None and need <= _SMALL_BYTES and (steps >= _MANY_STEPS or epochs >= _MANY_EPOCHS)
+    if framework_of(case) != TENSORFLOW or stores is None or not late or keeps_model(stores[1].text):
+        return
+    if request.failed.creating or request.failed.pipeline or _adds_parts(request):
+        return
+    if kept_by_loops(case.capture.surroundings):
+        return  # the rule of loops says which list, and how much
+    name, line = stores
+    told = (
+        f"`{name}` (line {line.number}) most likely keeps a tensor of each step on the device: it failed for"
+        f" {human(need or 0)} after {steps:,} {'steps' if steps >= _MANY_STEPS else 'epochs'} that went well"
+    )
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=need,
+        evidence=(Evidence(f"`{name}` keeps what is added", line),),
+        remedies=(
+            Remedy(
+                f"take each result off the device before it goes into `{name}`, or keep a number of it",
+                f"{name}.append(y.numpy())   # of a loss: float(loss)",
+                slug="keep-numbers",
+            ),
+        ),
+        moment=index,
+    )
+
+
+def _adds_parts(request: Request) -> bool:
+    """Whether the list may be one of a network's parts, which a layer's own code fills once."""
+    placed = request.failed.source_text is not None and not is_eager(request)
+    return request.failed.keras_layer is not None or placed
 
 
 def _steps_before(case: Case) -> int:
