@@ -2,7 +2,8 @@
 
 What it means: a TPU stores the last two dimensions in tiles of 8 x 128 (16 x 128 for bfloat16). A last
 dimension of 4 is padded to 128: 32 times the memory. The listing shows it as `Extra memory due to padding`.
-When it fires: the listed buffers lose at least 10 % to padding, or one of them expands at least twofold.
+When it fires: the listed buffers, or all temporaries together, lose at least 10 % to padding, or one expands
+at least twofold.
 What to do: put a large dimension last, make batch and features multiples of 8 and 128, merge small
 dimensions.
 """
@@ -30,21 +31,22 @@ def check(case: Case) -> Iterator[Finding]:
             else []
         )
         lost = sum(buffer.size.bytes - buffer.unpadded.bytes for buffer in padded)
-        whole = moment.attribution.table.total_bytes
+        whole = max(moment.attribution.table.total_bytes, *(buffer.size.bytes for buffer in padded), 1)
         if not padded or (lost < 0.1 * whole and padded[0].size.bytes < 2 * padded[0].unpadded.bytes):
             continue
         worst = padded[0]
         factor = worst.size.bytes / max(worst.unpadded.bytes, 1)
         minor = worst.shape[-1] if worst.shape else None
+        what = format_shape(worst.shape) if worst.shape else f"{worst.label} together"
+        grows = "grows" if worst.shape else "grow"
         yield Finding(
             severity=Severity.CAUSE if lost >= 0.3 * whole else Severity.FACTOR,
             headline=(
                 f"padding to TPU tiles costs about {human(lost)}, {percent(lost, whole)} of the listed"
-                f" buffers; {format_shape(worst.shape)} grows {factor:.1f} times"
+                f" buffers; {what} {grows} {factor:.1f} times"
             ),
             because=(
-                f"padding to TPU tiles alone costs about {human(lost)}; {format_shape(worst.shape)} grows"
-                f" {factor:.1f} times"
+                f"padding to TPU tiles alone costs about {human(lost)}; {what} {grows} {factor:.1f} times"
             ),
             explains=lost,
             evidence=tuple(

@@ -173,6 +173,10 @@ TPU_ROW = LineRule(
     "arguments 12.0G",
     needs=("reserved", "program", "arguments", "output", "hlo temp", "global", "scoped", "overlays", "stack"),
 )
+_TEMPORARIES = regex(
+    rf"HLO temp +[^(]*\([^:]{{0,40}}: Unpadded \((?P<data>{TPU_SIZE})\) Padded \((?P<size>{TPU_SIZE})\)"
+)
+"""What all temporaries of a program hold, and what they take with the padding to tiles."""
 TPU_OUTPUT = LineRule(
     rf"Output size (?P<size>{TPU_SIZE}); shares (?P<shared>{TPU_SIZE}) with arguments",
     "Output size 8.45G; shares 8.45G with arguments.",
@@ -281,6 +285,8 @@ class Executable:
     buffers: list[XlaBuffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
     """The lines whose sentence says that it failed."""
+    temporaries: PaddedBuffer | None = None
+    """All temporaries together, where the listing says what padding to tiles makes of them."""
     cut: bool = False
     """Whether the list of buffers begins after its first."""
     place: str | None = None
@@ -307,6 +313,9 @@ class Executable:
             for b in self.buffers
             if b.unpadded is not None and b.unpadded.bytes < b.size.bytes
         )
+        together = self.temporaries
+        if not padded and together and together.unpadded.bytes < together.size.bytes:
+            padded = (together,)
         goal, reached, down, line = self.remat or (None, None, None, None)
         return CompilerMemory(
             tuple(self.sections),
@@ -398,6 +407,10 @@ class CompilerCollector:
             return True
         if match := SECTION.search(text) or TPU_ROW.search(text):
             self._section(match.groupdict(), line)
+            if temp := _TEMPORARIES.search(text):
+                size, data = parse_size(temp["size"]), parse_size(temp["data"])
+                together = PaddedBuffer("all temporaries", size, data, None, None, "", line)
+                self._program(line, RequestKind.TPU).temporaries = together
             return True
         if match := TPU_OUTPUT.search(text):
             known = self._program(line, RequestKind.TPU).sections
