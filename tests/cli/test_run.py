@@ -27,7 +27,9 @@ def run(
     return subprocess.run(
         [sys.executable, "-m", "tfmemlens", "run", *words],
         cwd=folder,
-        env=environment(folder) | ({"TF_BFC_MEMORY_DUMP": dump} if dump else {}),
+        env=environment(folder)
+        | ({"TF_BFC_MEMORY_DUMP": dump} if dump else {})
+        | ({} if max_file_bytes < 0 else {"PYTHONDONTWRITEBYTECODE": "1"}),  # or half a file stays
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
         capture_output=True,
         text=True,

@@ -252,7 +252,10 @@ def test_the_client_is_killed_in_the_middle_of_a_commit(
 def test_a_disk_that_is_full(logs: tuple[Path, dict[str, int]], tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     folder, truth = logs
-    code = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))\n" + KILLED
+    limited = "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))"
+    code = (
+        f"import resource, sys\nsys.dont_write_bytecode = True  # or half a file stays\n{limited}\n{KILLED}"
+    )
     status, _, problems = ended(program("-c", code, str(folder), str(tmp_path / "out"), "99", cwd=ROOT))
     assert resource
     assert status == 1

@@ -29,7 +29,7 @@ from tfmemlens.units import GIB
         ("Tesla T4", 14),
         ("NVIDIA RTX A4000", 14),
         ("GeForce GTX 1080 Ti", 9),
-        ("Tesla K80", 9),
+        ("Tesla K80", 10),
         ("NVIDIA GeForce RTX 3060", 9),
         ("GeForce GTX 1080", 7),
         ("Tesla P4", 7),
