@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
@@ -61,19 +61,32 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
+    """What finds the array that is larger than its author thought."""
+    request = moment.request
+    of_an_op = request and not (request.fixed or request.failed.compiled)
+    if of_an_op and framework_of(case) == TENSORFLOW:
+        where = f"`{place(moment)}`" if place(moment) else "the failing op"
+        yield Remedy(
+            f"print the shapes that go into {where}: in float32 it asks for {need // 4:,} numbers, as a whole"
+            " data set in one batch makes them, or [n,1] against [n]",
+            slug="compare-shapes",
+        )
+    elif framework_of(case) == JAX:
+        yield Remedy(
+            f"look for an array whose size is a mistake: in float32 it asks for {need // 4:,} numbers, and"
+            " shapes are known without running",
+            "print(jax.eval_shape(f, *arguments))",
+            slug="shapes-without-running",
+        )
+
+
 def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterator[Remedy]:
     moment = case.moments[index]
     request, bound = moment.request, batch_bound(case, moment)
     shape = request.failed.shape if request else None
     if not shape or not all(shape):
-        of_an_op = request and not (request.fixed or request.failed.compiled)
-        if of_an_op and framework_of(case) == TENSORFLOW:
-            where = f"`{place(moment)}`" if place(moment) else "the failing op"
-            yield Remedy(
-                f"print the shapes that go into {where}: in float32 it asks for {need // 4:,} numbers, as a"
-                " whole data set in one batch makes them, or [n,1] against [n]",
-                slug="compare-shapes",
-            )
+        yield from _without_shape(case, moment, need)
         return
     sizes = [size or 1 for size in shape]
     if sizes[0] >= 2 and request and not request.fixed:

@@ -206,6 +206,7 @@ TABLE: dict[str, Applicability] = {
     "end-the-process": Applicability(devices=_ON_GPU),
     "find-the-feed": _ANYWHERE,
     "compare-shapes": _ANYWHERE,
+    "shapes-without-running": Applicability(_OF_JAX),
     # Of what lives between steps.
     "keep-numbers": Applicability(session=False),
     "look-for-lists": _ANYWHERE,
