@@ -242,6 +242,7 @@ class TestFleetWords:
             (timedelta(hours=49), "2 days"),
             (timedelta(minutes=90), "90 minutes"),
             (timedelta(minutes=121), "2 hours"),
+            (timedelta(seconds=7201), "2 hours"),
             (timedelta(seconds=60), "1 minute"),
             (timedelta(seconds=61), "61 seconds"),
             (timedelta(seconds=120), "2 minutes"),

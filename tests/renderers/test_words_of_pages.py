@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from types import SimpleNamespace as Made
 from typing import Any
 
@@ -48,33 +47,6 @@ def test_hours_lost(lost: float | None, words: str) -> None:
 def test_a_trend(before: int | None, now: int | None, words: str) -> None:
     group: Any = Made(jobs_before=before, jobs_now=now)
     assert _fleet.trend(group) == words
-
-
-@pytest.mark.parametrize(
-    "span, words",
-    [
-        (timedelta(days=7), "7 days"),
-        (timedelta(days=1), "1 day"),
-        (timedelta(hours=36), "36 hours"),
-        (timedelta(hours=48), "2 days"),
-        (timedelta(hours=49), "2 days"),
-        (timedelta(minutes=90), "90 minutes"),
-        (timedelta(seconds=7201), "2 hours"),
-        (timedelta(seconds=121), "2 minutes"),
-        (timedelta(seconds=61), "61 seconds"),
-        (timedelta(seconds=1), "1 second"),
-    ],
-)
-def test_a_length(span: timedelta, words: str) -> None:
-    assert _fleet.length(span) == words
-
-
-def test_times_of_jobs() -> None:
-    first, later = datetime(2026, 11, 20, 8, 15), datetime(2026, 11, 20, 9, 0)
-    assert _fleet.moment(first) == "2026-11-20 08:15" and _fleet.moment(None) == "time unknown"
-    assert _fleet.period(first, later) == "2026-11-20"
-    assert _fleet.period(first, datetime(2026, 11, 21)) == "2026-11-20 to 2026-11-21"
-    assert _fleet.period(None, later) == "no time stamps" == _fleet.period(first, None)
 
 
 def test_what_many_jobs_add_up_to() -> None:
