@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens import pipeline
-from tfmemlens.findings.support.kept_code import Kept, kept, largest
+from tfmemlens.findings.support.kept_code import kept, largest
+from tfmemlens.findings.support.kept_trees import Kept
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.finding import Basis, Finding
 from tfmemlens.model.line import Line

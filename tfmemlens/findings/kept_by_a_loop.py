@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.growth import per_turn
-from tfmemlens.findings.support.kept_code import Kept, kept, largest
+from tfmemlens.findings.support.kept_code import kept, largest
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -24,6 +25,9 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
 EXPLAINS = "what is kept when it fails, where sizes and turns are told; else no bytes"

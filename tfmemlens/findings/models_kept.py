@@ -11,14 +11,18 @@ What to do: drop the references, clear Keras's session, or give each its own pro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tfmemlens.findings.support.kept_code import Kept, kept
+from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"

@@ -1,0 +1,340 @@
+"""Loops of the quoted code, as syntax trees: what each adds to something that outlasts its turns.
+
+A value's size comes from a comment that states its shape, on the line that keeps it or on the one that made
+it (`attn = fwd(x)   # (8, 512, 512)`), or from the stated number of weights where it is all gradients.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Sequence
+
+from tfmemlens.findings.support.stated_weights import stated_weights
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Statement
+from tfmemlens.model.tensor import ITEM_BYTES
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
+
+_ADDS = frozenset({"append", "appendleft", "extend", "add", "put"})
+_NUMBERS = frozenset({"float", "int", "str", "len", "round", "bool"})
+_TO_NUMBERS = frozenset({"item", "result", "global_norm", "reduce_mean", "reduce_sum", "mean", "sum", "norm"})
+_TO_HOST = frozenset({"numpy", "tolist", "device_get", "predict", "predict_on_batch", "run", "eval", "load"})
+_OF_NUMPY = frozenset({"np", "numpy", "onp", "librosa", "cv2"})
+_A_NUMBER = regex(
+    r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key|id|done)s?\d?\Z"
+)
+_SHAPE = regex(r"[(\[]\s?(?P<sizes>\d[\d_]*(?:\s?,\s?\d[\d_]*){1,7}),?\s?[)\]]\s*,?\s*(?P<type>\w{2,9})?")
+_TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "float32", "double": "float64"}
+_GRADIENTS = frozenset({"gradient", "grad", "compute_gradients"})
+_MODELS = regex(r"(?i)\A(?:(?:build|make|create|get)_?\w*|Model|Sequential|\w*net\d*)\Z")
+_MODEL_NAME = regex(r"(?i)\A(?:\w*_)?(?:model|net|clf|classifier)\d?\Z")
+_EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
+"""What a callback does at each batch, as a loop's body does."""
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A line inside a loop that adds to what was made outside it."""
+
+    container: str
+    value: str
+    line: Line
+    line_of_loop: Line
+    each: int | None = None
+    """Bytes of what one turn adds, as far as the text tells them."""
+    shape: str = ""
+    every: int = 1
+    """It is done at every so manieth turn."""
+    most: int | None = None
+    """So many entries at most: `deque(maxlen=...)`."""
+    on_host: bool = False
+    number: bool = False
+    gradients: bool = False
+    model: bool = False
+    uses: tuple[tuple[str, Line], ...] = ()
+    """What later lines do with it."""
+
+    def after(self, turns: int) -> int:
+        """How many entries there are after so many turns."""
+        entries = turns // self.every
+        return min(entries, self.most) if self.most else entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    node: ast.For | ast.While | ast.FunctionDef
+    every: int = 1
+
+
+def kept_by_loops(told: Surroundings) -> list[Kept]:
+    """All that loops keep, in the order of the text."""
+    program = list(told.program())
+    found: list[Kept] = []
+    for statement in program:
+        names = _Names(program, statement, told)
+        found += [names.seen(each, loops) for each, loops in _additions(statement.node, ())]
+    return [each for each in found if each.container]
+
+
+def _additions(node: ast.AST, loops: tuple[_Loop, ...]) -> Iterator[tuple[ast.stmt, tuple[_Loop, ...]]]:
+    """The statements that may add to something, with the loops around each."""
+    if isinstance(node, ast.For | ast.While):
+        loops = (*loops, _Loop(node))
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        each_turn = isinstance(node, ast.FunctionDef) and _EACH_TURN.match(node.name)
+        loops = (_Loop(node),) if isinstance(node, ast.FunctionDef) and each_turn else ()
+    if isinstance(node, ast.If) and loops and (every := _every(node.test)):
+        loops = (*loops[:-1], _Loop(loops[-1].node, every))
+    if loops and isinstance(node, ast.Expr | ast.AugAssign | ast.Assign):
+        yield node, loops
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from _additions(child, loops)
+
+
+def _every(test: ast.expr) -> int | None:
+    """4 of `step % 4 == 0`."""
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.BinOp)
+        and isinstance(test.left.op, ast.Mod)
+    ):
+        right = test.left.right
+        if isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 1:
+            return right.value
+    return None
+
+
+class _Names:
+    """What names mean where a statement of the text stands."""
+
+    def __init__(self, program: Sequence[Statement], statement: Statement, told: Surroundings) -> None:
+        self.program, self.statement, self.told = program, statement, told
+
+    def seen(self, node: ast.stmt, loops: Sequence[_Loop]) -> Kept:
+        """What a statement adds to; without a container where it adds to nothing that lasts."""
+        line = self.statement.line_of(node)
+        nothing = Kept("", "", line, line)
+        target, value = _added(node)
+        if target is None or value is None:
+            return nothing
+        name, loop = ast.unparse(target), loops[-1]
+        if _root(target) in _assigned(loop.node) or len(name) > 40:
+            return nothing
+        if isinstance(node, ast.Assign) and not self._is_dict(name):
+            return nothing
+        size, shape = self._size(value, line)
+        return Kept(
+            name,
+            ast.unparse(value),
+            line,
+            self.statement.line_of(loop.node),
+            each=size,
+            shape=shape,
+            every=loop.every,
+            most=self._most(name),
+            on_host=self._on_host(value),
+            number=self._number(value),
+            gradients=self._of(value, _GRADIENTS),
+            model=self._is_model(value),
+            uses=tuple(self._uses(name, node)),
+        )
+
+    def _is_dict(self, name: str) -> bool:
+        """Whether a name is a dict that the text makes empty."""
+        made = [value for target, value, _ in self._assignments() if target == name]
+        return any(
+            ast.unparse(each) in ("{}", "dict()") or "defaultdict" in ast.unparse(each) for each in made
+        )
+
+    def _assignments(self) -> Iterator[tuple[str, ast.expr, Line]]:
+        """Every assignment of the text to one name or to several: the name, the value, the line."""
+        for statement in self.program:
+            for node in ast.walk(statement.node):
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        yield from _pairs(target, node.value, statement.line_of(node))
+
+    def _values(self, name: str) -> list[tuple[ast.expr, Line]]:
+        return [(value, line) for target, value, line in self._assignments() if target == name]
+
+    def _most(self, name: str) -> int | None:
+        for value, _ in self._values(name):
+            for word in value.keywords if isinstance(value, ast.Call) else ():
+                if word.arg == "maxlen" and isinstance(word.value, ast.Constant):
+                    return word.value.value if isinstance(word.value.value, int) else None
+        return None
+
+    def _size(self, value: ast.expr, line: Line) -> tuple[int | None, str]:
+        """The bytes of what is kept, and its shape in words."""
+        if isinstance(value, ast.Tuple | ast.List):
+            parts = {self._origin(ast.unparse(each)): self._size(each, line) for each in value.elts}
+            sizes = [size for size, _ in parts.values() if size]
+            shapes = [shape for size, shape in parts.values() if size]
+            return (sum(sizes), " and ".join(shapes)) if sizes else (None, "")
+        if isinstance(value, ast.Call) and _called(value) in _NUMBERS | _TO_NUMBERS:
+            return None, ""
+        if self._of(value, _GRADIENTS):
+            weights = stated_weights(self.told) or None
+            return (weights.bytes, weights.text) if weights else (None, "")
+        inner = _inside(value)
+        if found := _shape_of(line.text, ast.unparse(inner), alone=True):
+            return _bytes(found, ast.unparse(value))
+        for name in self._aliases(ast.unparse(inner)):
+            for made, at in self._values(name):
+                if found := _shape_of(at.text, name, alone=isinstance(made, ast.Call | ast.BinOp)):
+                    return _bytes(found, at.text)
+        for statement in self.program:
+            for row in statement.lines:
+                if found := _shape_of(row.text, ast.unparse(inner), alone=False):
+                    return _bytes(found, row.text)
+        return None, ""
+
+    def _aliases(self, name: str) -> list[str]:
+        """The name, and names that are the same array: `obs = nobs`."""
+        same = [ast.unparse(value) for value, _ in self._values(name) if isinstance(value, ast.Name)]
+        same += [
+            target
+            for target, value, _ in self._assignments()
+            if isinstance(value, ast.Name) and value.id == name
+        ]
+        return [name, *same]
+
+    def _origin(self, name: str) -> str:
+        return min(self._aliases(name))
+
+    def _on_host(self, value: ast.expr) -> bool:
+        if any(_host_call(each) for each in ast.walk(value) if isinstance(each, ast.Call)):
+            return True
+        return any(
+            isinstance(made, ast.Call) and _host_call(made) for made, _ in self._values(ast.unparse(value))
+        )
+
+    def _number(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Call):
+            return _called(value) in _NUMBERS | _TO_NUMBERS
+        if isinstance(value, ast.Tuple | ast.List):
+            return all(map(self._number, value.elts))
+        return isinstance(value, ast.Constant) or bool(_A_NUMBER.match(ast.unparse(value).rpartition(".")[2]))
+
+    def _of(self, value: ast.expr, calls: frozenset[str]) -> bool:
+        """Whether it is what one of these calls returned."""
+        if not isinstance(value, ast.Name):
+            return isinstance(value, ast.Call) and _called(value) in calls
+        return any(
+            isinstance(made, ast.Call) and _called(made) in calls for made, _ in self._values(value.id)
+        )
+
+    def _is_model(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Tuple | ast.List):
+            return any(map(self._is_model, value.elts))
+        if not isinstance(value, ast.Name):
+            return False
+        made = [each for each, _ in self._values(value.id) if isinstance(each, ast.Call)]
+        if not any(_MODELS.match(_called(each)) for each in made):
+            return False
+        return bool(_MODEL_NAME.match(value.id)) or self._is_trained(value.id)
+
+    def _is_trained(self, name: str) -> bool:
+        """Whether a method of a model is called on it."""
+        methods = {f"{name}.fit", f"{name}.compile", f"{name}.train_on_batch"}
+        calls = (node for each in self.program for node in ast.walk(each.node) if isinstance(node, ast.Call))
+        return any(ast.unparse(call.func) in methods for call in calls)
+
+    def _uses(self, name: str, node: ast.stmt) -> Iterator[tuple[str, Line]]:
+        """Later statements that read it, outside of the one that adds to it."""
+        for statement in self.program:
+            for each in ast.walk(statement.node):
+                if (
+                    not isinstance(each, ast.Assign | ast.Expr | ast.Return)
+                    or each is node
+                    or each.value is None
+                ):
+                    continue
+                line = statement.line_of(each)
+                reads = any(ast.unparse(part) == name for part in ast.walk(each.value))
+                if reads and line.number > self.statement.line_of(node).number and _added(each)[0] is None:
+                    yield ast.unparse(each), line
+
+
+def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
+    """The container and what goes into it."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS and call.args:
+            return call.func.value, call.args[-1]
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.List):
+        return node.target, node.value.elts[0] if len(node.value.elts) == 1 else node.value
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        target = node.targets[0]
+        return (None, None) if isinstance(target.slice, ast.Constant) else (target.value, node.value)
+    return None, None
+
+
+def _inside(value: ast.expr) -> ast.expr:
+    """What a conversion is given: `attn` of `np.asarray(attn)` and of `attn.numpy()`."""
+    if isinstance(value, ast.Call):
+        if isinstance(value.func, ast.Attribute) and value.func.attr in ("numpy", "copy") and not value.args:
+            return _inside(value.func.value)
+        if _called(value) in ("asarray", "array", "device_get", "copy") and value.args:
+            return _inside(value.args[0])
+    return value
+
+
+def _host_call(call: ast.Call) -> bool:
+    return _called(call) in _TO_HOST or (
+        isinstance(call.func, ast.Attribute) and _root(call.func) in _OF_NUMPY
+    )
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _assigned(loop: ast.For | ast.While | ast.FunctionDef) -> set[str]:
+    """Names that each turn makes anew."""
+    bound = [loop.target] if isinstance(loop, ast.For) else []
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign):
+            bound += node.targets
+    names = (part for each in bound for part in ast.walk(each))
+    return {part.id for part in names if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+
+
+def _pairs(target: ast.expr, value: ast.expr, line: Line) -> Iterator[tuple[str, ast.expr, Line]]:
+    if isinstance(target, ast.Tuple | ast.List):
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        for index, each in enumerate(target.elts):
+            of = values[index] if len(values) == len(target.elts) else value
+            yield from _pairs(each, of, line)
+    else:
+        yield ast.unparse(target), value, line
+
+
+def _shape_of(text: str, name: str, alone: bool) -> tuple[tuple[int, ...], str | None] | None:
+    """The shape that a comment states of a name; `alone`: also one that stands without a name."""
+    comment = text.partition("#")[2]
+    for match in _SHAPE.finditer(comment):
+        before = comment[: match.start()].rstrip(" :=").rpartition(" ")[2].strip("`'\",")
+        if (alone and not before.isidentifier()) or before == name:
+            return tuple(int(each) for each in match["sizes"].split(",")), match["type"]
+    return None
+
+
+def _bytes(found: tuple[tuple[int, ...], str | None], text: str) -> tuple[int, str]:
+    sizes, word = found
+    kind = _TYPES.get(word or "", word or "")
+    if kind not in ITEM_BYTES:
+        kind = next((each for each in ("uint8", "float16", "bfloat16", "float64") if each in text), "")
+    item = ITEM_BYTES.get(kind, _FLOAT_BYTES)
+    return math.prod(sizes) * item, f"[{','.join(map(str, sizes))}] {kind or 'float32'}"
