@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import alike, place, requests, rows, size_of, tensor_text
-from tfmemlens.findings.support.weights import Weight, copies, optimizer_of, weight_of
+from tfmemlens.findings.support.weights import Weight, copies, in_summary, optimizer_of, weight_of
 from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, FrontEnd, Moment, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -141,9 +141,7 @@ def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, time
     if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",
-            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
-            if case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
-            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            code_snippets.pooled(code_snippets.of_functions(case.api)),
             times * need,
             Certainty.BOUND,
             slug="pool-first",
@@ -168,9 +166,8 @@ def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, time
 
 
 def _in_summary(case: Case, inputs: int, units: int) -> tuple[str, str, int, Line] | None:
-    """The only row of the model's summary with as many parameters as this matrix, with or without a bias."""
-    counts = (inputs * units, inputs * units + units)
-    found = [row for row in case.capture.surroundings.summary if row[2] in counts]
+    """The only row of the model's summary with as many parameters as this matrix."""
+    found = in_summary(case.capture.surroundings, inputs, units)
     return found[0] if len({row[0] for row in found}) == 1 else None
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
@@ -160,13 +160,10 @@ def _remedies(case: Case, moment: Moment, made: Made) -> Iterator[Remedy]:
     if made.role is Role.DENSE and made.flattened:
         channels = made.flattened[-1]
         smaller = made.bytes // made.shape[0] * channels
-        low_level = made.code.startswith(_FUNCTIONS)
         yield Remedy(
             f"pool before the layer: with global average pooling its kernel is [{channels},{made.shape[1]}],"
             f" {human(smaller)}",
-            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
-            if low_level
-            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            code_snippets.pooled(made.code.startswith(_FUNCTIONS)),
             made.bytes - smaller,
             Certainty.EXACT,
             slug="pool-first",

@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.weights import in_summary
 from tfmemlens.knowledge.kernel_shapes import flattened
-from tfmemlens.model.case import Case, FrontEnd, Moment, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -46,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
         rows, units = (size or 1 for size in request.failed.shape or (1, 1))
         if _FLOAT_BYTES * rows * units < _LEAST_BYTES:
             continue
-        layers = _in_summary(case, rows, units)
+        layers = in_summary(case.capture.surroundings, rows, units)
         if layers or _like_a_weight(rows, units, batch_of(case, moment)):
             yield _finding(case, index, request, layers)
 
@@ -77,12 +79,6 @@ def _like_a_weight(rows: int, units: int, batch: int | None) -> bool:
     if batch and batch > 1 and not rows % batch and rows // batch <= _STEPS:
         return False  # a batch of positions
     return rows >= _ROWS_OF_A_TABLE or bool(flattened(rows) and rows & (rows - 1))
-
-
-def _in_summary(case: Case, rows: int, units: int) -> list[tuple[str, str, int, Line]]:
-    """The rows of the model's summary with as many parameters as this matrix, with or without a bias."""
-    counts = (rows * units, rows * units + units)
-    return [row for row in case.capture.surroundings.summary if row[2] in counts]
 
 
 def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, str, int, Line]]) -> Finding:
@@ -138,9 +134,7 @@ def _remedies(
     elif flattened(rows) or not layers:
         yield Remedy(
             f"{guess}pool before that layer, so that only the channels are left",
-            "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
-            if case.api.is_tf1 and case.api.front_end is not FrontEnd.KERAS
-            else "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()",
+            code_snippets.pooled(code_snippets.of_functions(case.api)),
             slug="pool-first",
         )
     if not is_table:

@@ -210,3 +210,15 @@ def log_placement(api: Api) -> str:
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
         return "config = tf.ConfigProto(log_device_placement=True)"
     return "tf.debugging.set_log_device_placement(True)"
+
+
+def pooled(functions: bool) -> str:
+    """Global average pooling where Flatten stands: for layers written as functions of tf, or as Keras's."""
+    if functions:
+        return "x = tf.reduce_mean(x, [1, 2])   # instead of flatten"
+    return "x = tf.keras.layers.GlobalAveragePooling2D()(x)   # instead of Flatten()"
+
+
+def of_functions(api: Api) -> bool:
+    """Whether layers are functions of TensorFlow 1, rather than Keras's classes."""
+    return api.is_tf1 and api.front_end is not FrontEnd.KERAS

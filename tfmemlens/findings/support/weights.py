@@ -6,7 +6,9 @@ import re
 from enum import Enum
 
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Request
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 
@@ -70,3 +72,9 @@ def copies(request: Request) -> tuple[int, str]:
     title, slots = known
     kept = "one slot" if slots == 1 else "two slots"
     return 2 + slots, f"with its gradient and {kept} of {title}"
+
+
+def in_summary(told: Surroundings, rows: int, units: int) -> list[tuple[str, str, int, Line]]:
+    """The rows of the model's summary with as many parameters as this matrix, with or without a bias."""
+    counts = (rows * units, rows * units + units)
+    return [row for row in told.summary if row[2] in counts]

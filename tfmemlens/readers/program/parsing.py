@@ -45,12 +45,17 @@ def statements(piece: Sequence[Row], budget: Budget) -> Iterator[Statement]:
 
 def parse(text: str) -> ast.Module | None:
     """The tree of a text; None where it is no Python."""
+    try:
+        return _read(text)
+    except _FAILURES:
+        return None
+
+
+def _read(text: str) -> ast.Module:
+    """The tree, without what Python warns of in code that is not ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except _FAILURES:
-            return None
+        return ast.parse(text)
 
 
 def _dedented(text: str, base: int) -> str:
@@ -82,18 +87,16 @@ def _parsed(texts: list[str], budget: Budget) -> ast.Module | None:
     for _ in range(min(2 * len(texts) + 4, _MOST_OF_ONE)):
         if not budget.spend():
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return ast.parse("\n".join(texts))
-            except SyntaxError as error:
-                at = min(max((error.lineno or 1) - 1, 0), len(texts) - 1)
-                before = list(texts)
-                _mend(texts, at, error)
-                if texts == before:
-                    return None
-            except (ValueError, RecursionError, MemoryError):
+        try:
+            return _read("\n".join(texts))
+        except SyntaxError as error:
+            at = min(max((error.lineno or 1) - 1, 0), len(texts) - 1)
+            before = list(texts)
+            _mend(texts, at, error)
+            if texts == before:
                 return None
+        except _FAILURES:
+            return None
     return None
 
 
