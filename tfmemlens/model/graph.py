@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 
@@ -71,6 +71,10 @@ class Graph:
         """The inputs of a node, none where there is no such node."""
         place = self._columns.places.get(name)
         return () if place is None else self._columns.inputs[place]
+
+    def sources_of(self, name: str) -> list[str]:
+        """The nodes whose outputs a node reads, in the order of its inputs; none for an unknown node."""
+        return data_sources(self.inputs_of(name))
 
     def of_ops(self, ops: Collection[str]) -> Iterator[Node]:
         """The nodes of these op types, in the order of the graph; no other node is looked at."""
@@ -185,6 +189,11 @@ class Consumers(Mapping[str, tuple[Reading, ...]]):
 
 def _is_name(reference: str) -> bool:
     return ":" not in reference and not reference.startswith("^")
+
+
+def data_sources(references: Iterable[str]) -> list[str]:
+    """The nodes whose outputs these inputs are, control edges left out."""
+    return [split_reference(reference)[0] for reference in references if not reference.startswith("^")]
 
 
 def split_reference(reference: str) -> tuple[str, int]:

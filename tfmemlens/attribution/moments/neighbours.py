@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
-from tfmemlens.model.graph import Graph, split_reference
+from tfmemlens.model.graph import Graph
 from tfmemlens.values import replace
 
 _FAR = 3
@@ -26,7 +26,7 @@ def beside(owner: Owner, node: str | None, graph: Graph | None) -> Owner:
     if after and all(each.phase is Phase.GRADIENT for each in after):
         kind = Kind.GRADIENT if owner.kind is Kind.ACTIVATION else owner.kind
         return _of(after, replace(owner, kind=kind, phase=Phase.GRADIENT))
-    return _of(_nearest(node, lambda name: _inputs(name, graph), graph), owner)
+    return _of(_nearest(node, graph.sources_of, graph), owner)
 
 
 def _of(near: Iterable[Owner], owner: Owner) -> Owner:
@@ -49,12 +49,6 @@ def _nearest(node: str, step: Callable[[str], Iterable[str]], graph: Graph) -> l
             elif distance < _FAR:
                 waiting.append((each, distance + 1))
     return found
-
-
-def _inputs(name: str, graph: Graph) -> list[str]:
-    return [
-        split_reference(reference)[0] for reference in graph.inputs_of(name) if not reference.startswith("^")
-    ]
 
 
 def _is_bare(layer: str | None, node: str) -> bool:

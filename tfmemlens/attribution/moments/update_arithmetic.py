@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
-from tfmemlens.model.graph import Graph, split_reference
+from tfmemlens.model.graph import Graph
 from tfmemlens.values import replace
 
 _ASSIGNS = roles.COUNTS | {"AssignVariableOp"}
@@ -39,7 +39,7 @@ def _only_assigned(assigns: Iterable[str], graph: Graph) -> dict[str, Owner]:
     ends = {*assigns}
     waiting = [*assigns]
     for reader in waiting:  # grows while we walk
-        for name in _read_by(reader, graph):
+        for name in graph.sources_of(reader):
             if name in found or name in ends:
                 continue
             owner = _without_scope(name, graph)
@@ -70,7 +70,7 @@ def _spread(
     for name in reversed([*ending]):  # producers before their readers
         if name in layers:
             continue
-        for producer in _read_by(name, graph):
+        for producer in graph.sources_of(name):
             if producer in layers:
                 layers[name] = layers[producer]
             elif (variable := _variable(producer, graph)) in written:
@@ -89,7 +89,7 @@ def _written(
     """Add the variables that take what was found; whether there were any."""
     size = len(written)
     for name in assigns:
-        target, *values = _read_by(name, graph) or [""]
+        target, *values = graph.sources_of(name) or [""]
         for value in values:
             if value in layers:
                 written.setdefault(target, layers[value])
@@ -98,10 +98,4 @@ def _written(
 
 def _variable(name: str, graph: Graph) -> str:
     """The variable that a node reads; no name where it reads none."""
-    return next(iter(_read_by(name, graph)), "") if graph.op_of(name) in roles.READS else ""
-
-
-def _read_by(name: str, graph: Graph) -> list[str]:
-    return [
-        split_reference(reference)[0] for reference in graph.inputs_of(name) if not reference.startswith("^")
-    ]
+    return next(iter(graph.sources_of(name)), "") if graph.op_of(name) in roles.READS else ""

@@ -64,6 +64,8 @@ class ReplayedStep:
     """Another order of events than the measured one: (row, whether it is born)."""
     is_bound: bool = False
     """What is listed is not all: a batch fits unless the listed requests alone are more than the limit."""
+    as_it_ran: ReplayedStep | None = None
+    """The step that was measured, where a remedy was applied to this one."""
 
     @cached_property
     def events(self) -> list[tuple[int, bool]]:
@@ -127,8 +129,10 @@ class ReplayedStep:
     @cached_property
     def history(self) -> History:
         """Of the ways in which the pool may have come to where it was, the one that gives the measured peak
-        best.
+        best. A remedy does not change it.
         """
+        if self.as_it_ran is not None:
+            return self.as_it_ran.history
         return min(
             _HISTORIES,
             key=lambda each: abs((self._walk(each, self.batch, None, True) or 0) - self.timeline.peak_bytes),
@@ -153,9 +157,7 @@ class ReplayedStep:
 
     def changed(self, **changes: Any) -> ReplayedStep:
         """The same step with a remedy applied; its pool has the same history."""
-        other = replace(self, **changes)
-        other.__dict__["history"] = self.history
-        return other
+        return replace(self, as_it_ran=self.as_it_ran or self, **changes)
 
     def _walk(self, history: History, batch: int, limit_bytes: int | None, grows: bool) -> int | None:
         """The peak of the last of a few equal steps after what stood before; None when a request does not

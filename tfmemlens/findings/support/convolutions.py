@@ -12,7 +12,7 @@ from tfmemlens.knowledge.convolution.sizes import output_side
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.case import Case
-from tfmemlens.model.graph import Node, split_reference
+from tfmemlens.model.graph import Node, data_sources, split_reference
 from tfmemlens.model.tensor import Constant
 from tfmemlens.patterns import regex
 
@@ -80,9 +80,7 @@ def _wanted(node: str, owner: Owner, graph_node: Node | None) -> set[str]:
     if owner.forward:
         names.add(owner.forward)
     if graph_node:
-        names |= {
-            split_reference(reference)[0] for reference in graph_node.inputs if not reference.startswith("^")
-        }
+        names.update(data_sources(graph_node.inputs))
     return names
 
 

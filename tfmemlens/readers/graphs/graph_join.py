@@ -16,7 +16,7 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
-from tfmemlens.values import replace
+from tfmemlens.values import replace, replace_keeping
 
 _UPDATES = regex(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 
@@ -65,10 +65,7 @@ def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
     if not added:
         return timeline
     standing = AllocationTable.of([*timeline.standing, *added])
-    described = replace(timeline, standing=standing)
-    if "events" in timeline.__dict__:
-        described.__dict__["events"] = timeline.events
-    return described.standing_on(
+    return replace_keeping(timeline, ("events",), standing=standing).standing_on(
         timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING
     )
 
@@ -105,13 +102,12 @@ def _by_name(graph: Graph) -> dict[str, Node]:
 
 def _joined(timeline: Timeline, known: Mapping[str, Node]) -> Timeline:
     """The same curve, its rows with what the graph adds."""
-    described = replace(
-        timeline, table=_described(timeline.table, known), standing=_described(timeline.standing, known)
+    return replace_keeping(
+        timeline,
+        ("events", "curve", "peak_index"),
+        table=_described(timeline.table, known),
+        standing=_described(timeline.standing, known),
     )
-    for name in ("events", "curve", "peak_index"):
-        if name in timeline.__dict__:
-            described.__dict__[name] = timeline.__dict__[name]
-    return described
 
 
 def _described(table: AllocationTable, known: Mapping[str, Node]) -> AllocationTable:
