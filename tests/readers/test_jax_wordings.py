@@ -18,6 +18,26 @@ def read(text: str) -> Capture:
     ("text", "framework", "kind", "size"),
     [
         (
+            "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in\n"
+            "memory space vmem. Used 65.05M of 64.00M vmem. Exceeded vmem capacity by 1.05M",
+            "torch_xla",
+            "TPU",
+            68209869,
+        ),
+        (
+            "Ran out of memory in memory space vmem.\nEstimated 268.96MB exceeds 67.11MB vmem capacity.",
+            "xla",
+            "TPU",
+            268960000,
+        ),
+        (
+            "jax: RESOURCE_EXHAUSTED: Error loading program 'jit__multi_slice': Attempting to reserve 6.00G at the bottom"
+            " of memory. That was not possible.",
+            "jax",
+            "TPU",
+            6 * GIB,
+        ),
+        (
             "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 51367680000 bytes.",
             "jax",
             "HOST",

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
-from tfmemlens.findings.support.kills import another_program, surely_for_memory, was_killed
+from tfmemlens.findings.support.kills import another_program, own_limit, surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -62,6 +62,7 @@ def check(case: Case) -> Iterator[Finding]:
         if was_killed(moment):
             limit = case.capture.surroundings.setting("container_memory")
             who = "the machine, its container or its job" if surely_for_memory(moment) else ""
+            whose = own_limit(moment)
             if limit:
                 who = f"the container or job, whose limit is {limit[0]} (line {limit[1].number}),"
             because = (
@@ -69,6 +70,11 @@ def check(case: Case) -> Iterator[Finding]:
                 if surely_for_memory(moment)
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
+            if whose and not limit:
+                because = (
+                    f"{whose} reached its own limit of host RAM, whatever the machine had left, and the"
+                    " process was killed"
+                )
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
             if other := another_program(moment):
@@ -165,12 +171,7 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
         slug="smaller-pipeline",
     )
     if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
-        yield Remedy(
-            "WSL2 has only a part of the machine's RAM, and may pin less: give it more in"
-            " %UserProfile%\\.wslconfig",
-            "[wsl2]\nmemory=24GB",
-            slug="more-ram-for-wsl",
-        )
+        yield _MORE_FOR_WSL
     yield Remedy(
         "check the limit of the container or job, and of locked memory",
         "ulimit -l",
@@ -266,8 +267,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="room-for-others",
         )
     limit = case.capture.surroundings.setting("container_memory")
-    if limit and was_killed(moment):
-        yield Remedy(f"raise the limit of the container or job ({limit[0]})", slug="raise-container-limit")
+    sampling = was_killed(moment) and (
+        case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
+    )
+    limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
+    if limited:
+        yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
     stated = case.capture.surroundings.setting("batch_size")
     if "bad_alloc" in said and stated and int(stated[0]) > 1:
         half = int(stated[0]) // 2
@@ -281,11 +286,19 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="smaller-batch",
         )
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
-    elif not (of_array or _of_network(moment)):
+    elif sampling:
+        yield _FEWER_DRAWS
+    elif not (of_array or _of_network(moment)) and _reads_data(case, moment):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
-    if not (limit and was_killed(moment)) and not _of_network(moment):
+    if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
+        yield _MORE_FOR_WSL
+    elif not limited and not _of_network(moment):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
+        )
+    if not (of_array or sampling or _of_network(moment) or _reads_data(case, moment)):
+        yield Remedy(
+            f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
         )
     if was_killed(moment) and not surely_for_memory(moment):
         yield Remedy(
@@ -295,6 +308,41 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if "bad_alloc" in said:
         yield from _SLABS
+
+
+_MORE_FOR_WSL = Remedy(
+    "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
+    "[wsl2]\nmemory=24GB",
+    slug="more-ram-for-wsl",
+)
+_FEWER_DRAWS = Remedy(
+    "keep fewer draws (thinning, fewer sites), and go through them in parts when they are transformed or"
+    " summed up afterwards: else all chains, draws and sites exist at once",
+    slug="fewer-draws",
+)
+_COMMANDS = {
+    "the batch job": "#SBATCH --mem=128G   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",
+    "the container": "docker run --memory=64g ...   # Kubernetes: resources.limits.memory",
+}
+
+
+def _a_larger_limit(whose: str | None, limit: str | None) -> Remedy:
+    """The first thing to do where a limit was met that somebody set."""
+    now = f" ({limit})" if limit else ""
+    return Remedy(
+        f"raise the limit of {whose or 'the container or job'}{now}",
+        _COMMANDS.get(whose or ""),
+        slug="raise-container-limit",
+    )
+
+
+def _reads_data(case: Case, moment: Moment) -> bool:
+    """Whether an input pipeline may be what holds the RAM; of a killed process something must show that it
+    trains.
+    """
+    told = case.capture.surroundings
+    trains = told.shows("training") or told.steps or told.progress or told.large_host_requests
+    return not was_killed(moment) or bool(trains or told.pipeline_buffers)
 
 
 def _shared_with_the_gpu(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Memory ran out where nothing states who held it: a microcontroller, a browser, Apple's GPU, DirectML.
+"""Memory ran out where nothing states who held it: a microcontroller, a browser, Apple's GPU, Vulkan.
 
 What it means: TensorFlow Lite Micro, TensorFlow.js and the plug-ins for Metal and DirectML allocate without
 TensorFlow's BFC allocator. Their messages say that memory ran out, and at most how much was requested.
@@ -41,13 +41,38 @@ _HELP = {
             slug="fewer-versions",
         ),
     ),
-    "Metal": (
+    "Metal had": (
         Remedy(
             "train with a smaller batch, or feed smaller images: this memory is the machine's RAM",
             slug="smaller-batch",
         ),
         Remedy(
             "close other programs that use much RAM (Activity Monitor, Memory)", slug="close-other-programs"
+        ),
+    ),
+    "Metal's table": (
+        Remedy(
+            "give the device fewer operations at a time: shorter sequences or loops, one jitted function"
+            " around the step; no smaller batch, since buffers are counted and not their bytes",
+            slug="shorter-sequences",
+        ),
+        Remedy(
+            "or run this part on the CPU",
+            "JAX_PLATFORMS=cpu python train.py",
+            slug="without-delegate",
+        ),
+    ),
+    "Vulkan": (
+        Remedy(
+            "let programs beside it take less: JAX takes 75 % of a GPU when it first uses it, TensorFlow"
+            " nearly all, whether they need it or not",
+            "export XLA_PYTHON_CLIENT_PREALLOCATE=false TF_FORCE_GPU_ALLOW_GROWTH=true",
+            slug="growth",
+        ),
+        Remedy(
+            "see who holds the GPU, with its maker's tool; where nobody else does: a smaller scene, picture"
+            " or model",
+            slug="see-device-users",
         ),
     ),
     "WebGL": (

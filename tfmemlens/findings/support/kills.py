@@ -28,6 +28,22 @@ _OTHERS = regex(
 """Names of programs that train nothing, as the kernel writes them."""
 
 
+_OF_A_GROUP = (
+    ("the batch job", regex(r"(?i)slurm|srun:|StepId=|\bPBS\b|TERM_MEMLIMIT|\bLSF\b")),
+    ("the container", regex(r"(?i)/docker/|/kubepods|OOMKilled|containerd")),
+    ("the container or job", regex(r"CONSTRAINT_MEMCG|[Cc]group out of memory")),
+)
+"""Who has a limit of its own, by the words of those who enforce it, the most particular first."""
+
+
+def own_limit(moment: Moment) -> str | None:
+    """Whose own limit was met, where the message says that it was no lack of RAM in the machine."""
+    said = _message(moment)
+    if not surely_for_memory(moment) or "CONSTRAINT_NONE" in said:
+        return None
+    return next((who for who, words in _OF_A_GROUP if words.search(said)), None)
+
+
 def another_program(moment: Moment) -> str | None:
     """Which program the kernel killed, `java (pid 1402)`, where it is surely not the training."""
     match = _NAMED.search(_message(moment))

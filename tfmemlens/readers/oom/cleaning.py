@@ -176,6 +176,7 @@ _UNFINISHED = (
         "memory while trying to allocate",
         regex(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
+    ("Ran out of memory in", regex(r"memory in memory space \w|memory in (?!memory|\Z)")),
     (
         "Ran out of memory in memory space",
         regex(r"Used \S+ of \S+ \w+\.\s*Exceeded \w+ capacity by \d+(?:\.\d+)?[KMGT]"),
@@ -199,7 +200,13 @@ _UNFINISHED = (
 )
 
 
-_WORDS_STAY_WHOLE = ("[[node ", "[[Node: ", "Bin (", "Ran out of memory in memory space")
+_WORDS_STAY_WHOLE = (
+    "[[node ",
+    "[[Node: ",
+    "Bin (",
+    "Ran out of memory in",
+    "Ran out of memory in memory space",
+)
 """Sentences that mailers break between words: a blank is tried first between two lines."""
 _CARRIES_ON = regex(
     r"\s*(?:Total Chunks: \d|and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"

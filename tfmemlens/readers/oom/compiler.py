@@ -119,6 +119,14 @@ TPU = LineRule(
     "Ran out of memory in memory space hbm.Used 41.74G of 16.00G hbm.Exceeded hbm capacity by 25.74G.",
     needs="Ran out of memory in memory space",
 )
+ESTIMATED = LineRule(
+    r"(?:memory space (?P<space>\w+)\.\s*)?Estimated (?P<used>\d+(?:\.\d+)? ?[KMG]B) exceeds"
+    r" (?P<capacity>\d+(?:\.\d+)? ?[KMG]B) (?P<named>[vs]mem|hbm) capacity",
+    "Ran out of memory in memory space vmem. Estimated 268.96MB exceeds 67.11MB vmem capacity.",
+    "Estimated 268.96MB exceeds 67.11MB vmem capacity.",
+    needs="capacity",
+)
+"""An autotuner's own sum of a kernel's blocks, in powers of ten."""
 ON_STACK = LineRule(
     r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)"
     rf"(?:.*?Scoped allocation with size (?P<used>{TPU_SIZE}) and limit (?P<capacity>{TPU_SIZE}) exceeded"
@@ -144,12 +152,14 @@ ON_CHIP = LineRule(
 )
 TPU_RESERVE = LineRule(
     rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not"
-    rf" possible\. There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and"
-    rf" (?P<reservable>{TPU_SIZE}) reservable)?",
+    rf" possible\b\.?(?: There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and"
+    rf" (?P<reservable>{TPU_SIZE}) reservable)?)?",
     "Attempting to reserve 8.37G at the bottom of memory. That was not possible. There are 6.26G free, 0B"
     " reserved, and 6.26G reservable.",
     "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible. There are 6.43M"
     " free.; (0x0x0_HBM0)",
+    "Error loading program 'jit__multi_slice': Attempting to reserve 6.14G at the bottom of memory. That was"
+    " not possible.",
     needs="That was not possible",
 )
 TPU_LEDGER = LineRule(
@@ -222,7 +232,8 @@ BORING = LineRule(
 )
 
 _OUTSIDE_A_LIST = RuleTable.of(
-    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK, TWO_CORES, REMAT,
+    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
+    TWO_CORES, REMAT,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, BUFFER, TPU_ENTRY, TPU_LEDGER,
 )  # fmt: skip
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
@@ -366,6 +377,7 @@ class CompilerCollector:
             (ALLOCATING, self._allocating),
             (ANALYSIS, self._analysis),
             (TPU, self._tpu),
+            (ESTIMATED, self._estimated),
             (TPU_RESERVE, self._reserve),
             (EARLY, self._early),
             (ON_CHIP, self._on_chip),
@@ -504,6 +516,12 @@ class CompilerCollector:
         program.capacity = parse_size(groups["capacity"] or "0B")
         program.excess = parse_size(groups["excess"]) if groups["excess"] else None
 
+    def _estimated(self, groups: dict[str, str | None], line: Line) -> None:
+        program = self._new(line, RequestKind.TPU)
+        program.allocator = groups["space"] or groups["named"]
+        program.size = program.needed = _decimal(groups["used"] or "")
+        program.capacity = _decimal(groups["capacity"] or "")
+
     def _early(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         program.allocator = "hbm"
@@ -535,7 +553,8 @@ class CompilerCollector:
 
     def _reserve(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
-        program.size, program.free = parse_size(groups["size"] or "0B"), parse_size(groups["free"] or "0B")
+        program.size = parse_size(groups["size"] or "0B")
+        program.free = parse_size(groups["free"]) if groups["free"] else None
         loading = re.search(r"Error loading program '([^']+)'", line.text)
         program.name = loading[1] if loading else None
 
@@ -571,3 +590,11 @@ class CompilerCollector:
                 (match["name"], Size.exactly(int(match["bytes"].replace(",", ""))), line)
             )
         return bool(match)
+
+
+def _decimal(text: str) -> Size:
+    """`268.96MB` in powers of ten."""
+    figure, unit = re.match(r"([\d.]+) ?([KMG])B", text).groups()  # type: ignore[union-attr]
+    scale = {"K": 10**3, "M": 10**6, "G": 10**9}[unit]
+    size, half = round(float(figure) * scale), scale // 200
+    return Size(size, size - half, size + half)

@@ -54,11 +54,18 @@ _MENTIONS = Words(
     "tf.",
     "Graph execution error",
     "xla_run",
+    "StatusOr",
+    "pt-xla",
+    "rax",
+    "MJX",
+    "mjx",
+    "axText",
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
     r"torch_xla|PyTorch/XLA|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
-    r"|RuntimeError: Resource exhausted: From /job:tpu_worker"
+    r"|RuntimeError: Resource exhausted: From /job:tpu_worker|\bpt-xla-profiler\b"
+    r"|RuntimeError: Bad StatusOr access: "
 )
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(
@@ -72,7 +79,8 @@ _JAX = regex(
     r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
-    r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b",
+    r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
+    r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)",
 )
 _NOBODY = regex(r"XlaRuntimeError")
 """Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""

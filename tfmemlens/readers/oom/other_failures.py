@@ -124,6 +124,20 @@ WITHOUT_FIGURES = {
         "Error Domain=MTLCommandBufferErrorDomain Code=8 Insufficient Memory",
         needs="CommandBuffer",
     ),
+    "Metal's table of buffers was full, which counts how many there are and not how large they are": LineRule(
+        r"\[metal::malloc\] Resource limit \(\d+\) exceeded",
+        "[MPS ERROR] Exception dispatching stablehlo.dynamic_update_slice: [metal::malloc] Resource limit"
+        " (499000) exceeded.",
+        needs="metal::malloc",
+    ),
+    "a program that draws or computes with Vulkan got no memory from the GPU": LineRule(
+        r"\b(?:VK_)?ERROR_OUT_OF_DEVICE_MEMORY\b|\bErrorOutOfDeviceMemory\b|OomError\(OutOfDeviceMemory\)"
+        r"|carb\.graphics-vulkan\S* Out of GPU memory",
+        "VkResult: ERROR_OUT_OF_DEVICE_MEMORY",
+        "vulkan_buffer.cc:61: Vulkan Error, code=-2: VK_ERROR_OUT_OF_DEVICE_MEMORY",
+        "[carb.graphics-vulkan.plugin] Out of GPU memory allocating resource 'Foundation Resource Allocator'",
+        needs=("of_device_memory", "ofdevicememory", "graphics-vulkan"),
+    ),
     "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
         r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.{0,400}context lost"
         r"|Requested texture size \[\d+x\d+\] greater than WebGL maximum|Unable to create WebGLTexture",

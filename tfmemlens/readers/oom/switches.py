@@ -15,7 +15,8 @@ from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 _TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
 """Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line."""
 _ADVICE = regex(
-    r"\A\s*#|\b(?:try|consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
+    r"\A\s*#(?!SBATCH |PBS |BSUB )"
+    r"|\b(?:try|consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
     r"|variable ['\"]?\Z",
     re.IGNORECASE,
 )
@@ -167,11 +168,12 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "container_memory",
         LineRule(
             r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m )"
-            r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?B?|[kmg]))\b",
+            r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?[Bb]?|[kmg]))\b",
             "      memory:  12Gi",
             '        memory: "16Gi"',
             "docker run --memory=16g --gpus all train",
             "srun --mem=64G python train.py",
+            "#SBATCH --mem=64Gb",
             needs=("memory:", "--mem", "docker run"),
         ),
     ),
