@@ -134,3 +134,47 @@ def test_a_compiler_that_gave_up_early_says_what_it_needs() -> None:
         " have enough device memory. Requires 24.10G, has 14.71G available.\n"
     )
     assert report.verdict.startswith("The TPU program needs about 24.10 GiB: the device has about 14.71 GiB")
+
+
+def gpu_account(size: float, *parts: tuple[str, float], before: str = "") -> Report:
+    account = "".join(f"{name:>19} allocation:   {each:.2f}GiB\n" for name, each in parts)
+    message = f"RESOURCE_EXHAUSTED: Out of memory while trying to allocate {int(size * GIB)} bytes.\n"
+    head = "BufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    return pipeline.explain(f"{before}jaxlib.xla_extension.XlaRuntimeError: {message}{head}{account}")
+
+
+LARGE_RESULTS = (("parameter", 0.5), ("maybe_live_out", 9.5), ("preallocated temp", 4.5), ("total", 14.5))
+
+
+def test_results_that_are_the_largest_part_are_told_and_returned_less() -> None:
+    report = gpu_account(4.5, *LARGE_RESULTS)
+    assert "its largest part are its results, about 9.50 GiB, more than its temporaries" in report.verdict
+    assert slugs(report)[0] == "return-less"
+    small = gpu_account(
+        4.5, ("parameter", 0.5), ("maybe_live_out", 0.1), ("preallocated temp", 4.5), ("total", 5.1)
+    )
+    assert "results" not in small.verdict
+    assert "return-less" not in slugs(small)
+
+
+def test_a_program_larger_than_the_card_gets_no_larger_pool() -> None:
+    report = gpu_account(4.5, *LARGE_RESULTS, before="I have a 12 GB card\n")
+    assert "the whole program needs about 14.50 GiB, more than the device has" in report.verdict
+    assert "larger-pool" not in slugs(report)
+    roomy = gpu_account(4.5, *LARGE_RESULTS, before="I have a 24 GB card\n")
+    assert "more than the device has" not in roomy.verdict
+    assert "larger-pool" in slugs(roomy)
+
+
+@pytest.mark.parametrize(("total", "full"), [(0.01, True), (3.0, False)])
+def test_a_small_program_failed_on_a_full_device(total: float, full: bool) -> None:
+    parts = (
+        ("parameter", total / 2),
+        ("maybe_live_out", total / 2),
+        ("preallocated temp", 0),
+        ("total", total),
+    )
+    report = gpu_account(total / 2, *parts)
+    assert ("the device is full already" in report.verdict) is full
+    assert ("donate-buffers" in slugs(report)) is not full
+    assert ("record-a-step" in slugs(report)) is full

@@ -213,3 +213,29 @@ def test_what_the_failing_line_does_is_not_advised(code: str, ended: bool) -> No
     report = pipeline.explain(text)
     code_of = {action.remedy.slug: action.remedy.code for action in report.actions}
     assert ("mark_step()" in (code_of["mark-step"] or "")) is not ended
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (f"{ASKED} 1208256760 bytes.\n", True),
+        (f"{ASKED} 20803256760 bytes.\n", False),
+        (f"I have a 24 GB card\n{ASKED} 5208256760 bytes.\n", True),
+    ],
+)
+def test_what_was_held_before_is_asked_first_unless_the_request_is_large(text: str, first: bool) -> None:
+    told = [action.remedy.slug for action in explained(text).actions]
+    assert "ask-what-is-in-use" in told
+    assert (told[0] == "ask-what-is-in-use") is first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I have a 12 GB card\n{ASKED} 14208256760 bytes.\n",
+        f"{ASKED} 1208256760 bytes. [executable_name='jit_step']\n",
+        f"step 10 bytes_in_use 5.00 GB\nstep 20 bytes_in_use 9.00 GB\n{ASKED} 1208256760 bytes.\n",
+    ],
+)
+def test_what_is_known_is_not_asked(text: str) -> None:
+    assert "ask-what-is-in-use" not in remedies(text)

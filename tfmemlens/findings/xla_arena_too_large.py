@@ -55,6 +55,9 @@ _MARK_STEP = Remedy(
     slug="mark-step",
 )
 _SMALL_BYTES = 256 * MIB
+_SMALL_ARRAY = 384 * MIB
+"""A twentieth of the smallest GPUs that JAX is used on: a single array below it fails only on a full one."""
+_SMALL_SHARE = 0.03
 _MUCH = 0.25
 _MOST_OF_A_DEVICE = 0.95
 _MAX_GAIN = _MOST_OF_A_DEVICE / 0.75
@@ -280,17 +283,20 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             "XLA was trying algorithms for a convolution when it compiled the program, and one of them found"
             " no room for its operands and its workspace"
         )
-    if program_account.undonated(compiler):
-        return program_account.of_undonated(compiler)
-    if _is_part(compiler.results, size) and not _is_arena(compiler, size):
-        return "these are the results of the program, which it makes beside its arguments"
-    if _is_full(moment, compiler):
+    if _is_full(case, moment, compiler):
         return (
             "so small a request fails only where the device is full already: arrays kept alive by earlier"
             " steps or by other code, or another process"
         )
+    if program_account.undonated(compiler):
+        return program_account.of_undonated(compiler)
+    beyond = program_account.against_device(compiler, device_limit(case, moment))
+    if program_account.mostly_results(compiler):
+        return f"{program_account.of_results(compiler)}{beyond}"
+    if _is_part(compiler.results, size) and not _is_arena(compiler, size):
+        return f"these are the results of the program, which it makes beside its arguments{beyond}"
     if _is_arena(compiler, size):
-        return "these are the program's temporaries, which XLA allocates as one block"
+        return f"these are the program's temporaries, which XLA allocates as one block{beyond}"
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
     if states := kept.whole_states(case, moment):
@@ -360,10 +366,18 @@ def _is_scoped(moment: Moment) -> bool:
     return line is not None and "scoped" in line.text.lower()
 
 
-def _is_full(moment: Moment, compiler: CompilerMemory) -> bool:
-    """Whether so small a request failed that the device must have been full before it."""
+def _is_full(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether so small a request failed that the device must have been full before it; of a program all
+    that it needs must be small, too.
+    """
     size = moment.request.failed.size if moment.request else None
-    return bool(size and size.bytes < _SMALL_BYTES and not of_a_program(moment) and not compiler.free)
+    if size is None or compiler.free or _on_chip(moment) or compiler.reduced_to or compiler.capacity:
+        return False
+    needed = max(size.bytes, (program_account.whole(compiler) or size).bytes)
+    limit = device_limit(case, moment)
+    if limit:
+        return needed < _SMALL_SHARE * limit.bytes
+    return needed < (_SMALL_BYTES if of_a_program(moment) else _SMALL_ARRAY)
 
 
 def _is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
@@ -449,7 +463,7 @@ def _remedies(
             slug="shard-arguments",
         )
         return
-    if _is_full(moment, compiler):
+    if _is_full(case, moment, compiler):
         if stores := case.capture.surroundings.stores:
             yield Remedy(
                 f"keep numbers, not arrays, in `{stores[0]}` (line {stores[1].number})",
@@ -489,7 +503,12 @@ def _remedies(
     undonated = program_account.undonated(compiler)
     if undonated and program_account.could_donate(case, moment, compiler):
         yield program_account.donate(case, compiler)
+    if program_account.mostly_results(compiler):
+        yield program_account.return_less(compiler)
     line = jax_lines.made_at(case, moment)
+    undecided = not line and _may_be_what_was_held(case, moment)
+    if undecided and _is_modest(case, moment):
+        yield remedies.ask_what_is_in_use()
     if buffers and (not of_arguments or _are_much(buffers, compiler)):
         yield from buffers.remedies
         if "attention" in buffers.what:
@@ -519,9 +538,32 @@ def _remedies(
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
             slug="larger-pool",
         )
+    if undecided and not _is_modest(case, moment):
+        yield remedies.ask_what_is_in_use()
     if not len(moment.attribution.table) and not line:
         yield remedies.name_the_buffers()
     yield _WITHOUT_XLA
+
+
+_LARGE_REQUEST = 4 << 30
+
+
+def _may_be_what_was_held(case: Case, moment: Moment) -> bool:
+    """Whether nothing tells what the request is, nor what was held before it."""
+    request = moment.request
+    if request is None or not request.failed.size or framework_of(case) != JAX or of_a_program(moment):
+        return False
+    limit = device_limit(case, moment)
+    known = moment.balance.in_use or case.capture.surroundings.readings
+    alone = limit is not None and request.failed.size.bytes > _MOST_OF_A_DEVICE * limit.bytes
+    return not (known or alone or other_than_training(case, request))
+
+
+def _is_modest(case: Case, moment: Moment) -> bool:
+    """Whether the request is no such large part of a device that it must be to blame."""
+    size = moment.request.failed.size if moment.request else None
+    limit = device_limit(case, moment)
+    return size is not None and size.bytes < (_MUCH * limit.bytes if limit else _LARGE_REQUEST)
 
 
 def _are_much(buffers: Buffers, compiler: CompilerMemory) -> bool:
@@ -582,7 +624,7 @@ def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) ->
         return False  # a larger part leaves others less
     pool, device = compiler.goal or moment.balance.limit, device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None
-    needed = compiler.reduced_to or compiler.needed or asked
+    needed = compiler.reduced_to or program_account.whole(compiler) or asked
     if needed is None or not (pool or device):
         return False
     kept = moment.balance.in_use

@@ -188,6 +188,8 @@ TABLE: dict[str, Applicability] = {
     "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "ask-what-is-in-use": Applicability(_OF_JAX, devices=_ON_GPU),
+    "return-less": Applicability(code=_OF_JAX),
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "close-other-programs": _ANYWHERE,

@@ -14,7 +14,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory
 from tfmemlens.model.program import Program
-from tfmemlens.units import MIB, human_size
+from tfmemlens.units import MIB, Size, human_size
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
@@ -158,6 +158,49 @@ def mostly_arguments(compiler: CompilerMemory) -> bool:
     if whole is None:
         return compiler.temporaries is not None and arguments.bytes > compiler.temporaries.bytes
     return arguments.bytes > _MOST * whole.bytes
+
+
+def whole(compiler: CompilerMemory) -> Size | None:
+    """All that the program needs at once, as its account says."""
+    return compiler.section("total") or compiler.needed
+
+
+def mostly_results(compiler: CompilerMemory) -> bool:
+    """Whether results are the largest part of the program, and no state that is given back."""
+    results, total = compiler.results, whole(compiler)
+    if results is None or total is None or results.bytes < _LEAST_CONSTANT:
+        return False
+    others = (compiler.arguments, compiler.temporaries, compiler.constants)
+    return all(part is None or part.bytes < results.bytes for part in others) and not undonated(compiler)
+
+
+def of_results(compiler: CompilerMemory) -> str:
+    """`9.64 GiB are results, more than the 4.44 GiB of its temporaries`."""
+    assert compiler.results
+    beside = (
+        f", more than its temporaries ({human_size(compiler.temporaries)})" if compiler.temporaries else ""
+    )
+    return f"its largest part are its results, {human_size(compiler.results)}{beside}"
+
+
+def against_device(compiler: CompilerMemory, limit: Size | None) -> str:
+    """` (the device has 12 GiB)`, where the program alone is larger than that."""
+    total = whole(compiler)
+    if total is None or limit is None or total.low <= limit.high:
+        return ""
+    return f"; the whole program needs {human_size(total)}, more than the device has ({human_size(limit)})"
+
+
+def return_less(compiler: CompilerMemory) -> Remedy:
+    """Results of a compiled function are whole arrays."""
+    return Remedy(
+        "return less: reduce inside the compiled function (means, the last step), or run fewer steps, members"
+        " or samples in one call, and bring each call's results to the host",
+        "return jax.tree.map(lambda m: m.mean(0), metrics)   # not one row for every step",
+        compiler.results.bytes if compiler.results else None,
+        Certainty.BOUND,
+        slug="return-less",
+    )
 
 
 def mostly_constants(compiler: CompilerMemory) -> bool:

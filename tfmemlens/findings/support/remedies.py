@@ -136,6 +136,16 @@ def name_the_buffers() -> Remedy:
     )
 
 
+def ask_what_is_in_use() -> Remedy:
+    """Which of two causes it is: what was held before the call, or the call."""
+    return Remedy(
+        "print what is in use right before this call: near the limit, arrays that are kept alive are to blame"
+        " (or another process, where the limit is far below the card); else this call itself",
+        "print(jax.local_devices()[0].memory_stats())   # bytes_in_use, bytes_limit",
+        slug="ask-what-is-in-use",
+    )
+
+
 REMAPPED_PAGES = Remedy(
     "let the driver's pool re-map pages instead of BFC (TF 2.5+, CUDA 11.2+)",
     "export TF_GPU_ALLOCATOR=cuda_malloc_async",
