@@ -106,11 +106,19 @@ def test_the_books_of_a_moment() -> None:
     [(Kind.ACTIVATION, 1), (Kind.LAYOUT_TRANSPOSE, 1), (Kind.LOOP_STACK, 1), (Kind.PARAMETER, 0)],
 )
 def test_a_request_that_grows(kind: Kind, grows: int) -> None:
-    moment: Any = Made(request=Made(needed_bytes=7, owner=Made(kind=kind)))
+    moment: Any = Made(request=Made(needed_bytes=7, owner=Made(kind=kind)), incident=None)
     assert _pack._request(moment) == {"bytes": 7, "grows": grows}
     moment.request.needed_bytes = None
     assert _pack._request(moment) is None
-    assert _pack._request(Made(request=None)) is None  # type: ignore[arg-type]
+    assert _pack._request(Made(request=None, incident=None)) is None  # type: ignore[arg-type]
+
+
+def test_what_a_compiled_program_needs_is_not_asked_for_once_more() -> None:
+    request = Made(needed_bytes=7, owner=Made(kind=Kind.ACTIVATION))
+    inside: Any = Made(request=request, incident=Made(compiler=Made()))
+    assert _pack._request(inside) is None
+    beside: Any = Made(request=request, incident=Made(compiler=None))
+    assert _pack._request(beside) == {"bytes": 7, "grows": 1}
 
 
 class Chunks(Made):

@@ -205,7 +205,9 @@ def _balance(moment: Moment) -> dict[str, int | None]:
 
 
 def _request(moment: Moment) -> dict[str, Any] | None:
-    if moment.request is None or moment.request.needed_bytes is None:
+    """What was asked for beyond what is listed: a compiled program's need is the sum of that."""
+    whole = moment.incident is not None and moment.incident.compiler is not None
+    if moment.request is None or moment.request.needed_bytes is None or whole:
         return None
     return {
         "bytes": moment.request.needed_bytes,
