@@ -325,6 +325,15 @@ def test_what_if_moves_the_bar(show: Open) -> None:
     tab.quiet()
 
 
+def test_without_figures_no_empty_bar_is_drawn(show: Open) -> None:
+    tab = show(SAMPLES / "oom_log" / "1.10-unet-hint.txt")
+    memory = tab.page.locator(".balance-view")
+    assert memory.locator(".bar").count() == 0
+    assert "This input does not say what was in use." in memory.inner_text()
+    assert "0 B" not in memory.inner_text()
+    assert "`" not in tab.page.locator("main").inner_text()
+
+
 def test_remedies_are_copied(show: Open) -> None:
     tab = show(LOG)
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])

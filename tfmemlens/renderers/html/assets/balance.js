@@ -53,7 +53,8 @@ export class BalanceView {
     const gaps = free ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free elsewhere" : "free", bytes: free - largest }] : [];
     const drawn = [...found, ...gaps.filter((gap) => gap.bytes)];
     if (free) found.push(unused);
-    this.room.replaceChildren(this._head(held, free), bar(drawn, whole, ledger.kinds), this._legend(found, held));
+    const pictures = drawn.length ? [bar(drawn, whole, ledger.kinds), this._legend(found, held)] : [element("p", { text: "This input does not say what was in use." })];
+    this.room.replaceChildren(this._head(held, free), ...pictures);
     this.room.dataset.bytes = ledger.total(index);
   }
 
@@ -61,8 +62,8 @@ export class BalanceView {
     const { ledger } = this.state;
     const { balance } = ledger;
     const about = balance.rounded ? "about " : "";
-    const facts = [["listed here", about + human(ledger.total(this.state.index))]];
-    if (ledger.timed) facts[0][0] = "in use at this moment";
+    const here = ledger.total(this.state.index);
+    const facts = ledger.timed || here ? [[ledger.timed ? "in use at this moment" : "listed here", about + human(here)]] : [];
     if (balance.in_use) facts.push(["in use", human(balance.in_use)]);
     if (balance.limit) facts.unshift(["limit", human(balance.limit)]);
     if (balance.peak) facts.push([ledger.timed ? "peak" : "peak so far", human(balance.peak)]);

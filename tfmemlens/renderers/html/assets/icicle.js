@@ -3,7 +3,7 @@
 import { colour, element, fitted, inkOn, kindColours, prepared, telling } from "./canvas.js";
 import { counted, human, percent, readable } from "./format.js";
 
-const LINE = 24;
+const SCOPE_LINE = 24;
 
 export class IcicleView {
   constructor(room, state) {
@@ -24,7 +24,7 @@ export class IcicleView {
     const width = Math.max(this.canvas.parentElement.clientWidth, 100);
     this.boxes = tree.layout(root, this.sums, width);
     const levels = this.boxes.reduce((most, box) => Math.max(most, box.level), 0) + 1;
-    const { pen } = prepared(this.canvas, Math.max(levels, 2) * LINE + 1);
+    const { pen } = prepared(this.canvas, Math.max(levels, 2) * SCOPE_LINE + 1);
     this._kinds = this._kindSums();
     const colours = kindColours(this.state.ledger.kinds);
     for (const box of this.boxes) this._box(pen, box, colours);
@@ -54,15 +54,15 @@ export class IcicleView {
   _box(pen, { node, x, width, level }, colours) {
     const { tree, ledger } = this.state;
     const kind = tree.kind[node];
-    const y = level * LINE;
+    const y = level * SCOPE_LINE;
     const sought = !this.found || this.found[node] > 0;
     pen.globalAlpha = sought ? 1 : 0.18;
     if (kind >= 0) {
       pen.fillStyle = colours[kind];
-      pen.fillRect(x, y, width, LINE - 1);
+      pen.fillRect(x, y, width, SCOPE_LINE - 1);
     } else {
       pen.fillStyle = colour("panel");
-      pen.fillRect(x, y, width, LINE - 1);
+      pen.fillRect(x, y, width, SCOPE_LINE - 1);
       const slot = this._kinds.slots.get(node);
       if (slot !== undefined) {
         const count = ledger.kinds.length;
@@ -70,7 +70,7 @@ export class IcicleView {
         for (let at = 0; at < count; at++) {
           const room = (this._kinds.sums[slot * count + at] / this.sums[node]) * width;
           pen.fillStyle = colours[at];
-          pen.fillRect(left, y + LINE - 6, room, 5);
+          pen.fillRect(left, y + SCOPE_LINE - 6, room, 5);
           left += room;
         }
       }
@@ -78,18 +78,19 @@ export class IcicleView {
     if (width > 2) {
       pen.strokeStyle = colour("page");
       pen.lineWidth = 1;
-      pen.strokeRect(x + 0.5, y - 0.5, width, LINE);
+      pen.strokeRect(x + 0.5, y - 0.5, width, SCOPE_LINE);
     }
     if (width > 28) {
       pen.fillStyle = kind >= 0 ? inkOn(colours[kind]) : colour("ink");
-      const name = node === 0 ? `all ${human(this.sums[0])}` : `${tree.label[node]}  ${human(this.sums[node])}`;
-      pen.fillText(fitted(pen, name, width - 8), x + 4, y + LINE / 2 - (kind < 0 ? 2.5 : 0));
+      const bytes = human(this.sums[node]);
+      const name = node === 0 ? `all ${bytes}` : tree.label[node] === bytes ? bytes : `${tree.label[node]}  ${bytes}`;
+      pen.fillText(fitted(pen, name, width - 8), x + 4, y + SCOPE_LINE / 2 - (kind < 0 ? 2.5 : 0));
     }
     pen.globalAlpha = 1;
     if (node === this.chosen && document.activeElement === this.canvas) {
       pen.strokeStyle = colour("accent");
       pen.lineWidth = 3;
-      pen.strokeRect(x + 1.5, y + 1.5, Math.max(width - 3, 1), LINE - 4);
+      pen.strokeRect(x + 1.5, y + 1.5, Math.max(width - 3, 1), SCOPE_LINE - 4);
     }
   }
 
@@ -121,7 +122,7 @@ export class IcicleView {
   _hit(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
-    const level = Math.floor((event.clientY - box.top) / LINE);
+    const level = Math.floor((event.clientY - box.top) / SCOPE_LINE);
     return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.width);
   }
 

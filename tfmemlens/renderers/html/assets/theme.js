@@ -1,5 +1,8 @@
 // The page's frame: light or dark, and buttons that copy code.
 
+// What fits between the margins of A4 or Letter, with the room beside the text that a screen has: pictures are drawn that wide.
+const PAPER = "740px";
+
 /** Let the button change between light and dark; what is drawn is drawn again. */
 export function hearTheme(redraw) {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -19,11 +22,13 @@ export function hearTheme(redraw) {
   window.addEventListener("beforeprint", () => {
     before = root.dataset.theme;
     root.dataset.theme = "light";
+    document.body.style.width = PAPER;
     redraw();
   });
   window.addEventListener("afterprint", () => {
     if (before === undefined) delete root.dataset.theme;
     else root.dataset.theme = before;
+    document.body.style.width = "";
     redraw();
   });
 }
