@@ -78,7 +78,7 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
 
 
 def test_our_script_stays_small() -> None:
-    assert len(html.script().encode()) < 96_000
+    assert len(html.script().encode()) < 82_600
 
 
 def test_several_inputs_are_tabs(tmp_path: Path) -> None:

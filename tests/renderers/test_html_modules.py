@@ -16,8 +16,10 @@ import pytest
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens.escaping import visible
+from tfmemlens.patterns import regex
 from tfmemlens.renderers.html import fleet
 from tfmemlens.renderers.html import page as html
+from tfmemlens.renderers.html._joined import dense
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.units import human, percent
 from tfmemlens.use_cases.page import build_page
@@ -120,6 +122,32 @@ def test_every_module_is_joined_and_documented() -> None:
             "http",
         ):
             assert word not in code, (name, word)
+
+
+@pytest.mark.parametrize("scripts", [html.SCRIPTS, fleet.SCRIPTS], ids=["report", "fleet"])
+def test_no_two_modules_share_a_name(scripts: tuple[str, ...]) -> None:
+    """Joined they stand in one scope, where the later of two functions would silently replace the other."""
+    outermost = regex(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)
+    names = [found for name in scripts for found in outermost.findall(html.asset(f"{name}.js"))]
+    assert len(names) > 5
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    ("code", "short"),
+    [
+        ("const a = 1; // one\nconst b = 2;\n", "const a=1;const b=2;"),
+        ("a = b - -c + +d + e", "a=b- -c+ +d+e"),
+        ("return /a b\\/[/ ]/.test(x) ? 1 : 2;", "return/a b\\/[/ ]/.test(x)?1:2;"),
+        ("const half = a / b / c;", "const half=a/b/c;"),
+        ("const t = `a  ${ b + `c  ${ {d: 1} } e` }  // f`;", "const t=`a  ${b+`c  ${{d:1}} e`}  // f`;"),
+        ("s = 'it  is' + \"/* no // comment */\";", "s='it  is'+\"/* no // comment */\";"),
+        ("class A {\n  /** Said. */\n  b() {}\n  get c() {}\n}\n", "class A{b(){}\nget c(){}\n}"),
+        ('import { x } from "./y.js";\n\nexport async function z() {}\n', "async function z(){}"),
+    ],
+)
+def test_only_what_readers_need_is_left_out(code: str, short: str) -> None:
+    assert dense(code) == short
 
 
 def test_modules_import_only_what_comes_before_them() -> None:

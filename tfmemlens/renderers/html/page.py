@@ -23,7 +23,7 @@ from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, palette, run_facts, savings
-from tfmemlens.renderers.html import _glossary
+from tfmemlens.renderers.html import _glossary, _joined
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request
 from tfmemlens.renderers.view import View
@@ -59,9 +59,6 @@ SCRIPTS = (
     "main",
 )
 """Our modules in the order in which they need each other."""
-_IMPORT = regex(r'^import (\{[^}]*\}) from "\./(\w+)\.js";', re.MULTILINE)
-_EXPORT = regex(r"^export (?P<what>(?:async )?function|class|const) (?P<name>\w+)", re.MULTILINE)
-_COMMENT = regex(r"^(?:\s*(?://.*|/\*\*.*\*/)\n)|^[ ]+", re.MULTILINE)
 _TERM = regex(r'href="#term-([^"]*)"')
 _GLOSSARY = "<!-- glossary -->"
 LONGEST = 2000
@@ -135,16 +132,8 @@ def script() -> str:
 
 
 def joined(names: Iterable[str]) -> str:
-    """Modules of ours as one script: each in a scope of its own that returns what it exports."""
-    return '"use strict";\n' + "\n".join(_scoped(name, asset(f"{name}.js")) for name in names)
-
-
-def _scoped(name: str, code: str) -> str:
-    """A module without its comments and indentation, which are for readers of the source."""
-    code = _COMMENT.sub("", code)
-    exported = ", ".join(match["name"] for match in _EXPORT.finditer(code))
-    body = _EXPORT.sub(r"\g<what> \g<name>", _IMPORT.sub(r"const \1 = \2_js;", code))
-    return f"const {name}_js = (() => {{\n{body}return {{ {exported} }};\n}})();"
+    """Modules of ours as one script."""
+    return _joined.joined(asset(f"{name}.js") for name in names)
 
 
 def asset(name: str) -> str:

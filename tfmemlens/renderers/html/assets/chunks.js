@@ -4,7 +4,7 @@ import { colour, kindColours, prepared, telling } from "./canvas.js";
 import { counted, human } from "./format.js";
 import { column } from "./ledger.js";
 
-const LINE = 18;
+const CHUNK_LINE = 18;
 
 export class ChunksView {
   constructor(room, state) {
@@ -20,7 +20,7 @@ export class ChunksView {
   draw() {
     const total = this.size.reduce((sum, size) => sum + size, 0);
     const lines = Math.min(Math.max(Math.ceil(this.size.length / 40), 6), 24);
-    const { pen, width } = prepared(this.canvas, lines * LINE + 2);
+    const { pen, width } = prepared(this.canvas, lines * CHUNK_LINE + 2);
     this.each = total / (width * lines) || 1;
     this.width = width;
     this.starts = new Float64Array(this.size.length);
@@ -38,12 +38,12 @@ export class ChunksView {
     pen.fillStyle = colour("ink");
     for (let chunk = 1; chunk < this.size.length; chunk++) {
       const x = this.starts[chunk] / this.each;
-      if (this.region[chunk] !== this.region[chunk - 1]) pen.fillRect((x % width) - 1, Math.floor(x / width) * LINE, 2, LINE - 1);
+      if (this.region[chunk] !== this.region[chunk - 1]) pen.fillRect((x % width) - 1, Math.floor(x / width) * CHUNK_LINE, 2, CHUNK_LINE - 1);
     }
     if (largest >= 0) {
       pen.fillStyle = colour("accent");
       const from = this.starts[largest] / this.each;
-      this._strip(pen, from, Math.max(from + 2, (this.starts[largest] + this.size[largest]) / this.each), LINE - 6);
+      this._strip(pen, from, Math.max(from + 2, (this.starts[largest] + this.size[largest]) / this.each), CHUNK_LINE - 6);
     }
     this._said(total, largest);
   }
@@ -53,7 +53,7 @@ export class ChunksView {
     for (let line = Math.floor(from / this.width); line * this.width < to; line++) {
       const left = Math.max(from - line * this.width, 0);
       const right = Math.min(to - line * this.width, this.width);
-      pen.fillRect(left, line * LINE + 1 + inset, Math.max(right - left - (right - left > 3 ? 0.6 : 0), 0.4), LINE - 3 - inset);
+      pen.fillRect(left, line * CHUNK_LINE + 1 + inset, Math.max(right - left - (right - left > 3 ? 0.6 : 0), 0.4), CHUNK_LINE - 3 - inset);
     }
   }
 
@@ -75,7 +75,7 @@ export class ChunksView {
 
   _tell(event) {
     const box = this.canvas.getBoundingClientRect();
-    const place = (Math.floor((event.clientY - box.top) / LINE) * this.width + event.clientX - box.left) * this.each;
+    const place = (Math.floor((event.clientY - box.top) / CHUNK_LINE) * this.width + event.clientX - box.left) * this.each;
     let low = 0;
     let high = this.starts.length;
     while (low < high - 1) {

@@ -5,10 +5,10 @@ import { human, percent, readable } from "./format.js";
 import { Ledger, unpack } from "./ledger.js";
 import { label, ticks } from "./scale.js";
 import { sortable } from "./sheet.js";
+import { NOBODY } from "./tree.js";
 
-const HEIGHT = 200;
-const LINE = 24;
-const NOBODY = "(no layer in the name)";
+const OVERLAY_HEIGHT = 200;
+const CHANGE_LINE = 24;
 
 /** Bytes by layer at both peaks: {name, before, after}, the largest change first. */
 export function changes(before, after) {
@@ -79,29 +79,29 @@ export class DifferenceView {
     };
     place(root, 0, 0, this.path);
     const levels = Math.max(...this.boxes.map((box) => box.level), 0) + 1;
-    const { pen } = prepared(this.canvas, levels * LINE + 1);
+    const { pen } = prepared(this.canvas, levels * CHANGE_LINE + 1);
     for (const { node, x, level, room } of this.boxes) {
       pen.fillStyle = colour(node.change > 0 ? "causeback" : node.change < 0 ? "goodback" : "panel");
-      pen.fillRect(x, level * LINE, room - 1, LINE - 1);
+      pen.fillRect(x, level * CHANGE_LINE, room - 1, CHANGE_LINE - 1);
       pen.fillStyle = colour(node.change > 0 ? "cause" : node.change < 0 ? "good" : "dim");
-      pen.fillRect(x, level * LINE + LINE - 4, room - 1, 3);
-      if (room > 40) pen.fillText(fitted(pen, `${node.label}  ${signed(node.change)}`, room - 8), x + 4, level * LINE + LINE / 2 - 2);
+      pen.fillRect(x, level * CHANGE_LINE + CHANGE_LINE - 4, room - 1, 3);
+      if (room > 40) pen.fillText(fitted(pen, `${node.label}  ${signed(node.change)}`, room - 8), x + 4, level * CHANGE_LINE + CHANGE_LINE / 2 - 2);
     }
     this.canvas.dataset.bytes = root.change;
   }
 
   _hit(event) {
     const box = this.canvas.getBoundingClientRect();
-    const [x, level] = [event.clientX - box.left, Math.floor((event.clientY - box.top) / LINE)];
+    const [x, level] = [event.clientX - box.left, Math.floor((event.clientY - box.top) / CHANGE_LINE)];
     return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.room);
   }
 }
 
 /** The curves of two steps, each from its begin to its end, over one another. */
 export function overlay(canvas, ledgers) {
-  const { pen, width } = prepared(canvas, HEIGHT);
+  const { pen, width } = prepared(canvas, OVERLAY_HEIGHT);
   const top = Math.max(...ledgers.map((ledger) => ledger.total(ledger.peak)), 1) * 1.08;
-  const y = (bytes) => HEIGHT - 4 - (HEIGHT - 12) * (bytes / top);
+  const y = (bytes) => OVERLAY_HEIGHT - 4 - (OVERLAY_HEIGHT - 12) * (bytes / top);
   for (const bytes of ticks(top)) {
     pen.fillStyle = colour("edge");
     pen.fillRect(0, Math.round(y(bytes)), width, 1);

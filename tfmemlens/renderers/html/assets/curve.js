@@ -5,7 +5,7 @@ import { colour, element, fitted, kindColours, palette, prepared, swatch, tellin
 import { human, readable } from "./format.js";
 import { label, ticks } from "./scale.js";
 
-const HEIGHT = 240;
+const CURVE_HEIGHT = 240;
 const FOOT = 38;
 const BAND = 19;
 const OTHERS = 9;
@@ -62,7 +62,7 @@ export class CurveView {
 
   draw() {
     const { ledger } = this.state;
-    const { pen, width } = prepared(this.canvas, HEIGHT);
+    const { pen, width } = prepared(this.canvas, CURVE_HEIGHT);
     this.width = width;
     const groups = this._groups();
     const { stack } = this.state;
@@ -86,7 +86,7 @@ export class CurveView {
   }
 
   y(bytes) {
-    return 8 + (HEIGHT - FOOT - 8) * (1 - bytes / this.top);
+    return 8 + (CURVE_HEIGHT - FOOT - 8) * (1 - bytes / this.top);
   }
 
   _areas(pen, width, groups) {
@@ -123,7 +123,7 @@ export class CurveView {
     this.own = largest(ledger, count, ...window);
     this.room.querySelector(".detail-said").textContent = `the ${Math.min(count, ledger.rows)} largest`;
     const ratio = pen.getTransform().a;
-    const [columns, lines] = [Math.round(width * ratio), Math.round((HEIGHT - FOOT) * ratio)];
+    const [columns, lines] = [Math.round(width * ratio), Math.round((CURVE_HEIGHT - FOOT) * ratio)];
     const image = pen.createImageData(columns, lines);
     paint(image, ledger, this.own, ledger.highest(columns, ...window), (bytes) => this.y(bytes) * ratio, groups.colours, colour("edge"), this._skipped(groups));
     pen.putImageData(image, 0, 0);
@@ -191,9 +191,9 @@ export class CurveView {
       const room = Math.max(Math.min(this.x(end), width) - x, 1);
       if (this.x(end) < 0 || x > width) return;
       pen.fillStyle = shades[at % 3];
-      pen.fillRect(x, HEIGHT - FOOT + 3, room, BAND);
+      pen.fillRect(x, CURVE_HEIGHT - FOOT + 3, room, BAND);
       pen.fillStyle = colour("ink");
-      pen.fillText(fitted(pen, name, room - 8), x + 4, HEIGHT - FOOT + 4 + BAND / 2);
+      pen.fillText(fitted(pen, name, room - 8), x + 4, CURVE_HEIGHT - FOOT + 4 + BAND / 2);
     });
   }
 
@@ -204,7 +204,7 @@ export class CurveView {
     for (let at = 0; at <= parts; at++) {
       const text = this.state.ledger.tick(this.timeAt((at * width) / parts));
       const room = pen.measureText(text).width;
-      pen.fillText(text, Math.min(Math.max((at * width) / parts - room / 2, 0), width - room), HEIGHT - 7);
+      pen.fillText(text, Math.min(Math.max((at * width) / parts - room / 2, 0), width - room), CURVE_HEIGHT - 7);
     }
   }
 
@@ -251,19 +251,19 @@ export class CurveView {
   /** The line at the chosen moment. */
   mark() {
     const { ledger, index, time } = this.state;
-    const { pen, width } = prepared(this.front, HEIGHT);
+    const { pen, width } = prepared(this.front, CURVE_HEIGHT);
     const x = Math.min(Math.max(this.x(time), 1), width - 1);
     if (this._chosen) {
       pen.fillStyle = colour("accent");
       pen.globalAlpha = 0.2;
-      pen.fillRect(Math.min(...this._chosen), 0, Math.abs(this._chosen[1] - this._chosen[0]), HEIGHT - FOOT);
+      pen.fillRect(Math.min(...this._chosen), 0, Math.abs(this._chosen[1] - this._chosen[0]), CURVE_HEIGHT - FOOT);
       pen.globalAlpha = 1;
     }
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
     pen.beginPath();
     pen.moveTo(x, 0);
-    pen.lineTo(x, HEIGHT - FOOT);
+    pen.lineTo(x, CURVE_HEIGHT - FOOT);
     pen.stroke();
     const words = `${index < 0 ? "before the first allocation" : ledger.moment(time)}: ${human(ledger.total(index))} in use${index === ledger.peak ? " (the peak)" : ""}`;
     this.said.textContent = words;

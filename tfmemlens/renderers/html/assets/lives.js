@@ -3,7 +3,7 @@
 import { colour, fitted, inkOn, kindColours, prepared, telling } from "./canvas.js";
 import { human } from "./format.js";
 
-const LINE = 16;
+const LIFE_LINE = 16;
 const MOST = 40;
 
 export class LivesView {
@@ -31,7 +31,7 @@ export class LivesView {
   draw() {
     const { ledger, index, time, window } = this.state;
     const rows = this._rows();
-    const { pen, width } = prepared(this.canvas, Math.max(rows.length, 1) * LINE + 4);
+    const { pen, width } = prepared(this.canvas, Math.max(rows.length, 1) * LIFE_LINE + 4);
     const colours = kindColours(ledger.kinds);
     const place = (micros) => Math.min(Math.max(((micros - window[0]) / (window[1] - window[0])) * width, 0), width);
     pen.font = "11px system-ui, sans-serif";
@@ -41,7 +41,7 @@ export class LivesView {
       const room = Math.max(end - x, 2);
       pen.globalAlpha = ledger.isAlive(row, index) ? 1 : 0.45;
       pen.fillStyle = colours[ledger.kind[row]];
-      pen.fillRect(x, at * LINE + 2, room, LINE - 3);
+      pen.fillRect(x, at * LIFE_LINE + 2, room, LIFE_LINE - 3);
       const text = `${human(ledger.size[row])} ${ledger.label(row)}`;
       const inside = room > 120;
       pen.globalAlpha = 1;
@@ -49,19 +49,19 @@ export class LivesView {
       const before = !inside && x > width * 0.6;
       const free = inside ? room - 8 : before ? x - 8 : width - end - 8;
       const shown = fitted(pen, text, free);
-      pen.fillText(shown, inside ? x + 4 : before ? x - 4 - pen.measureText(shown).width : end + 4, at * LINE + LINE / 2 + 1);
+      pen.fillText(shown, inside ? x + 4 : before ? x - 4 - pen.measureText(shown).width : end + 4, at * LIFE_LINE + LIFE_LINE / 2 + 1);
     });
     pen.strokeStyle = colour("accent");
     pen.lineWidth = 2;
     const x = Math.max(place(time), 1);
     pen.beginPath();
     pen.moveTo(x, 0);
-    pen.lineTo(x, rows.length * LINE + 4);
+    pen.lineTo(x, rows.length * LIFE_LINE + 4);
     pen.stroke();
   }
 
   _row(event) {
-    return this._rows()[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top - 2) / LINE)];
+    return this._rows()[Math.floor((event.clientY - this.canvas.getBoundingClientRect().top - 2) / LIFE_LINE)];
   }
 
   _tell(event) {

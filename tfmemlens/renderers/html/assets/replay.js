@@ -4,9 +4,9 @@ import { colour, kindColours, prepared, telling } from "./canvas.js";
 import { human, percent } from "./format.js";
 import { column } from "./ledger.js";
 
-const LINE = 18;
+const POOL_LINE = 18;
 const LINES = 8;
-const HEIGHT = 64;
+const SCATTER_HEIGHT = 64;
 
 /** Stretches of addresses that rows used at any time, joined where they touch: [{from, to, place}] in order; `place` is where a picture without the gaps begins them. */
 export function stretches(address, size) {
@@ -61,11 +61,11 @@ export class ReplayView {
 
   _pool() {
     const { ledger, index } = this.state;
-    const { pen, width } = prepared(this.pool, LINES * LINE + 2);
+    const { pen, width } = prepared(this.pool, LINES * POOL_LINE + 2);
     this.width = width;
     this.each = this.whole / (width * LINES) || 1;
     pen.fillStyle = colour("free");
-    for (let line = 0; line < LINES; line++) pen.fillRect(0, line * LINE + 1, width, LINE - 3);
+    for (let line = 0; line < LINES; line++) pen.fillRect(0, line * POOL_LINE + 1, width, POOL_LINE - 3);
     const colours = kindColours(ledger.kinds);
     let held = 0;
     for (let row = 0; row < ledger.rows; row++) {
@@ -83,14 +83,14 @@ export class ReplayView {
     for (let line = Math.floor(from / this.width); line * this.width < from + room; line++) {
       const left = Math.max(from - line * this.width, 0);
       const right = Math.min(from + room - line * this.width, this.width);
-      pen.fillRect(left, line * LINE + 1, Math.max(right - left - (right - left > 3 ? 0.6 : 0), 0.4), LINE - 3);
+      pen.fillRect(left, line * POOL_LINE + 1, Math.max(right - left - (right - left > 3 ? 0.6 : 0), 0.4), POOL_LINE - 3);
     }
   }
 
   _tell(event) {
     const { ledger, index } = this.state;
     const box = this.pool.getBoundingClientRect();
-    const at = (Math.floor((event.clientY - box.top) / LINE) * this.width + event.clientX - box.left) * this.each;
+    const at = (Math.floor((event.clientY - box.top) / POOL_LINE) * this.width + event.clientX - box.left) * this.each;
     for (let row = 0; row < ledger.rows; row++) {
       if (ledger.address[row] < 0 || !ledger.isAlive(row, index)) continue;
       const from = placed(this.stretches, ledger.address[row]);
@@ -103,9 +103,9 @@ export class ReplayView {
   _scatter() {
     const { ledger, window, time } = this.state;
     const { times, share } = ledger.fragmentation;
-    const { pen, width } = prepared(this.scatter, HEIGHT);
+    const { pen, width } = prepared(this.scatter, SCATTER_HEIGHT);
     const x = (micros) => ((micros - window[0]) / (window[1] - window[0])) * width;
-    const y = (part) => HEIGHT - 3 - (HEIGHT - 8) * part;
+    const y = (part) => SCATTER_HEIGHT - 3 - (SCATTER_HEIGHT - 8) * part;
     pen.fillStyle = colour("edge");
     for (const part of [0, 0.5, 1]) pen.fillRect(0, Math.round(y(part)), width, 1);
     pen.fillStyle = colour("dim");
@@ -119,7 +119,7 @@ export class ReplayView {
     }
     pen.stroke();
     pen.fillStyle = colour("ink");
-    pen.fillRect(x(time), 0, 1.5, HEIGHT);
+    pen.fillRect(x(time), 0, 1.5, SCATTER_HEIGHT);
     const now = share[Math.max(times.findLastIndex((each) => each <= time), 0)];
     this.room.querySelector(".scatter-said").textContent = `Fragmentation as the allocator tells it: ${percent(now, 1)} of the pool's free memory lies outside its largest free block at this moment.`;
     this.scatter.dataset.share = now;

@@ -1,6 +1,7 @@
 // The rows of a ledger as a tree of scopes, layers, kinds or devices, and its rectangles.
 
-const NOBODY = "(no layer in the name)";
+/** What rows without a layer are called. */
+export const NOBODY = "(no layer in the name)";
 
 const PATHS = {
   scope: (ledger, row) => ledger.name("layer", row)?.split("/") ?? [NOBODY],
