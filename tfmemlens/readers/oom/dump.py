@@ -12,8 +12,8 @@ from tfmemlens.units import ALIGNMENT, Size, parse_size
 
 START = LineRule(
     rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?P<size>{SIZE}|\d+)"
-    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft>[^.]*\. The caller indicates)?(?:\s?requested by op"
-    r" ?(?P<op>[^\s.]+\S*)?)?",
+    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
+    r"(?:\s?requested by op ?(?P<op>[^\s.]+\S*)?)?",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
     " follows.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current"
@@ -23,6 +23,7 @@ START = LineRule(
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
     " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
     " were available.",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0.",
     needs="ran out of memory trying to allocate",
 )
 HEAD = LineRule(

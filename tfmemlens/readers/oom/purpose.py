@@ -184,6 +184,8 @@ SHARING = LineRule(
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
     rf"|\b(?:same|one|single) (?:GPU|card|device)\b[^.!?]{{0,40}}\b{_MANY}{_RUNS}))"
+    r"|\b(?i:gunicorn|uwsgi)\b[^.\n]{0,60}"
+    r"(?:\b(?:multiple|several) process|\s(?:-w|--workers|--processes)[ =]?[2-9])"
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
     r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d|\bdo (?:\w+=\S+ )*python3? [^;]{1,120}&(?!&)",
     "$ pytest -n 8 tests/",
@@ -195,8 +197,10 @@ SHARING = LineRule(
     "scores = Parallel(n_jobs=4)(delayed(fit)(f) for f in folds)",
     "with mp.Pool(6) as pool:",
     "@ray.remote(num_gpus=0.25)",
+    "served by gunicorn (multiple processes)",
+    "gunicorn -w 4 app:app",
     needs=(
-        "num_gpus",
+        "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
     ),

@@ -21,7 +21,11 @@ def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
 def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
     if not incidents:
         return []
-    reached = [index for index, (_, draft) in enumerate(incidents) if draft.in_python]
+    reached = [
+        index
+        for index, (_, draft) in enumerate(incidents)
+        if draft.in_python and not (_is_title(draft) and any(other.dumps for _, other in incidents))
+    ]
     roots = [index for index in reached if incidents[index][1].root == 0]
     last = (roots or reached)[-1:]
     fatal = last[0] if last else _last_story(incidents)
@@ -32,6 +36,17 @@ def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
         if index != fatal
     ]
     return [first, *rest]
+
+
+def _is_title(draft: IncidentDraft) -> bool:
+    """Whether only the heading of a post tells of a failure: the log below it says more, of this one or the
+    next.
+    """
+    return (
+        bool(draft.tellings)
+        and not draft.dumps
+        and all(telling.line.number <= 1 and telling.line.text.startswith("# ") for telling in draft.tellings)
+    )
 
 
 def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:

@@ -67,6 +67,12 @@ CUT_TAG = LineRule(
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi',
     needs="[[",
 )
+OPEN_TAG = LineRule(
+    r"\[\[ ?\{\{node (?P<braced>[^}\s]+)\}\}(?P<plain>(?!))?(?P<op>(?!))?(?P<attrs>(?!))?(?!.*\]\])",
+    "[[{{node training/adam/mul_73}} Mul[T=DT_float]",
+    needs="[[",
+)
+"""A node that somebody typed off his screen, without the end."""
 _NO_TAG = dict.fromkeys(("function", "bare", "defined", "source", "inputs"))
 FUNCTION_NODE = LineRule(
     r"\{\{function_node (?P<function>[^}]+)\}\}",
@@ -616,7 +622,7 @@ class SentenceCollector:
             telling.function = wrapped["function"]
         for match in re.finditer(TAG.pattern, text):
             self._tag(telling, match.groupdict())
-        if telling.node is None and (cut := CUT_TAG.search(text)):
+        if telling.node is None and (cut := CUT_TAG.search(text) or OPEN_TAG.search(text)):
             self._tag(telling, {**_NO_TAG, **cut.groupdict()})
         if tail := OP_TAIL.search(text):
             if tail["op"].startswith("__"):
