@@ -23,6 +23,13 @@ _LOADS = regex(
     r"\.(?P<call>load_weights|set_weights|restore|load_own_variables)\("
     r"|\b(?P<function>load_model|from_pretrained|load_checkpoint|batch_set_value)\("
 )
+_USERS = Remedy(
+    "first see whether another process holds the device; if nobody does, these weights alone are too large"
+    " for it: a smaller model, or 16-bit weights",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+_KINDS = (RequestKind.TENSOR, RequestKind.COPY)
 _SAVER = regex(r"(?:\A|/)save(?:_\d+)?/(?:RestoreV2|restore_all|Assign)")
 _TRAINS = regex(r"\b(?:fit\w*|predict\w*|evaluate|train\w*|GradientTape)\b\s*\(")
 
@@ -30,7 +37,7 @@ _TRAINS = regex(r"\b(?:fit\w*|predict\w*|evaluate|train\w*|GradientTape)\b\s*\("
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         how = _loading(request)
-        if how is None or on_host(moment) or request.failed.kind is not RequestKind.TENSOR:
+        if how is None or on_host(moment) or request.failed.kind not in _KINDS:
             continue
         what = f"it failed while weights were being loaded ({how})"
         yield Finding(
@@ -41,6 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the request", request.failed.line),),
             detail="Another model that is alive in the process holds its weights besides.",
             remedies=(
+                *((_USERS,) if request.failed.kind is RequestKind.COPY else ()),
                 Remedy(
                     "have one model in the process: let an older one, or a copy of it, go before you load",
                     "del model; tf.keras.backend.clear_session(); model = build(); model.load_weights(path)",

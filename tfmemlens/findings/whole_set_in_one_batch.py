@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -25,6 +26,8 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
 _SAMPLES = 2000
+_FED = regex(r"\A(?:_recv_|_arg_)|(?:\A|/)Placeholder(?:_\d+)*\Z")
+"""What a session calls an array that it is fed."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -32,11 +35,27 @@ def check(case: Case) -> Iterator[Finding]:
         if request.failed.kind is RequestKind.HOST:
             continue  # an array that Python builds: no network has seen it
         need = request.failed.tensor_bytes or 0
-        copying = request.failed.op in ("_EagerConst", "_EagerConstant") or (
-            request.failed.node or ""
-        ).startswith("_EagerConst")
+        copying = _copies_an_array(case, request)
         if _images(request) or (copying and (need >= 256 * MIB or not request.failed.shape)):
             yield _finding(case, index, moment, request.failed, copying)
+
+
+def _copies_an_array(case: Case, request: Request) -> bool:
+    """Whether an array of NumPy was copied as it is: by eager code, by `validation_split`, which gathers from
+    whole arrays, or as what is fed to a session that evaluates; no value of a file of weights.
+    """
+    failed = request.failed
+    if is_loading(request):
+        return False
+    name = failed.op or failed.node or ""
+    if name.startswith("_EagerConst"):
+        return True
+    if failed.kind is not RequestKind.COPY:
+        return False
+    if name == "GatherV2":
+        return True
+    ran = other_than_training(case, request)
+    return bool(_FED.search(failed.node or "") and ran and ran[0] in (EVALUATION, PREDICTION))
 
 
 def _images(request: Request) -> bool:
@@ -66,7 +85,11 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     many = f"{samples:,} samples" if samples else "a whole array"
     at = f" at {where}" if where else ""
     validating = copying and _validates(case, failed)
-    remedies = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
+    remedies: tuple[Remedy, ...] = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
+    if _FED.search(failed.node or ""):
+        remedies = (_batches(case, None, None),)
+    elif (failed.op or failed.node) == "GatherV2" and _splits(case, failed):
+        remedies = (_SPLIT, _ONE_BATCH)
     if copying and not samples and (array := _stated_array(case)):
         many = f"most likely {array}"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
@@ -119,10 +142,25 @@ def _validates(case: Case, failed: FailedRequest) -> bool:
     return ended and any(_VALIDATES.search(text) for text in texts)
 
 
+def _splits(case: Case, failed: FailedRequest) -> bool:
+    """Whether `fit` was told to split off its validation set, as the text shows."""
+    texts = [failed.source_text or "", *(frame.text for frame in failed.frames)]
+    texts += [line.text for line in case.capture.surroundings.code]
+    return any("validation_split" in text for text in texts)
+
+
 _VALIDATION = Remedy(
     "give validation_data as a data set in batches, made under the CPU device",
     "with tf.device('CPU:0'): val = tf.data.Dataset.from_tensor_slices((x_val, y_val)).batch(32)",
     slug="keep-off-the-device",
+)
+_SPLIT = Remedy(
+    "split the arrays yourself, and pass data sets in batches: `validation_split` makes tensors of the whole"
+    " arrays on the device before it splits them",
+    "with tf.device('CPU:0'):\n"
+    "    train = tf.data.Dataset.from_tensor_slices((x[n:], y[n:])).batch(32)\n"
+    "    val = tf.data.Dataset.from_tensor_slices((x[:n], y[:n])).batch(32)",
+    slug="split-on-the-host",
 )
 _ONE_BATCH = Remedy(
     "copy one batch at a time: let a generator cut batches on the host, out of a mapped file if need be; fit"

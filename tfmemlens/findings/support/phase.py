@@ -66,6 +66,24 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     return (PREDICTION, failed.line) if failed.training is False else None
 
 
+_LOADING_FRAMES = regex(
+    r"\A(?:load_weights\w*|batch_set_value|set_weights|from_pretrained|from_preset|load_model)\Z"
+)
+
+
+def is_loading(request: Request) -> bool:
+    """Whether the values of a file of weights were being assigned, as the line or a frame above it tells."""
+    failed = request.failed
+    if _LOADS.search(failed.source_text or ""):
+        return True
+    return any(
+        _LOADING_FRAMES.match(frame.name) or _LOADS.search(frame.text) for frame in failed.frames[-12:]
+    )
+
+
+_LOADS = regex(
+    r"\.(?:load_weights|set_weights|from_pretrained|from_preset|restore)\(|\b(?:load_model|batch_set_value)\("
+)
 _TRAINS = regex(r"\b\w*(?:train|fit|grad|update|learn|optimi[sz]e)\w*\(", re.IGNORECASE)
 _STEPS = regex(r"(?:train\w*_|grad\w*_|make_|opt\w*_)?step\w*|update\w*|loss\w*|\w*grads?")
 """Functions that are a training's step, or a part of one, whatever they call."""
