@@ -13,12 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures, rows
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.findings.support.weights import in_summary
+from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
-EXPLAINS = "what is in use and not in the list; without a list all but one model's even part of it"
+EXPLAINS = (
+    "what is in use and not in the list; without a list all but one model's even part of it, or what each"
+    " earlier model holds of the failing weight"
+)
 
 _COUNTED = regex(r"(?P<scope>training|model|sequential|functional)_(?P<number>\d+)/")
 """A name's outermost scope: inside a model, numbers count its own parts."""
@@ -26,12 +32,13 @@ _COUNTED = regex(r"(?P<scope>training|model|sequential|functional)_(?P<number>\d
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
-        counted = list(_counted(moment))
+        counted = list(_counted(moment)) or (list(_by_summary(case)) if index == 0 else [])
         if not counted:
             continue
         number, scope, proof = max(counted, key=lambda entry: entry[0])
         if number < 2:
             continue
+        held = _held_by_others(case, moment, number)
         yield Finding(
             severity=Severity.FACTOR if number < 4 else Severity.CAUSE,
             headline=(
@@ -40,9 +47,12 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because=(
                 f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and"
-                " earlier ones still hold their weights"
+                " earlier ones most likely still hold their weights"
             ),
-            explains=_held_by_others(moment, number),
+            explains=held,
+            basis=Basis.SHAPE
+            if held and not (moment.balance.outside_report or moment.balance.in_use)
+            else None,
             evidence=(proof,),
             remedies=(
                 Remedy(
@@ -59,12 +69,49 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _held_by_others(moment: Moment, number: int) -> int | None:
+_LAYER = regex(r"(?P<kind>[a-z][a-z0-9_]*?)_(?P<number>\d{1,5})\Z")
+
+
+def _by_summary(case: Case) -> Iterator[tuple[int, str, Evidence]]:
+    """Layers of a summary of which every one of a kind has a high number: Keras counted those of earlier
+    models of the process before.
+    """
+    kinds: dict[str, list[tuple[int, Line]]] = {}
+    for name, _, _, line in case.capture.surroundings.summary:
+        match = _LAYER.match(name)
+        kind = match["kind"] if match else name
+        kinds.setdefault(kind, []).append((int(match["number"]) if match else 0, line))
+    models = [
+        (min(numbers)[0] // len(numbers), kind, min(numbers)[1])
+        for kind, numbers in kinds.items()
+        if min(numbers)[0] >= 2 * len(numbers)
+    ]
+    if len(models) >= _KINDS:
+        number, kind, line = min(models, key=lambda entry: entry[0])
+        yield number, kind, Evidence("the summary's lowest number of its kind", line)
+
+
+_KINDS = 2
+"""So many kinds of layers must have been counted on: one may be named by hand."""
+
+
+def _held_by_others(case: Case, moment: Moment, number: int) -> int | None:
     """What models before this one may hold: what no list names, else an even share of what is in use."""
     if moment.balance.outside_report:
         return moment.balance.outside_report.bytes
-    in_use = moment.balance.in_use
-    return in_use.bytes * number // (number + 1) if in_use else None
+    if moment.balance.in_use:
+        return moment.balance.in_use.bytes * number // (number + 1)
+    request = moment.request
+    need = request.needed_bytes if request else None
+    return number * need if request and need and _is_weight(case, request) else None
+
+
+def _is_weight(case: Case, request: Request) -> bool:
+    """Whether every model holds as much as was asked for, its batch over or not."""
+    if request.owner.phase is Phase.OPTIMIZER or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
+        return True
+    shape = request.failed.shape or ()
+    return len(shape) == 2 and bool(in_summary(case.capture.surroundings, shape[0] or 0, shape[1] or 0))
 
 
 def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
