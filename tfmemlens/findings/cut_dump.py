@@ -4,6 +4,7 @@ What it means: the head of a dump names the request, its chunks show what is fre
 statistics the limit and what is in use. What one part says can be judged; what is missing decides the rest: a
 full pool refuses any request, and where much was free the request was larger than that, the free memory lay
 in pieces, or the device had no more to give.
+Where next to nothing was in use, the request was larger than the device, or the pool is tiny.
 When it fires: statistics without chunks that do not explain the failure by themselves, or chunks without a
 request and without a limit.
 What to do: read the whole dump, above all the lines before the part that is here.
@@ -14,15 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import attributed, held, requests
+from tfmemlens.findings.support.rows import attributed, held, on_host, requests
+from tfmemlens.findings.support.situation import GPU, situation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import MIB, human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "what is in use of a full pool, else what is not; or the largest chunks of one size"
 
+_IDLE = 0.02
+"""Share of the limit below which a pool is as good as empty."""
+_TINY_POOL = 768 * MIB
+"""Less than any GPU has for which TensorFlow is built."""
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
 _WHOLE = Remedy(
@@ -30,6 +36,21 @@ _WHOLE = Remedy(
     " pieces",
     "python train.py 2> train.log; tfmemlens explain train.log",
     slug="read-the-log",
+)
+_ENDED = Remedy(
+    "see who holds the device, and end what you do not need (an earlier run, a notebook's kernel)",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+_OWN_LIMIT = Remedy(
+    "if nobody does, raise the limit that the program sets (memory_limit, per_process_gpu_memory_fraction)",
+    slug="raise-own-limit",
+)
+_FIND_THE_SIZE = Remedy(
+    "find the size: the line `ran out of memory trying to allocate` above this part, or the exception below"
+    " it, states the bytes or the shape; give a whole data set in batches (tf.data, a generator), and follow"
+    " a size without sense to the line that computes it",
+    slug="find-the-size",
 )
 _USERS = Remedy("see who else holds the device", "nvidia-smi", slug="see-device-users")
 
@@ -42,11 +63,54 @@ def check(case: Case) -> Iterator[Finding]:
         if request.failed.kind is RequestKind.PROFILE:
             continue  # an account, of which nothing is cut
         state = incident.state
+        if _is_idle(case, moment, request):
+            yield _of_idle(index, moment)
+            continue
         dumped = state.pool is None and (incident.chunks is not None or incident.size_classes)
         if state.limit and state.in_use and state.limit.bytes and state.free is None:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
             yield _of_chunks(index, moment)
+
+
+def _is_idle(case: Case, moment: Moment, request: Request) -> bool:
+    """Whether next to nothing was in use of a GPU's pool, and the request is not known."""
+    state = moment.incident.state if moment.incident else None
+    if state is None or not (state.limit and state.in_use and state.limit.bytes) or on_host(moment):
+        return False
+    of_gpu = "host" not in (request.failed.allocator or "") and situation(case, moment).device in (None, GPU)
+    return of_gpu and request.needed_bytes is None and state.in_use.bytes <= _IDLE * state.limit.bytes
+
+
+def _of_idle(index: int, moment: Moment) -> Finding:
+    """A pool of which nothing was in use refuses only what is larger than all of it."""
+    assert moment.incident
+    state = moment.incident.state
+    assert state.limit and state.in_use
+    if state.limit.bytes < _TINY_POOL:
+        because = (
+            f"TensorFlow's pool may take only {human_size(state.limit)} of this GPU: most likely another"
+            " process held nearly all of it when this one started, or a limit was set"
+        )
+        advice = [_ENDED, _OWN_LIMIT]
+    else:
+        because = (
+            "next to nothing was in use, so what was asked for is larger than nearly all of the device by"
+            " itself: most likely a whole data set as one tensor, or a size that is a mistake"
+        )
+        advice = [_FIND_THE_SIZE, _WHOLE]
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=state.limit.bytes,
+        evidence=(
+            Evidence(f"in use: {human_size(state.in_use)}", state.line_of("in_use")),
+            Evidence(f"limit: {human_size(state.limit)}", state.line_of("limit")),
+        ),
+        remedies=tuple(advice),
+        moment=index,
+    )
 
 
 def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> Finding:

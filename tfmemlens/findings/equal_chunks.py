@@ -45,6 +45,7 @@ _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 without another sign of it."""
 
 
+_PRINT = "print(tf.config.experimental.get_memory_info('GPU:0')['current'])   # after each step"
 _ONE_TENSOR = "A dump has no names; that these are the same tensor over and over is likely, not proved."
 _MANY_LAYERS = (
     "A dump has no names: these are outputs of as many layers of one shape, or one tensor that is kept again"
@@ -65,7 +66,8 @@ def check(case: Case) -> Iterator[Finding]:
         told = count if equal else f"{_counted(alive)} are in use"
         whole = "the chunks that are here" if _is_cut(moment) else "what is in use"
         what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of {whole}"
-        kept = bool(meaning) or max(row.count for row in alive) >= _MIN_CERTAIN_COUNT
+        most = max(row.count for row in alive)
+        kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
         yield Finding(
             severity=Severity.CAUSE if kept else Severity.FACTOR,
             headline=what,
@@ -250,7 +252,10 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
     else:
         yield Remedy(
-            "look for a list that keeps tensors: losses, gradients to be accumulated, outputs of a Python"
-            " loop; add them up as you go",
+            "see whether their number grows from step to step: then a list keeps tensors (losses, gradients"
+            " to be accumulated, outputs of a Python loop); if it does not, they are one piece for each"
+            " layer, or for each matrix of an op such as eigh, SVD or QR, which then takes fewer at a time",
+            _PRINT if case.api.newest >= (2, 5) else None,
             slug="look-for-lists",
         )
+        yield from remedies.offered(case, moment, "smaller-batch")

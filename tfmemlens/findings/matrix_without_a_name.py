@@ -78,6 +78,8 @@ def _like_a_weight(rows: int, units: int, batch: int | None) -> bool:
         return False
     if batch and batch > 1 and not rows % batch and rows // batch <= _STEPS:
         return False  # a batch of positions
+    if units % 4 and units % 10:
+        return False  # nobody chooses such a width: classes, or pairs of boxes
     return rows >= _ROWS_OF_A_TABLE or bool(flattened(rows) and rows & (rows - 1))
 
 

@@ -27,7 +27,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
     total,
 )
-from tfmemlens.findings.support.weights import Weight, optimizer_of, weight_of
+from tfmemlens.findings.support.weights import Weight, finds_a_full_device, optimizer_of, weight_of
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -100,14 +100,32 @@ def _while_making(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the run failed {where}: {tensor_text(moment)}",
-                because=f"{_taking(request) or f'it failed {where}'}; a smaller batch does not help here",
+                because=(
+                    f"{_taking(request) or f'it failed {where}'}; {_why(finds_a_full_device(case, moment))}"
+                ),
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
                 basis=Basis.SHAPE if failed.creating or what is Weight.TABLE else None,
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-                remedies=tuple(_of_kind(case, moment, request)),
+                remedies=(
+                    *((_USERS,) if finds_a_full_device(case, moment) else ()),
+                    *_of_kind(case, moment, request),
+                ),
                 moment=index,
             )
+
+
+_USERS = Remedy(
+    "first see what holds the device before the run starts: another process, or an earlier model in a"
+    " notebook's kernel; if nothing does, this model's own weights fill it",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _why(full: bool) -> str:
+    small = ": so small a weight finds no room only where the device is full already"
+    return f"a smaller batch does not help here{small if full else ''}"
 
 
 _COPIES, _BEGIN_WITH = 4, 0.5

@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, tensor_text
-from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.weights import finds_a_full_device
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
@@ -42,7 +44,13 @@ _OF_PROGRAMS = (
     ),
 )
 
+_NOT_KNOWN = "this log shows what failed, not what was using the memory"
 _OF_A_KERNEL = regex(r"Conv\w*Backprop(?:Filter|Weights)\w*(?:-\S*)?\Z")
+_OF_A_MATRIX = regex(r"MatMul(?:_\d+)?_grad/MatMul_1\Z")
+_MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUniform", "RandomNormal", "Fill")
+"""Ops of an initialiser or of an optimizer's update, where they run eagerly."""
+_OF_TABLES = 100_000
+_PIXELS = 1_000_000
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -59,9 +67,8 @@ def check(case: Case) -> Iterator[Finding]:
             or _more_is_known(moment)
         ):
             continue
-        what = "this log shows what failed, not what was using the memory"
-        if _OF_A_KERNEL.search(request.failed.node or ""):
-            what = f"the gradient of a kernel, as large whatever the batch; {what}"
+        known = _known_of(request)
+        what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
         yield Finding(
             severity=Severity.FACTOR,
             headline=what,
@@ -76,6 +83,43 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
+
+
+def _known_of(request: Request) -> str:
+    """What kind of tensor it is, where its name or its shape tells; empty where neither does."""
+    failed = request.failed
+    node, shape = failed.node or "", failed.shape or ()
+    if _OF_A_KERNEL.search(node):
+        return "the gradient of a kernel, as large whatever the batch"
+    if _OF_A_MATRIX.search(node) and ("transpose_a", "true") in failed.attributes:
+        return "the gradient of a weight, as large whatever the batch"
+    if _is_weight(request):
+        kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
+        return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
+    if size := _one_image(request):
+        return f"one image or map of {size[0]:,} x {size[1]:,}, at a batch of 1"
+    return ""
+
+
+def _is_weight(request: Request) -> bool:
+    """Whether an op that makes or updates weights asked for the shape of one."""
+    failed, shape = request.failed, request.failed.shape or ()
+    if request.batch or (failed.op or failed.node or "") not in _MAKES_WEIGHTS:
+        return False
+    table = len(shape) == 2 and (shape[0] or 0) >= _OF_TABLES and not (shape[1] or 1) % 4
+    return like_a_kernel(shape) or table
+
+
+def _one_image(request: Request) -> tuple[int, int] | None:
+    """Height and width of a large image that went alone, channels last or first."""
+    shape = request.failed.shape or ()
+    if len(shape) != 4 or shape[0] != 1 or not all(shape):
+        return None
+    _, first, second, last = (size or 1 for size in shape)
+    height, width = (
+        (first, second) if last <= max(first, second) and last < min(first, second) else (second, last)
+    )
+    return (height, width) if height * width >= _PIXELS and min(height, width) >= 256 else None
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
@@ -95,6 +139,28 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if not large:
         yield from _of_programs(case)
     owner = moment.request.owner
+    if finds_a_full_device(case, moment) and _is_weight(moment.request):
+        yield Remedy(
+            "so small a weight finds no room only where the device is full already: see what holds it before"
+            " your run starts (another process, an earlier model in a notebook's kernel), and end that",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
+    if size := _one_image(moment.request):
+        yield Remedy(
+            f"make the image smaller, or cut it into tiles: at half of {size[0]:,} x {size[1]:,} every map of"
+            " the network takes a quarter",
+            slug="smaller-input",
+        )
+        return
+    if _is_weight(moment.request) and not finds_a_full_device(case, moment):
+        yield Remedy(
+            "shrink the model, or what its optimizer keeps: the request is for a weight, its gradient or a"
+            " slot, so a smaller batch does not help here (a table that need not be trained:"
+            " trainable=False)",
+            slug="smaller-model",
+        )
+        return
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield Remedy(
             "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller"
@@ -102,12 +168,34 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             slug="smaller-model",
         )
     elif other_than_training(case, moment.request) is None:
-        yield from remedies.offered(case, moment, "smaller-batch")
+        yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
     if large:
         yield from _of_programs(case)
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
+
+
+_SAMPLES = range(2, 1025)
+
+
+def _if_it_is_the_batch(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """Of a shape that nothing explains: what to do if its first dimension is the batch."""
+    request = moment.request
+    shape = request.failed.shape if request else None
+    run = situation(case, moment)
+    if request is None or not shape or not all(shape) or len(shape) < 3 or run.framework != TENSORFLOW:
+        return
+    if run.program:
+        return  # clients decide how many examples come at once
+    first, last = shape[0] or 1, shape[-1] or 1
+    if request.fixed or first not in _SAMPLES or (len(shape) == 3 and last <= 4) or like_a_kernel(shape):
+        return
+    yield Remedy(
+        f"if its first dimension, {first}, is your batch: halve it ({first} -> {first // 2}); else make the"
+        " other dimensions smaller (shorter sequences, smaller images)",
+        slug="smaller-batch",
+    )
 
 
 def _whole_log(source: str, program: str | None = None) -> Remedy:

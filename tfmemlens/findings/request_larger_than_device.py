@@ -81,6 +81,16 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
         )
 
 
+def _of_a_count(size: int) -> Remedy:
+    """A vector has no batch: its length is a number of the program's, or what a broken index came to."""
+    return Remedy(
+        f"find what makes a vector of {size:,} numbers: print the sizes and indices that go into the failing"
+        " op; where none of the program's is near it, the kernel read a wrong number (try another build of"
+        " the framework, or the CPU)",
+        slug="compare-shapes",
+    )
+
+
 def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterator[Remedy]:
     moment = case.moments[index]
     request, bound = moment.request, batch_bound(case, moment)
@@ -89,6 +99,9 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
         yield from _without_shape(case, moment, need)
         return
     sizes = [size or 1 for size in shape]
+    if len(sizes) == 1:
+        yield _of_a_count(sizes[0])
+        return
     if sizes[0] >= 2 and request and not request.fixed:
         if bound and request.batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; then this tensor"

@@ -13,6 +13,16 @@ def like_a_kernel(shape: tuple[int | None, ...] | None) -> bool:
     return len(set(sides)) == 1 and sides[0] <= _MAX_KERNEL_SIDE and min(inputs, units) >= sides[0]
 
 
+def like_a_turned_kernel(shape: tuple[int | None, ...] | None) -> bool:
+    """Whether a shape is that of a kernel as cuDNN wants it, `[64,64,3,3]`: two channels, then small odd
+    sides. Maps of a deep layer may have it, too.
+    """
+    if not shape or len(shape) != 4 or not all(shape):
+        return False
+    units, inputs, height, width = (size or 1 for size in shape)
+    return height == width and height in (3, 5, 7, 11) and min(units, inputs) >= height
+
+
 def flattened(inputs: int) -> tuple[int, int] | None:
     """The side and the channels of a square feature map with so many numbers, None where there is none."""
     for channels in (512, 256, 128, 64, 32, 16, 2048, 1024):

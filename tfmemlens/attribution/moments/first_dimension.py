@@ -10,7 +10,7 @@ import re
 
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.attribution.names.weight_gradients import of_weights
-from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel, like_a_turned_kernel
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
@@ -113,6 +113,8 @@ def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | No
     op = owner.op or request.op or _named_op(name)
     if owner.phase is Phase.GRADIENT and len(shape) == 2:
         return False  # as likely the gradient of a kernel
+    if op and op.endswith("Conv2D") and like_a_turned_kernel(shape):
+        return False  # cuDNN's copy of the kernel, or small maps
     if op and _LAYERS.fullmatch(op):
         return True
     if like_a_kernel(shape):

@@ -208,6 +208,8 @@ TABLE: dict[str, Applicability] = {
     "end-the-process": Applicability(devices=_ON_GPU),
     "find-the-feed": _ANYWHERE,
     "compare-shapes": _ANYWHERE,
+    "find-the-size": _ANYWHERE,
+    "split-on-the-host": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "shapes-without-running": Applicability(_OF_JAX),
     # Of what lives between steps.
     "keep-numbers": Applicability(session=False),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from tfmemlens.findings.support.rows import device_limit, on_host
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
+from tfmemlens.model.attribution import Phase
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
 
 
 class Weight(str, Enum):
@@ -72,6 +75,24 @@ def copies(request: Request) -> tuple[int, str]:
     title, slots = known
     kept = "one slot" if slots == 1 else "two slots"
     return 2 + slots, f"with its gradient and {kept} of {title}"
+
+
+_SMALL_BYTES, _SMALL_SHARE = 32 * MIB, 0.05
+"""A weight of this size, or of this share of a device, is not what fills a device."""
+
+
+def finds_a_full_device(case: Case, moment: Moment) -> bool:
+    """Whether a weight was refused that is next to nothing for a device, and nothing tells what was in use:
+    then something filled the device before. An update comes after a step's activations, which may have.
+    """
+    request = moment.request
+    need = request.needed_bytes if request else None
+    if request is None or need is None or moment.balance.in_use is not None or on_host(moment):
+        return False
+    if request.failed.updating or request.owner.phase in (Phase.OPTIMIZER, Phase.GRADIENT):
+        return False
+    limit = device_limit(case, moment)
+    return need <= (_SMALL_SHARE * limit.bytes if limit else _SMALL_BYTES)
 
 
 def in_summary(told: Surroundings, rows: int, units: int) -> list[tuple[str, str, int, Line]]:
