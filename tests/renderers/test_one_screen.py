@@ -1,0 +1,389 @@
+"""The one screen's parts, each alone: what stays where a line, a table or the page has no room."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Made
+from typing import Any
+
+import pytest
+
+from tests.builders import MIB, capture, row, timeline
+from tfmemlens import pipeline
+from tfmemlens.model.attribution import NOBODY, Kind
+from tfmemlens.model.case import Balance, Moment
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.report import Report
+from tfmemlens.renderers import origin, savings
+from tfmemlens.renderers.terminal import _balance, _copies, _holders, _layers, _request, _screen, _timeline
+from tfmemlens.renderers.view import View
+from tfmemlens.units import Size
+from tfmemlens.values import replace
+
+VIEW = View(width=60)
+
+
+def the_report(**changed: Any) -> Report:
+    """The report of a step of one tensor."""
+    return replace(pipeline.report(capture(timeline(row("net/a/Relu", 4, 1, 3)))), **changed)
+
+
+# ------------------------------------------------------------------ the page as a whole
+
+
+def laid_out(
+    monkeypatch: pytest.MonkeyPatch, parts: list[int], codes: int = 3, said: int = 3
+) -> tuple[list[str], list[int]]:
+    """A page of a verdict of so many lines, sections with so many rows, and three advices, so many of them
+    with code; and what was asked of the advices.
+    """
+    asked: list[int] = []
+
+    def actions(report: Report, count: int, coded: int, view: View) -> list[str]:
+        asked.append(10 * count + coded)
+        lines = [[f"{number}."] + ["code"] * (number <= min(coded, codes)) for number in range(1, count + 1)]
+        return ["DO"] + [line for each in lines for line in each]
+
+    monkeypatch.setattr(_screen, "_title", lambda report, view: ["title"])
+    monkeypatch.setattr(_screen, "_verdict", lambda report, view: ["verdict"] * (said - 1))
+    monkeypatch.setattr(
+        _screen,
+        "sections",
+        lambda report, view: [[f"{at}:{n}" for n in range(rows)] for at, rows in enumerate(parts)],
+    )
+    monkeypatch.setattr(_screen, "_actions", actions)
+    return _screen.page(the_report(), View()), asked
+
+
+@pytest.mark.parametrize(
+    "parts, asked, shown, end",
+    [
+        ([3, 2], [33], 5, ["3.", "code", "", "last"]),  # all of it has room
+        ([3, 3], [33], 6, ["3.", "code", "", "last"]),
+        ([4, 5], [33], 9, ["3.", "code", "last"]),
+        ([4, 7], [33], 9, ["3.", "code", "last"]),  # the last table ends earlier
+        ([3, 3, 3], [33, 31], 9, ["3.", "", "last"]),  # only the first advice has its code
+        ([3, 3, 3, 3], [33, 31, 31], 12, ["3.", "last"]),  # no empty lines
+        ([3, 3, 3, 3, 2], [33, 31, 31], 14, ["3.", "last"]),
+        ([3, 3, 3, 3, 3], [33, 31, 31, 30], 15, ["3.", "last"]),
+        ([3, 3, 3, 3, 4, 2], [33, 31, 31, 30, 21, 20, 11, 10], 16, ["1.", "last"]),
+    ],
+)
+def test_what_goes_first_where_there_is_no_room(
+    parts: list[int], asked: list[int], shown: int, end: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_screen, "paragraph", lambda text, width, *indents: ["last"])
+    page, choices = laid_out(monkeypatch, parts)
+    assert choices == asked
+    assert len([line for line in page if ":" in line]) == shown
+    assert page[-len(end) :] == end
+    assert len(page) <= _screen.ROWS
+
+
+def test_a_table_of_its_heading_alone_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, _ = laid_out(monkeypatch, [3] * 9, said=4)
+    sections = [line.partition(":")[0] for line in page if ":" in line and line[0].isdigit()]
+    assert all(sections.count(each) >= 2 for each in sections)
+    alone, _ = laid_out(monkeypatch, [1, 1])
+    assert [line for line in alone if line[:2] in ("0:", "1:")] == ["0:0", "1:0"]
+    assert alone[:5] == ["title", "verdict", "verdict", "", "0:0"]
+
+
+# ------------------------------------------------------------------ title and verdict
+
+
+@pytest.mark.parametrize("width, lines", [(37, 1), (36, 2)])
+def test_the_title_stands_on_one_line_where_it_fits(
+    width: int, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origin, "described", lambda report: "an OOM message")
+    monkeypatch.setattr(_screen, "files", lambda report, room: "train.log")
+    assert len("tfmemlens  train.log · an OOM message") == 37
+    title = _screen._title(the_report(), View(width=width))
+    assert len(title) == lines
+    assert " · ".join(title) == "tfmemlens  train.log · an OOM message"
+
+
+def test_a_long_verdict_has_four_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_layers, "bar", lambda report: "")
+    said = [" ".join(["nine_cols"] * 6)] * 6
+    four, five = (_screen._verdict(the_report(verdict=" ".join(said[:count])), VIEW) for count in (4, 5))
+    assert four == said[:4]
+    assert five == [*said[:3], f"{said[0][:49]}…"]
+    monkeypatch.setattr(_layers, "bar", lambda report: "Predicted")
+    assert _screen._verdict(the_report(verdict="so"), VIEW) == ["so", "Predicted"]
+
+
+@pytest.mark.parametrize("letters, shown", [(10, "a" * 10), (11, "aaa…aaaaaa")])
+def test_a_name_longer_than_a_line_is_cut(letters: int, shown: str) -> None:
+    assert _screen._fitting(f"at {'a' * letters} it", 10) == f"at {shown} it"
+
+
+# ------------------------------------------------------------------ sections
+
+
+def test_without_a_moment_the_layout_pass_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_copies, "trials", lambda case, view: ["trial"] if case.trials else [])
+    monkeypatch.setattr(_copies, "causes", lambda study, view: ["cause"])
+
+    def told(copies: tuple[int, ...] | None, *trials: int) -> list[list[str]]:
+        study = None if copies is None else Made(copies=copies)
+        report: Any = Made(fit=None, case=Made(moments=(), layout=study, trials=trials))
+        return _screen.sections(report, VIEW)
+
+    assert told(None) == told(()) == []
+    assert told((1,)) == [["COPIES BY CAUSE", "cause"]]
+    assert told((1,), 1) == [["TRIED", "trial"], ["COPIES BY CAUSE", "cause"]]
+    assert told((), 1) == [["TRIED", "trial"]]
+
+
+@pytest.mark.parametrize(
+    "width, line",
+    [
+        (19, "NAME  abcd, efgh, i"),
+        (18, "NAME  abcd, efgh"),
+        (16, "NAME  abcd, efgh"),
+        (15, "NAME  abcd, i"),
+    ],
+)
+def test_facts_that_fit_whole(width: int, line: str) -> None:
+    facts = ["abcd", "efgh", "i"]
+    told = _screen._heading("name", View(width=width), facts)
+    assert told == [line]
+
+
+def failed(told: dict[str, str], other: str = "", line: Line | None = None) -> list[str]:
+    """What the section of the failure says of these facts."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_request, "facts", lambda moment: list(told.items()))
+        patched.setattr(_request, "other_device", lambda failure: other)
+        moment: Any = Made(request=Made(failed=Made(kind=None, line=line)))
+        return _screen._failed(moment, View())
+
+
+def test_what_failed_beside_its_heading() -> None:
+    told = {"tensor": "T", "layer": "L", "program": "P", "device": "D", "op": "O"}
+    assert failed({}) == []
+    assert failed(told) == ["WHAT FAILED  T, L, P, D"]
+    assert failed({"layer": "L", "device": "D"}) == ["WHAT FAILED  L, D"]
+    assert failed(told, other="GPU:3") == ["WHAT FAILED  T, GPU:3, L, P"]
+    assert failed(told, line=Line(7, "OOM  when"))[1:] == ["  line 7: OOM when"]
+    assert failed({**told, "log": "in it"}, line=Line(7, "OOM"))[1:] == ["  in it: OOM"]
+    assert failed({**told, "your code": "a.py:3"})[1:] == ["  your code: a.py:3"]
+
+
+@pytest.mark.parametrize(
+    "told, shown",
+    [
+        ({"your code": "a.py:3 `y = f(x)`", "run by": "b.py:1 `g()`"}, "a.py:3 `y = f(x)`"),
+        ({"your code": "a.py:3"}, "a.py:3"),
+        ({"your code": "a.py:3", "run by": "b.py:1 `g()`"}, "a.py:3, run by b.py:1 `g()`"),
+        (
+            {"your code": "/one/two/three/four/five/six/a.py:3", "run by": "/one/two/three/four/b.py:1 `g`"},
+            "…/three/four/five/six/a.py:3, run by …/three/four/b.py:1 `g`",
+        ),
+    ],
+)
+def test_the_line_of_code(told: dict[str, str], shown: str) -> None:
+    assert _screen._code(told, VIEW) == shown
+
+
+@pytest.mark.parametrize(
+    "room, shown", [(12, "/aa/bb/cc.py"), (11, "…/bb/cc.py"), (9, "…/cc.py"), (3, "…/cc.py")]
+)
+def test_of_a_path_the_end(room: int, shown: str) -> None:
+    assert _screen._nearer("/aa/bb/cc.py", room) == shown
+    assert _screen._nearer("cc.py `a / b`", 3) == "cc.py `a / b`"
+
+
+def test_a_long_line_loses_what_the_logger_wrote() -> None:
+    text = "2018-07-02 W tensorflow/core/op_kernel.cc:1318] OP_REQUIRES failed at conv_ops.cc:693 : OOM when"
+    line = Line(7, text)
+    assert _screen._proof(line, "", View(width=len(text) + 10)) == f"  line 7: {text}"
+    assert _screen._proof(line, "", View(width=len(text) + 9)) == "  line 7: OOM when"
+    assert _screen._proof(line, "there", View(width=len(text))) == "  there: OOM when"
+
+
+# ------------------------------------------------------------------ memory
+
+
+def parts(*sizes: tuple[str, int, Kind | None]) -> list[_balance.Part]:
+    """Stretches of a bar: letter, bytes, kind."""
+    return [
+        _balance.Part(letter, f"name {letter}", size, f"{size} B", "", kind) for letter, size, kind in sizes
+    ]
+
+
+@pytest.mark.parametrize(
+    "width, shown",
+    [
+        (80, "  b name b 9 B   a name a 5 B   · free 7 B"),
+        (44, "  b name b 9 B   a name a 5 B   · free 7 B"),
+        (43, "  b name b 9 B   a name a 5 B"),
+        (31, "  b name b 9 B   a name a 5 B"),
+        (30, "  b name b 9 B   …"),
+        (9, "  b name b 9 B   …"),
+    ],
+)
+def test_the_letters_that_fit(width: int, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        _balance, "parts", lambda moment: parts(("a", 5, Kind.INPUT), ("b", 9, Kind.ACTIVATION))
+    )
+    moment: Any = Made(balance=Balance(limit=Size.exactly(20), free=Size.exactly(7)))
+    assert _screen._legend(moment, View(width=width)) == shown
+
+
+def test_what_has_no_name_and_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment: Any = Made(balance=Balance(free=Size.exactly(0)))
+    monkeypatch.setattr(_balance, "parts", lambda moment: parts(("u", 5, Kind.UNATTRIBUTED)))
+    assert _screen._legend(moment, VIEW) == f"  u {_balance.NAMELESS} 5 B"
+    monkeypatch.setattr(
+        _balance, "parts", lambda moment: parts(("u", 5, Kind.UNATTRIBUTED), ("a", 1, Kind.INPUT))
+    )
+    assert _screen._legend(moment, VIEW) == "  u name u 5 B   a name a 1 B"
+    monkeypatch.setattr(_balance, "parts", lambda moment: parts(("a", 5, Kind.INPUT)))
+    assert _screen._legend(moment, VIEW) == "  a name a 5 B"
+
+
+@pytest.mark.parametrize("width, said", [(39, "0 B before, peak 3.00 MiB at 1"), (38, "peak 3.00 MiB at 1")])
+def test_a_curve_beside_its_name(width: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "  0 B before, peak 3.00 MiB at 1"
+    monkeypatch.setattr(_timeline, "title", lambda moment: "in time")
+    monkeypatch.setattr(_timeline, "curve", lambda moment, view: ["drawn", "mark", told, "phases"])
+    moment: Any = Made()
+    assert _screen._curve(moment, View(width=width)) == [f"IN TIME  {said}", "drawn"]
+    monkeypatch.setattr(_timeline, "curve", lambda moment, view: [])
+    assert _screen._curve(moment, VIEW) == []
+
+
+@pytest.mark.parametrize(
+    "request_, traced, nameless, beside",
+    [
+        (1, 1, True, True),
+        (1, 1, False, False),
+        (1, None, True, False),
+        (None, 1, True, False),
+    ],
+)
+def test_whose_layers_are_shown(
+    request_: int | None, traced: int | None, nameless: bool, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_screen, "_largest", lambda moment, title, view: [title, moment.name])
+    monkeypatch.setattr(_holders, "nameless", lambda moment: nameless)
+    moments = [
+        Made(name="first", request=request_, timeline=None),
+        Made(name="second", request=None, timeline=None),
+        Made(name="third", request=None, timeline=traced),
+    ]
+    report: Any = Made(case=Made(moments=moments))
+    expected = ["largest layers of the traced step beside it", "third"]
+    assert _screen._held(report, VIEW) == (expected if beside else ["largest layers", "first"])
+
+
+def test_the_largest_layers() -> None:
+    kinds = ((Kind.ACTIVATION, 3), (Kind.INPUT, 2), (Kind.CONSTANT, 1))
+    groups = tuple(
+        Made(name=name, total_bytes=size * MIB, kinds=kinds)
+        for name, size in ((None, 8), ("b", 7), ("c" * 20, 6), ("d", 5), ("e", 4), ("f", 3), ("g", 0))
+    )
+    owners = (Made(kind=Kind.ACTIVATION, layer="b"),)
+    moment: Any = Made(
+        attribution=Made(table=[1], owners=owners, by=lambda key: groups), incident=None,
+        accounted_bytes=32 * MIB,
+    )  # fmt: skip
+    lines = _screen._largest(moment, "title", VIEW)
+    assert lines[:3] == [
+        "TITLE",
+        "  (no layer)        8.00 MiB  25 %  activation, input",
+        "  b                 7.00 MiB  22 %  activation, input",
+    ]
+    assert len(lines) == 6 and lines[3].startswith("  ccccc…cccccccc  ")
+    moment.attribution = Made(table=[1], owners=owners, by=lambda key: groups[1:2])
+    assert _screen._largest(moment, "t", VIEW)[1] == "  b    7.00 MiB  22 %  activation, input"
+    moment.attribution.table = []
+    assert _screen._largest(moment, "title", VIEW) == []
+
+
+def test_sizes_without_names_the_most_bytes_first() -> None:
+    rows = [Made(count=count, size_bytes=1024, total_bytes=count * 1024) for count in (2, 7, 1, 3, 4, 5)]
+    moment: Any = Made(attribution=Made(table=rows, owners=[NOBODY]), incident=None)
+    lines = _screen._largest(moment, "title", VIEW)
+    assert lines[0] == "LARGEST CHUNKS (NO NAMES)"
+    assert [line.split()[0] for line in lines[1:]] == ["7", "5", "4", "3", "2"]
+    assert lines[1] == "  7 × 1.0 KiB  7.0 KiB"
+
+
+# ------------------------------------------------------------------ advice, and what else there is
+
+
+def test_an_advice_has_its_code_where_that_is_one_line_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    advices = [
+        ("one", "saves 1 B", "x" * 55),
+        ("two", "", "y" * 56),
+        ("three", "", "z\nz"),
+        ("four", "", "w"),
+    ]
+    monkeypatch.setattr(savings, "advice", lambda report, count: advices[:count])
+    report = the_report()
+    assert _screen._actions(report, 4, 4, VIEW) == [
+        "DO THIS FIRST", "1. one (saves 1 B)", f"   | {'x' * 55}", "2. two", "3. three", "4. four", "   | w",
+    ]  # fmt: skip
+    assert _screen._actions(report, 4, 3, VIEW)[-1] == "4. four"
+    assert _screen._actions(report, 1, 0, VIEW) == ["DO THIS FIRST", "1. one (saves 1 B)"]
+    assert _screen._actions(report, 0, 0, VIEW) == []
+    monkeypatch.setattr(savings, "advice", lambda report, count: [("a" * 58, "", "")])
+    assert _screen._actions(report, 1, 1, VIEW)[1] == f"1. {'a' * 19}…{'a' * 37}"
+
+
+FULL = "--full shows the evidence; `tfmemlens report` draws the page."
+
+
+@pytest.mark.parametrize(
+    "moments, findings, notes, said",
+    [
+        (1, 1, (), FULL),
+        (1, 2, (), FULL.replace("evidence", "evidence and all 2 findings")),
+        (1, 0, ("so",), f"Note: so. {FULL}"),
+        (2, 1, (), f"1 of 2 allocators (--all shows all). {FULL}"),
+    ],
+)
+def test_what_else_there_is(moments: int, findings: int, notes: tuple[str, ...], said: str) -> None:
+    report = the_report()
+    case = replace(
+        report.case,
+        moments=report.case.moments[:1] * moments,
+        capture=replace(report.case.capture, notes=tuple(ReadNote(each) for each in notes)),
+    )
+    many: Any = ("finding",) * findings
+    assert _screen._more(replace(report, case=case, findings=many)) == said
+    asked: Any = Made()
+    one = replace(report.case.moments[0], request=asked)
+    failures = replace(case, moments=(one, *case.moments[1:]))
+    other = _screen._more(replace(report, case=failures, findings=many))
+    assert other == said.replace("allocators", "failures")
+    fitted: Any = Made()
+    assert "allocators" not in _screen._more(replace(report, case=case, findings=many, fit=fitted))
+
+
+def test_a_note_of_120_letters_stands_whole() -> None:
+    assert _screen._clauses("a" * 60 + " " + "b" * 59, 120) == "a" * 60 + " " + "b" * 59
+    assert _screen._clauses("a" * 60 + " " + "b" * 60, 120) == "a" * 60 + "…"
+    assert _screen._clauses("one: two, x", 5) == "one"
+    assert _screen._clauses("one: two, x", 4) == "one"
+    assert _screen._clauses("one: two, x", 3) == "on…"
+
+
+def test_the_memory_section_has_figures_only_beside_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_balance, "bar", lambda moment, view: ["bar"])
+    monkeypatch.setattr(_screen, "_legend", lambda moment, view: "legend")
+    whole = the_report().case.moments[0]
+
+    def told(books: Balance) -> list[str]:
+        return _screen._memory(Moment(whole.attribution, books), VIEW)
+
+    size = Size.exactly(MIB)
+    assert told(Balance(limit=size, in_use=size)) == [
+        "MEMORY USE  limit 1.00 MiB, in use 1.00 MiB", "bar", "legend",
+    ]  # fmt: skip
+    assert told(Balance(in_use=size))[0] == "MEMORY USE  held 4.00 MiB (limit unknown)"
+    monkeypatch.setattr(_balance, "bar", lambda moment, view: [])
+    assert told(Balance()) == []
