@@ -10,7 +10,7 @@ from tests.builders import timeline
 from tfmemlens.attribution.moments.live_variables import named_before, with_variables
 from tfmemlens.model.allocation import BEFORE, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
-from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.live_model import LiveModel, LiveVariable, StandingTensors
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.values import replace
@@ -88,3 +88,53 @@ class TestWhatStands:
 
     def test_without_a_model_what_is_known_stays(self) -> None:
         assert with_variables(timeline(), [self.constant], None) == [self.constant]
+
+
+class TestTensorsThatPythonHeld:
+    @staticmethod
+    def held(baseline: int, *tensors: tuple[int, int, str], device: str = "") -> list[int]:
+        live = LiveModel(
+            (), (), (),
+            tensors=tuple(
+                StandingTensors(TensorType((size,), "int8"), count, on) for size, count, on in tensors
+            ),
+        )  # fmt: skip
+        step = replace(timeline(), baseline_bytes=baseline, device=device)
+        known = [(Allocation("known", 1024), NOBODY), (Allocation("less", -512), NOBODY)]
+        rows = with_variables(step, known, live)[2:]
+        assert {(row.node, owner.kind, row.purpose) for row, owner in rows} <= {
+            ("EagerTensor", Kind.CONSTANT, PERSISTENT)
+        }
+        return [row.size_bytes for row, _ in rows]
+
+    @pytest.mark.parametrize(
+        "baseline, sizes",
+        [
+            (1024, []),
+            (1024 + 2047, []),
+            (1024 + 2048, [2048]),
+            (1024 + 4096, [2048, 2048]),
+            (1024 + 8192, [2048, 2048, 2048]),
+            (1024 + 6144 + 1024, [2048, 2048, 2048, 1024]),
+            (1 << 20, [2048, 2048, 2048, 1024]),
+        ],
+    )
+    def test_as_many_as_have_room(self, baseline: int, sizes: list[int]) -> None:
+        """2000 bytes take 2048 of the allocator, 1000 take 1024."""
+        found = self.held(baseline, (2000, 3, ""), (1000, 1, ""))
+        assert found[: len(sizes)] == sizes
+        assert sum(found) <= baseline - 1024
+
+    @pytest.mark.parametrize(
+        "on, device, counts",
+        [
+            ("", "/device:GPU:0", True), ("GPU:0", "/device:GPU:0", True), ("CPU:0", "/device:GPU:0", False),
+            ("", "/device:CPU:0", True), ("GPU:0", "/device:CPU:0", False), ("CPU:0", "/device:CPU:0", True),
+        ],
+    )  # fmt: skip
+    def test_of_the_step_s_device(self, on: str, device: str, counts: bool) -> None:
+        assert bool(self.held(1 << 20, (2000, 1, on), device=device)) is counts
+
+    def test_small_ones_tell_nothing_and_so_many_are_enough(self) -> None:
+        assert self.held(1 << 20, (768, 1, ""), (769, 1, "")) == [1024]
+        assert len(self.held(1 << 40, (1024, 2001, ""))) == 2000
