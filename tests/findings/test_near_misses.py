@@ -123,6 +123,10 @@ CASES: dict[str, tuple[str, str]] = {
         "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n",
         "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n" + oom("8,8"),
     ),
+    "code-without-message": (
+        "import jax\nh = jax.hessian(loss)(w)\nthis ends with an OOM\n",
+        "import jax\nh = jax.grad(loss)(w)\nthis ends with an OOM\n",
+    ),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (
         oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"),

@@ -13,7 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, jax_lines, kept, program_account, remedies
+from tfmemlens.findings.support import (
+    code_snippets,
+    jax_lines,
+    kept,
+    program_account,
+    remedies,
+    weights_on_a_tpu,
+)
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.jax_stack import calls_program
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_whole_graph
@@ -260,7 +267,9 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
                 f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds {_HOLDS[space]},"
                 f" {_over(compiler)} too little"
             )
-        return _on_device(case, moment, compiler)
+        heavy = weights_on_a_tpu.too_heavy(case, moment, compiler)
+        more = f"; {weights_on_a_tpu.because(heavy, compiler)}" if heavy else ""
+        return _on_device(case, moment, compiler) + more
     if space := _on_chip(moment):
         return f"the {space} of a TPU core, which holds {_HOLDS[space]}, is too small for it"
     if _moves_weights(moment):
@@ -268,6 +277,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         many = f" ({weights.text}, {_weighing(case, weights)})" if weights else ""
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
+    if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
+        return weights_on_a_tpu.because(heavy, compiler)
     if compiler.free and size and compiler.free.bytes >= size.bytes:
         return (
             f"{human_size(compiler.free)} was free on the device, and not where the program needs it: in one"
@@ -447,6 +458,9 @@ def _remedies(
                 "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
                 slug="larger-vmem",
             )
+        return
+    if weights_on_a_tpu.too_heavy(case, moment, compiler) and not _moves_weights(moment):
+        yield from weights_on_a_tpu.remedies(case)
         return
     if compiler.free and framework_of(case) == TENSORFLOW:
         yield from remedies.offered(case, moment, "smaller-batch")

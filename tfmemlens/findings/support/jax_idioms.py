@@ -160,6 +160,23 @@ TABLE: tuple[Idiom, ...] = (
         frame=r"flashbax[/\\]buffers[/\\].* init\Z",
     ),
     Idiom(
+        "replay-buffer-of-brax",
+        r"\bsac\.train\b(?!.*\bmax_replay_size)",
+        "Brax's SAC makes its replay buffer whole before the first step, for as many transitions as"
+        " `num_timesteps` unless it is told another size",
+        (
+            Remedy(
+                "give the buffer a size of its own",
+                "sac.train(..., max_replay_size=1_000_000)",
+                slug="smaller-buffer",
+            ),
+        ),
+        ("train_fn = functools.partial(sac.train, num_timesteps=30_000_000, num_envs=128)",),
+        ("train_fn = functools.partial(ppo.train, num_envs=128)", "sac.train(env, max_replay_size=1000)"),
+        Where.CODE,
+        frame=r"brax[/\\]training[/\\]replay_buffers\.py",
+    ),
+    Idiom(
         "cache-of-keys",
         r"\binit_cache\(|\b\w*kv_cache\w*\s*=\s*(?!None)|\b(?:make|init|create)_\w*cache\(|\.init_cache\b",
         "the cache of keys and values is made for generation: for every prompt, layer and position up to the"
@@ -552,7 +569,7 @@ TABLE: tuple[Idiom, ...] = (
     ),
     Idiom(
         "environments",
-        r"\bnum_envs\s*[=:]\s*(?P<many>\d[\d_]*)",
+        r"\bnum_envs\s*[=:]\s*(?P<many>\d[\d_]{3,})",
         "a rollout of {many} environments is held whole, with every step of each until the update",
         (
             Remedy(
@@ -567,7 +584,7 @@ TABLE: tuple[Idiom, ...] = (
             ),
         ),
         ("train_fn = partial(ppo.train, num_envs=65536, batch_size=4096)", "  num_envs: 8192"),
-        ("num_eval_envs=128", "envs = make(n)"),
+        ("num_eval_envs=128", "envs = make(n)", "sac.train, num_envs=128"),
         Where.CODE,
     ),
     Idiom(

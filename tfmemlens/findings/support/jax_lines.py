@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
+from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
     MadeByLine,
@@ -62,7 +63,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if len(moment.attribution.table):
         return made_by(failed.source_text, need, failed.frames, way=False)
     made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
-    made = made or made_by(failed.source_text, need, failed.frames, told.code)
+    made = made or _most_likely_made(case, moment, need)
     if made or not (of_a_program(moment) or told.shows("capturing")):
         double = any("enable_x64" in line.text for line in told.code)
         made = with_product(made, as_product(need, told.sizes, double=double), need)
@@ -93,6 +94,24 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         _fewer_trained(case),
         line=weights.line,
     )
+
+
+def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLine | None:
+    """What the traceback shows to be made; where it shows nothing, what the quoted program does."""
+    assert moment.request
+    failed, told = moment.request.failed, case.capture.surroundings
+    if made := made_by(failed.source_text, need, failed.frames, told.code, quoted=False):
+        return made
+    large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
+    for made in (
+        made_by_program(told) if large else None,
+        made_by(failed.source_text, need, failed.frames, told.code),
+        stacked_by_program(told) if large else None,
+    ):
+        if made:
+            guess = "" if made.what.startswith("most likely") else "most likely "
+            return replace(made, what=f"{guess}{made.what}") if made.line else made
+    return None
 
 
 _OF_WEIGHTS_MADE = frozenset({"smaller-moments", "smaller-model", "narrow-weights", "low-rank-tuning"})
@@ -187,10 +206,11 @@ def made_by(
     code: Sequence[Line] = (),
     *,
     way: bool = True,
+    quoted: bool = True,
 ) -> MadeByLine | None:
     """What the line makes, where it explains a request of so many bytes; None where it does not. What
     `frames` show to be made needs no size. A line that calls a compiled step explains nothing itself, and
-    `code` that the text quotes may.
+    `code` that the text quotes may; with `quoted` False it only helps to read the frames.
     """
     text = text or ""
     program = calls_program(text)
@@ -208,6 +228,8 @@ def made_by(
         return loaded_by(frames, text)
     lines = [line for line in code if line.text.strip() != text.strip()]
     for row, match, line in shown_by(frames, "" if program else text, lines, need, way=way):
+        if line is not None and not quoted:
+            continue
         what, remedies = row.told(match)
         return MadeByLine(f"most likely {what} (line {line.number})" if line else what, remedies, line=line)
     if made := layers_op_by_op(frames, text, need):

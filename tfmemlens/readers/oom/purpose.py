@@ -142,6 +142,17 @@ IN_VAIN = LineRule(
     needs="donated buffers were not usable",
 )
 """JAX's warning that no result takes a donated array's place."""
+SHORT = LineRule(
+    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:\bOOMs?\b|\bout[- ]of[- ]memory\b"
+    r"|\bruns? out of (?:\w{1,12} )?memory\b|\bran out of (?:\w{1,12} )?memory\b|\bRESOURCE_EXHAUSTED\b"
+    r"|\bmemory (?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
+    r"(?! (?:is|are|was|were) (?:gone|solved|fixed))",
+    "this ends with an OOM on my GPU",
+    "I'm getting consistent out of memory errors when jitting functions",
+    "Running the following example with `--jit` leaks memory",
+    needs=("oom", "memory", "resource_exhausted"),
+)
+"""The text says in words that memory ran out."""
 WHOLE_GRAPH = LineRule(
     r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
@@ -229,6 +240,7 @@ PURPOSES = {
     "padding to a length": PADDING,
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
+    "running short": SHORT,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,

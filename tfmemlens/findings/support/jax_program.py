@@ -1,0 +1,325 @@
+"""What quoted JAX code makes, read from its syntax trees: arrays that a jitted function uses without being
+given them, matrices of derivatives, what scans stack, arrays that are made whole before they are sharded.
+
+A program is read where no traceback shows the line that failed; what it makes is a guess, and is said so.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from tfmemlens.findings.support.jax_stack import MadeByLine
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Statement
+
+_MAKES_ARRAYS = frozenset(
+    "array asarray device_put load zeros ones full empty random rand randn normal uniform randint eye arange"
+    " repeat tile concatenate stack loadtxt memmap read_hdf fetch_openml".split()
+)
+_DERIVATIVES = frozenset({"hessian", "jacfwd", "jacrev", "jacobian"})
+_GRADIENTS = frozenset({"grad", "value_and_grad", "filter_grad", "filter_value_and_grad", "vjp"})
+_RECOMPUTES = frozenset({"checkpoint", "remat", "filter_checkpoint"})
+_SHARDINGS = frozenset({"NamedSharding", "PositionalSharding"})
+_SMALL = 1 << 16
+"""Elements: a constant of fewer is a table or a mask."""
+
+
+def made_by_program(told: Surroundings) -> MadeByLine | None:
+    """What the quoted code makes that is most likely too large; None where nothing in it says so."""
+    program = list(told.program())
+    return next((made for reading in _READINGS if (made := reading(program))), None)
+
+
+def stacked_by_program(told: Surroundings) -> MadeByLine | None:
+    """What its scans stack, which is less sure: any training of sequences has one."""
+    return _scanned(list(told.program()))
+
+
+def _captured(program: list[Statement]) -> MadeByLine | None:
+    """A function that is compiled with an array of the scope around it: the array becomes a constant."""
+    arrays = dict(_arrays(program))
+    functions = {
+        node.name: node for _, node in _nodes(program, ast.FunctionDef) if isinstance(node, ast.FunctionDef)
+    }
+    for statement, node, inside in _compiled(program, functions):
+        name = next((free for free in _free(inside) if free in arrays), None)
+        if name is None:
+            continue
+        line, again = statement.line_of(node), _in_a_loop(statement.node, node)
+        what = (
+            f"the function that line {line.number} compiles uses the array `{name}` (line"
+            f" {arrays[name].number}) without being given it, so that all of it becomes a constant of the"
+            " program, beside the array itself"
+        )
+        if again:
+            what += "; each turn of the loop compiles it anew, and JAX keeps every program"
+        return MadeByLine(
+            what,
+            (
+                Remedy(
+                    "pass the array to the jitted function as an argument"
+                    + (", and compile it once, before the loop" if again else ""),
+                    f"f = jax.jit(f)   # def f(..., {name}): called as f(x, {name})",
+                    slug="pass-as-argument",
+                ),
+            ),
+            line=line,
+        )
+    return None
+
+
+def _compiled(
+    program: list[Statement], functions: dict[str, ast.FunctionDef]
+) -> Iterator[tuple[Statement, ast.AST, ast.AST]]:
+    """What `jax.jit(f)` or `@jax.jit` compiles: the statement, where it stands, and the function."""
+    for statement, node in _nodes(program, ast.Call):
+        assert isinstance(node, ast.Call)
+        given = node.args[0] if _last(node.func) == "jit" and node.args else None
+        inside = functions.get(given.id) if isinstance(given, ast.Name) else given
+        if isinstance(inside, ast.Lambda | ast.FunctionDef):
+            yield statement, node, inside
+    for statement, node in _nodes(program, ast.FunctionDef):
+        assert isinstance(node, ast.FunctionDef)
+        if any(_last(part) == "jit" for each in node.decorator_list for part in ast.walk(each)):
+            yield statement, node, node
+
+
+def _derivative(program: list[Statement]) -> MadeByLine | None:
+    """`jacfwd(jacrev(f))`, also by way of a name."""
+    made_of: dict[str, str] = {}
+    found: tuple[bool, Line] | None = None
+    for statement, node in _nodes(program, ast.Call):
+        assert isinstance(node, ast.Call)
+        kind = _last(node.func)
+        if kind not in _DERIVATIVES or not node.args:
+            continue
+        inner = node.args[0]
+        second = kind == "hessian" or (isinstance(inner, ast.Call) and _last(inner.func) in _DERIVATIVES)
+        second = second or (isinstance(inner, ast.Name) and made_of.get(inner.id) in _DERIVATIVES)
+        for target in _targets(statement.node, node):
+            made_of[target] = kind
+        if found is None or (second and not found[0]):
+            found = second, statement.line_of(node)
+    if found is None:
+        return None
+    second, line = found
+    matrix = "Hessian" if second else "Jacobian"
+    return MadeByLine(
+        f"all rows of the {matrix} of line {line.number} are computed at once: every intermediate value"
+        " of the function then exists once for each number that it is differentiated by",
+        (
+            Remedy(
+                "compute blocks of rows, and use each before the next",
+                "rows = jax.lax.map(lambda v: jax.jvp(g, (x,), (v,))[1], basis, batch_size=64)",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or take products with vectors, which never make the matrix",
+                "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]"
+                if second
+                else "y, pull = jax.vjp(f, x); row = pull(v)",
+                slug="hessian-products",
+            ),
+        ),
+        line=line,
+    )
+
+
+def _scanned(program: list[Statement]) -> MadeByLine | None:
+    """A scan whose stacked results are used, or one in code that takes a gradient."""
+    graded = any(
+        _last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call) if isinstance(node, ast.Call)
+    )
+    for statement, node in _nodes(program, ast.Call):
+        assert isinstance(node, ast.Call)
+        if _last(node.func) != "scan" or not node.args:
+            continue
+        line = statement.line_of(node)
+        targets = _pair(statement.node, node)
+        stacked = len(targets) == 2 and targets[1] not in ("", "_", "None")
+        again = any(_last(each) in _RECOMPUTES for each in ast.walk(node) if isinstance(each, ast.Attribute))
+        if graded:
+            recomputed = again or _is_recomputed(program)
+            return MadeByLine(
+                f"the gradient keeps what each step of the scan of line {line.number} needs for the way back,"
+                " stacked over all steps"
+                + (
+                    " (with jax.checkpoint around a step it still keeps every step's carry)"
+                    if recomputed
+                    else ""
+                ),
+                (
+                    *(
+                        ()
+                        if recomputed
+                        else (
+                            Remedy(
+                                "let the backward pass compute a step again instead of keeping it",
+                                "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
+                                slug="recompute-body",
+                            ),
+                        )
+                    ),
+                    Remedy(
+                        "scan over blocks of steps, with jax.checkpoint around each block: then only the"
+                        " carries between blocks, and of one block all, are kept",
+                        "outer = jax.checkpoint(lambda c, b: jax.lax.scan(body, c, b)); jax.lax.scan(outer,"
+                        " c, blocks)",
+                        slug="in-blocks",
+                    ),
+                ),
+                line=line,
+            )
+        if stacked:
+            return MadeByLine(
+                f"the scan of line {line.number} stacks `{targets[1]}`, one row for each of its steps, before"
+                " anything reduces it",
+                (
+                    Remedy(
+                        "reduce inside the body: return the sum or the last value, or None, instead of a row"
+                        " for each step",
+                        "carry, sums = jax.lax.scan(lambda c, x: (step(c, x), step(c, x).sum()), c, xs)",
+                        slug="stack-less",
+                    ),
+                    Remedy("or scan over fewer steps at a time, and reduce each part", slug="in-blocks"),
+                ),
+                line=line,
+            )
+    return None
+
+
+def _whole_before_sharded(program: list[Statement]) -> MadeByLine | None:
+    """`device_put(jnp.zeros(...), sharding)`: the first device makes all of it."""
+    arrays = dict(_arrays(program, of_jax=True))
+    for statement, node in _nodes(program, ast.Call):
+        assert isinstance(node, ast.Call)
+        if _last(node.func) != "device_put" or len(node.args) < 2:
+            continue
+        given, where = node.args[:2]
+        if not any(
+            _last(each) in _SHARDINGS
+            for each in ast.walk(where)
+            if isinstance(each, ast.Name | ast.Attribute)
+        ):
+            continue
+        made = isinstance(given, ast.Call) and _first(given.func) in ("jnp", "jax")
+        made = made or (isinstance(given, ast.Name) and given.id in arrays)
+        if made:
+            line = statement.line_of(node)
+            return MadeByLine(
+                f"line {line.number} shards an array that is made before, whole, on one device: that device"
+                " must hold all of it first",
+                (
+                    Remedy(
+                        "let each device make its own part: create the array inside jit, with the sharding",
+                        "x = jax.jit(lambda: jnp.zeros(shape, dtype), out_shardings=sharding)()",
+                        slug="shard-arguments",
+                    ),
+                ),
+                line=line,
+            )
+    return None
+
+
+_READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
+    _whole_before_sharded,
+    _captured,
+    _derivative,
+)
+"""The surest first."""
+
+
+def _nodes(program: list[Statement], kind: type[ast.AST]) -> Iterator[tuple[Statement, ast.AST]]:
+    for statement in program:
+        for node in ast.walk(statement.node):
+            if isinstance(node, kind):
+                yield statement, node
+
+
+def _arrays(program: list[Statement], *, of_jax: bool = False) -> Iterator[tuple[str, Line]]:
+    """Names that are assigned a new array of some size, outside of what is compiled."""
+    for statement, node in _nodes(program, ast.Assign):
+        assert isinstance(node, ast.Assign)
+        value = node.value
+        if not isinstance(value, ast.Call) or _last(value.func) not in _MAKES_ARRAYS:
+            continue
+        if of_jax and _first(value.func) not in ("jnp", "jax"):
+            continue
+        if _is_small(value):
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                yield target.id, statement.line_of(node)
+
+
+def _is_small(call: ast.Call) -> bool:
+    """Whether figures, which it states alone, make it a table or a mask."""
+    sizes = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
+    names = [each for each in ast.walk(call) if isinstance(each, ast.Name)]
+    figures = [size for size in sizes if isinstance(size, int) and size > 1]
+    product = 1
+    for figure in figures[:8]:
+        product *= figure
+    only_figures = len(names) == 1  # the module's own name
+    return only_figures and product < _SMALL
+
+
+def _free(function: ast.AST) -> list[str]:
+    """Names that a function reads and does not make."""
+    assert isinstance(function, ast.Lambda | ast.FunctionDef)
+    arguments = function.args
+    own = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
+    own |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return [each.id for each in names if isinstance(each.ctx, ast.Load) and each.id not in own]
+
+
+def _in_a_loop(root: ast.AST, node: ast.AST) -> bool:
+    """Whether a loop stands around a node, within the same statement."""
+    loops = [each for each in ast.walk(root) if isinstance(each, ast.For | ast.While)]
+    return any(node in list(ast.walk(loop)) for loop in loops)
+
+
+def _targets(root: ast.AST, call: ast.Call) -> list[str]:
+    return [
+        target.id
+        for each in ast.walk(root)
+        if isinstance(each, ast.Assign) and each.value is call
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    ]
+
+
+def _pair(root: ast.AST, call: ast.Call) -> list[str]:
+    """The names that a call's results are given: `carry, ys`."""
+    for each in ast.walk(root):
+        if isinstance(each, ast.Assign) and each.value is call and isinstance(each.targets[0], ast.Tuple):
+            return [part.id if isinstance(part, ast.Name) else "" for part in each.targets[0].elts]
+    return []
+
+
+def _is_recomputed(program: list[Statement]) -> bool:
+    """Whether a function of the code is decorated with jax.checkpoint or jax.remat."""
+    return any(
+        _last(decorator) in _RECOMPUTES
+        for _, node in _nodes(program, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+    )
+
+
+def _last(node: ast.AST) -> str:
+    """`jit` of `jax.jit`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _first(node: ast.AST) -> str:
+    """`jnp` of `jnp.fft.fft`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

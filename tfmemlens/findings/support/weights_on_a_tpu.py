@@ -1,0 +1,81 @@
+"""A model that the text names by its number of weights, set against one core or chip of a TPU.
+
+An array that finds no room there is most likely one of its weights: those that were placed before it fill the
+device. RAM of the host, which such texts often count, holds none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.units import GIB, human
+
+_SMALLEST = 16 * GIB
+"""What a core or chip has of v3, v5e and others, where the text does not say."""
+
+
+def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
+    """The stated weights, where one device of a TPU cannot hold them in float32; of a program that states
+    what the device has, not in 16 bits either.
+    """
+    weights = stated_weights(case.capture.surroundings)
+    failed = moment.request.failed if moment.request else None
+    if weights is None or failed is None or failed.kind is not RequestKind.TPU:
+        return None
+    if framework_of(case) == TENSORFLOW or failed.allocator not in (None, "hbm"):
+        return None
+    if compiler.capacity:
+        return weights if weights.bytes // 2 > compiler.capacity.bytes else None
+    return weights if weights.bytes > _SMALLEST else None
+
+
+def because(weights: StatedWeights, compiler: CompilerMemory) -> str:
+    """What they take, and what a device has."""
+    takes = f"{human(weights.bytes)} in float32, {human(weights.bytes // 2)} in 16 bits"
+    if compiler.capacity:
+        return f"the text names a model of {weights.text} ({takes}), which more devices must share"
+    left = f" ({human(compiler.free.bytes)} was left)" if compiler.free else ""
+    return (
+        f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and one core or chip of"
+        " a TPU has 8 to 32 GiB, whatever RAM the host has"
+    )
+
+
+def remedies(case: Case) -> Iterator[Remedy]:
+    """More devices, fewer bits, a smaller model."""
+    keras = case.api.library == "Keras"
+    torch = framework_of(case) == TORCH_XLA
+    code = None
+    if torch:
+        code = (
+            "model = SpmdFullyShardedDataParallel(model, mesh=mesh)   #"
+            " torch_xla.experimental.spmd_fully_sharded_data_parallel"
+        )
+    elif keras:
+        code = "keras.distribution.set_distribution(keras.distribution.ModelParallel(layout_map=...))"
+    yield Remedy(
+        "shard the weights over all devices before they are loaded: each then holds its part"
+        " (data-parallel copies are whole)",
+        code,
+        slug="shard-arguments",
+    )
+    yield Remedy(
+        "load them in bfloat16: half of float32",
+        _in_16_bits(keras, torch),
+        slug="narrow-weights-of-torch" if torch else "narrow-weights",
+    )
+    yield Remedy(
+        "take a smaller model of the family, one with weights in 8 or 4 bits, or a TPU of more chips",
+        slug="smaller-model",
+    )
+
+
+def _in_16_bits(keras: bool, torch: bool) -> str | None:
+    if torch:
+        return "AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)"
+    return "keras.config.set_dtype_policy('bfloat16')   # before the model is built" if keras else None
