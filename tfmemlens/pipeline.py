@@ -16,7 +16,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.readers.gathering import opening, step_choice
+from tfmemlens.readers.gathering import inputs, opening, program_files, step_choice
 from tfmemlens.values import replace
 from tfmemlens.what_if import case as what_if
 
@@ -40,11 +40,12 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints(), device: str
     step of it would need. With a `device` only the traced steps on it.
 
     A directory stands for all that is in it, but of its traced steps only for the newest, or for the one that
-    the hints choose.
+    the hints choose. A program that a traceback names is read with its log where its file is still the same.
     """
     if device:
         return timelines(source, hints, device)
-    read = step_choice.read(source, hints, logs=True)
+    places = inputs.places(source)
+    read = program_files.with_programs(step_choice.read(places, hints, logs=True), places)
     return with_names(read, hints.model) if read.network is None else _predicted(read.network, hints)
 
 

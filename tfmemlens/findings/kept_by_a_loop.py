@@ -58,7 +58,7 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
     """
     turns = _turns(case)
     held = found.after(turns) * found.each if found.each and turns else None
-    if chunks := _chunks(moment, found):
+    if chunks := _chunks(moment, request, found):
         return chunks
     if (risen := _risen(case, found)) is not None:
         return risen
@@ -95,7 +95,7 @@ def _own_lines(request: Request) -> list[str]:
     return [frame.text.strip() for frame in request.failed.frames if frame.text]
 
 
-def _chunks(moment: Moment, found: Kept) -> tuple[str, int | None, bool] | None:
+def _chunks(moment: Moment, request: Request, found: Kept) -> tuple[str, int | None, bool] | None:
     """Chunks of the size of one entry that fill a dump."""
     if found.each is None:
         most = next(iter(rows(moment)), None)
@@ -103,7 +103,8 @@ def _chunks(moment: Moment, found: Kept) -> tuple[str, int | None, bool] | None:
         if many < _MANY_CHUNKS or size < MIB:
             return None
         likely = f"most likely these are the {many} chunks of {human(size)} that are in use"
-        return likely, many * size, True
+        next_one = size if request.needed_bytes == size else 0
+        return likely + (", and the next one failed" if next_one else ""), many * size + next_one, True
     alike = rows(moment, lambda row: row.allocation.size_bytes == found.each)
     many = sum(row.allocation.count for row in alike)
     if many < _MANY_CHUNKS:
@@ -151,7 +152,7 @@ def _finding(
     if found.each and found.most:
         what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
     times = "each turn" if found.every == 1 else f"every {found.every}th turn"
-    told = f"`{found.container}` (line {found.line.number}) keeps {what} of {times} {where}: {proof}"
+    told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}: {proof}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
@@ -196,7 +197,7 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
     use = next((each for each in found.uses if not joins.search(each[0])), None)
     shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
     yield Remedy(
-        f"compute in the loop what you want of it in the end (line {use[1].number}), and keep only that"
+        f"compute in the loop what you want of it in the end ({use[1].place}), and keep only that"
         if use
         else "compute in the loop what you want of it in the end, and keep only that",
         f"{shown}   # per turn" if shown else None,

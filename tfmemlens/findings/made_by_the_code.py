@@ -109,7 +109,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, made: Mad
         made.role, "the array"
     )
     shape = f"{format_shape(made.shape)} {made.dtype}"
-    because = f"{human(made.bytes)} is {what} {shape} of `{made.code}` (line {made.line.number})"
+    because = f"{human(made.bytes)} is {what} {shape} of `{made.code}` ({made.line.place})"
     if made.role is Role.DENSE and made.flattened:
         sides = " x ".join(map(str, made.flattened))
         because += f": flatten makes {sides} = {made.shape[0]:,} inputs"

@@ -92,7 +92,7 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
     if layers:
         names = ", ".join(f"`{row[0]}`" for row in layers[:3])
         one = "one of " if len(layers) > 1 else ""
-        what = f"it has as many numbers as the weights of {one}{names} (line {layers[0][3].number})"
+        what = f"it has as many numbers as the weights of {one}{names} ({layers[0][3].place})"
     elif seen:
         side, channels = seen
         what = (

@@ -14,6 +14,11 @@ class Line(NamedTuple):
     text: str
     source: str = ""
 
+    @property
+    def place(self) -> str:
+        """Where it stands, in words: `line 9`, of several files `line 9 of train.py`."""
+        return f"line {self.number} of {self.source}" if self.source else f"line {self.number}"
+
 
 class ReadNote(NamedTuple):
     """Something a reader saw and did not understand, or had to leave out."""

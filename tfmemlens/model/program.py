@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.line import Line
@@ -46,3 +46,12 @@ class Program:
 
     def __bool__(self) -> bool:
         return bool(self.statements)
+
+    def joined(self, others: Iterable[Program]) -> Program:
+        """The same, and what others hold; a line that a traceback quotes is left out where a program has it
+        whole.
+        """
+        added = [statement for other in others for statement in other.statements]
+        whole = {line.text.strip() for statement in added for line in statement.lines}
+        own = [each for each in self.statements if not (each.of_frame and each.line.text.strip() in whole)]
+        return Program((*own, *added))

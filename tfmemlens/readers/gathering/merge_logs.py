@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
+from tfmemlens.model.program import Program
 from tfmemlens.values import fields, replace
 
 _MAX_NAMES = 4
@@ -87,7 +89,21 @@ def surroundings(captures: Sequence[Capture]) -> Surroundings:
             if capture is not own and (known := getattr(capture.surroundings, field.name))
         ]
         told[field.name] = said or (others[0] if len(others) == 1 else said)
+    told["program"] = partial(_joined, own.surroundings.program, _programs(captures, own))
     return Surroundings(**told)
+
+
+def _programs(captures: Sequence[Capture], own: Capture) -> tuple[Callable[[], Program], ...]:
+    """What reads the programs that are no log of their own: what another log quotes is its own process's."""
+    return tuple(
+        capture.surroundings.program
+        for capture in captures
+        if capture is not own and capture.source.holds is Holds.SURROUNDINGS
+    )
+
+
+def _joined(own: Callable[[], Program], others: Iterable[Callable[[], Program]]) -> Program:
+    return own().joined(read() for read in others)
 
 
 def silent(captures: Sequence[Capture]) -> tuple[ReadNote, ...]:

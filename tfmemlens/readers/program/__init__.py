@@ -14,7 +14,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.readers.program import inline, marks, parsing, rows
 
-__all__ = ["read_program"]
+__all__ = ["read_file", "read_program"]
 
 _MOST_LINES = 800
 
@@ -33,3 +33,9 @@ def read_program(lines: Sequence[Line]) -> Program:
         found += parsing.statements(piece, budget)
     found += [each for row in prose for each in inline.calls(row)]
     return Program(tuple(sorted(found, key=lambda each: each.line.number)))
+
+
+@lru_cache(maxsize=4)
+def read_file(lines: Sequence[Line]) -> Program:
+    """The statements of a whole file of Python; none where it does not parse. `lines` is a tuple."""
+    return Program(tuple(parsing.statements_of_file(lines)))

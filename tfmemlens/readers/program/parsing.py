@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.model.line import Line
 from tfmemlens.model.program import Statement
 from tfmemlens.patterns import regex
 from tfmemlens.readers.program.marks import Row
@@ -41,6 +42,18 @@ def statements(piece: Sequence[Row], budget: Budget) -> Iterator[Statement]:
     for node in tree.body if tree else ():
         if not _is_idle(node):
             yield Statement(node, lines, piece[0].of_frame)
+
+
+def statements_of_file(lines: Sequence[Line]) -> Iterator[Statement]:
+    """The statements of a whole file, each with its own lines; none where it does not parse."""
+    tree = parse("\n".join(line.text for line in lines))
+    for node in tree.body if tree else ():
+        if _is_idle(node):
+            continue
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        own = tuple(lines[first - 1 : node.end_lineno])
+        ast.increment_lineno(node, 1 - first)
+        yield Statement(node, own)
 
 
 def parse(text: str) -> ast.Module | None:

@@ -1,0 +1,120 @@
+"""The program beside its log: found by the line that the traceback quotes, and read as code."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.answers import explained
+from tfmemlens import pipeline
+from tfmemlens.readers.formats import python_source
+from tfmemlens.readers.gathering import program_files
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces" / "with_program"
+LOG, PROGRAM = SAMPLES / "2.11-keep-features.txt", SAMPLES / "keep_features.py"
+NAMED = "`feature_bank` (line 17 of keep_features.py) keeps every result of each turn"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The log alone in a folder."""
+    return Path(shutil.copy(LOG, tmp_path / "run.log"))
+
+
+def headlines(log: Path, *others: Path) -> list[str]:
+    return [finding.headline for finding in pipeline.explain([log, *others]).findings]
+
+
+def test_a_program_beside_its_log_names_the_list() -> None:
+    report = explained(LOG)
+    assert report.findings[0].headline.startswith(NAMED)
+    assert "these are the 4" in report.findings[0].headline
+    assert any(
+        "the code of keep_features.py was read, too" in note.text for note in report.case.capture.notes
+    )
+
+
+def test_a_log_alone_names_no_list(log: Path) -> None:
+    assert not any("feature_bank" in each for each in headlines(log))
+
+
+def test_a_program_that_is_given_is_read_wherever_it_lies(log: Path) -> None:
+    assert headlines(log, PROGRAM)[0].startswith(NAMED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            ("features = encoder(images)", "features = encoder(images, training=True)"), id="edited"
+        ),
+        pytest.param(('"""Collects', '\n"""Collects'), id="moved by a line"),
+        pytest.param(("import tensorflow as tf", "import tensorflow as ("), id="no Python"),
+    ],
+)
+def test_a_file_that_is_not_what_ran_is_not_read(log: Path, change: tuple[str, str]) -> None:
+    text = PROGRAM.read_text(encoding="utf-8")
+    assert change[0] in text
+    (log.parent / PROGRAM.name).write_text(text.replace(*change), encoding="utf-8")
+    assert not any("feature_bank" in each for each in headlines(log))
+
+
+def test_a_large_file_is_not_opened(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(PROGRAM, log.parent)
+    assert headlines(log)[0].startswith(NAMED)
+    monkeypatch.setattr(python_source, "LARGEST", PROGRAM.stat().st_size - 1)
+    assert not any("feature_bank" in each for each in headlines(log))
+
+
+def test_a_folder_of_that_name_is_no_program(log: Path) -> None:
+    (log.parent / PROGRAM.name).mkdir()
+    assert not any("feature_bank" in each for each in headlines(log))
+
+
+def test_files_of_libraries_are_left_alone(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "somebody.py"
+    library.parent.mkdir()
+    library.write_text("import os\nx = 1\n", encoding="utf-8")
+    capture = pipeline.capture(LOG.read_text(encoding="utf-8").replace("keep_features.py", str(library)))
+    assert not list(program_files._files(capture.incidents[0], [tmp_path]))
+
+
+def test_what_a_program_prints_is_no_failure(tmp_path: Path) -> None:
+    path = tmp_path / "told.py"
+    path.write_text(
+        "import sys\n"
+        'print("OOM when allocating tensor with shape[8,8] and type float on GPU by allocator GPU_0_bfc")\n',
+        encoding="utf-8",
+    )
+    report = pipeline.explain(path)
+    assert not report.case.capture.incidents
+    assert "told.py is a program, and no log of it" in report.case.capture.notes[0].text
+
+
+def test_a_traceback_that_quotes_code_is_no_program(tmp_path: Path) -> None:
+    assert "feature_bank" not in PROGRAM.name
+    path = tmp_path / "paste.txt"
+    path.write_text(f"import os\n{LOG.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert pipeline.explain(path).case.capture.incidents
+
+
+def test_statements_know_their_lines() -> None:
+    report = pipeline.explain([LOG, PROGRAM])
+    program = report.case.capture.surroundings.program()
+    loop = next(each for each in program if isinstance(each.node, ast.For))
+    append = loop.node.body[2]
+    assert loop.line_of(append)[:2] == (17, "    feature_bank.append(features)")
+    assert (loop.line.number, loop.line.source) == (14, "keep_features.py")
+    assert not any(each.of_frame for each in program), "the file has the traceback's line, too"
+
+
+def test_decorators_belong_to_their_function(tmp_path: Path) -> None:
+    path = tmp_path / "step.py"
+    path.write_text("import tensorflow as tf\n\n@tf.function\ndef step(x):\n    return x\n", encoding="utf-8")
+    program = pipeline.explain(path).case.capture.surroundings.program()
+    step = next(each for each in program if isinstance(each.node, ast.FunctionDef))
+    assert [line.number for line in step.lines] == [3, 4, 5]
+    assert step.line.number == 4

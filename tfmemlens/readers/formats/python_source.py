@@ -1,0 +1,62 @@
+"""A Python program that lies beside its log: what it makes, keeps and sets, and no failure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tfmemlens.model.capture import Capture, Hints, Holds, Source, Surroundings
+from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.program import Program
+from tfmemlens.patterns import regex
+from tfmemlens.readers import dispatch
+from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+
+HOLDS = Holds.SURROUNDINGS
+COMPANIONS = (".py",)
+LARGEST = 1 << 20
+"""A longer file is generated, or no program of a user's."""
+_IMPORTS = regex(r"(?m)^(?:import|from) +[\w.]+")
+_FROM_CODE = ("settings", "purposes", "libraries", "clipping", "stores", "one_tape", "over_time")
+"""What a line of code shows wherever it stands; the rest, such as figures and readings, only a log tells."""
+_ADVICE = (
+    "{name} is a program, and no log of it: `tfmemlens run -- python {name}` runs it and explains its failure"
+)
+
+
+def sniff(sample: Sample) -> Confidence:
+    """A whole text that is Python and imports something."""
+    if not sample.text or sample.opened.size > LARGEST or not _IMPORTS.search(_decoded(sample.text)):
+        return Confidence.NO
+    return Confidence.CERTAIN if is_program(sample.opened) else Confidence.NO
+
+
+def is_program(opened: Opened) -> bool:
+    """Whether the whole of it parses."""
+    from tfmemlens.readers.program.parsing import parse
+
+    return parse(_decoded(opened.all())) is not None
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """What its code shows; strings that look like messages of a failure are none."""
+    found = dispatch.read_text(opened, hints).surroundings
+    told = {name: getattr(found, name) for name in _FROM_CODE}
+    texts_of_it = enumerate(_decoded(opened.all()).splitlines(), 1)
+    lines = tuple(Line(number, text, opened.label) for number, text in texts_of_it)
+    return Capture(
+        Source(opened.path),
+        surroundings=Surroundings(**told, program=partial(_program, lines)),
+        notes=() if opened.label else (ReadNote(_ADVICE.format(name=opened.name)),),
+    )
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode(texts.encoding_of(content[:4096]), "replace")
+
+
+def _program(lines: tuple[Line, ...]) -> Program:
+    from tfmemlens.readers.program import read_file
+
+    return read_file(lines)

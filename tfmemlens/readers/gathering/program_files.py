@@ -1,0 +1,86 @@
+"""The program itself, where it lies beside its log: files that a failure's traceback names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from tfmemlens.errors import TfmemlensError
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.incident import Frame, Incident
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.formats import python_source
+from tfmemlens.readers.gathering import inputs, merge_logs, opening
+from tfmemlens.values import replace
+
+_MOST_FAILURES = 3
+_MOST_FILES = 4
+
+
+def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
+    """The same with the programs that the tracebacks of its failures name, read where they still are what
+    ran: the line that the traceback quotes must stand in the file under its number.
+    """
+    files = dict.fromkeys(
+        file for incident in capture.incidents[:_MOST_FAILURES] for file in _files(incident, places)
+    )
+    found = [read for file in [*files][:_MOST_FILES] if (read := _read(file)) is not None]
+    if not found:
+        return capture
+    names = " and ".join(os.path.basename(each.source.path) for each in found)
+    note = ReadNote(f"the code of {names} was read, too, since it has the line that the traceback quotes")
+    return replace(
+        capture,
+        surroundings=merge_logs.surroundings([capture, *found]),
+        notes=(*capture.notes, note),
+    )
+
+
+def _files(incident: Incident, places: Sequence[inputs.Place]) -> Iterator[str]:
+    request = incident.request
+    frames = [*request.frames, *filter(None, [request.ran_by])]
+    if request.source:
+        frames.append(Frame(request.source, request.source_text or ""))
+    for frame in frames:
+        path, _, number = frame.place.rpartition(":")
+        if path.endswith(".py") and user_frame(path) and number.isdecimal() and frame.text.strip():
+            here = (each for each in _candidates(path, places) if _quoted(each, int(number), frame.text))
+            yield from (str(Path(each).resolve()) for each in islice(here, 1))
+
+
+def _candidates(path: str, places: Sequence[inputs.Place]) -> Iterator[str]:
+    """Where the file may lie: where the traceback says, else beside the log or here."""
+    folders = [str(Path(place).parent) for place in places if os.path.exists(place)]
+    folders += [os.fspath(place) for place in places if os.path.isdir(place)]
+    for folder in ("", *folders):
+        yield os.path.join(folder, path)
+        yield os.path.join(folder, os.path.basename(path))
+
+
+def _quoted(path: str, number: int, text: str) -> bool:
+    """Whether a file of a sensible size has this line under this number."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > python_source.LARGEST:
+            return False
+        with open(path, "rb") as file:
+            content = file.read(python_source.LARGEST)
+    except (OSError, ValueError):
+        return False
+    lines = content.decode(texts.encoding_of(content[:4096]), "replace").splitlines()
+    return 0 < number <= len(lines) and lines[number - 1].strip() == text.strip()
+
+
+def _read(path: str) -> Capture | None:
+    try:
+        with (opened := opening.open_input(inputs.Input(path))).file:
+            opened.label = os.path.basename(path)
+            if not opened.all() or not python_source.is_program(opened):
+                return None
+            capture = python_source.read(opened)
+    except TfmemlensError:
+        return None
+    return replace(capture, source=replace(capture.source, holds=python_source.HOLDS))
