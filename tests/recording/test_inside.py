@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.recording.beside import recorded
-from tfmemlens.recording.inside import after_import, bundle, inputs, keras_models, living, recorder
+from tfmemlens.recording.inside import after_import, bundle, inputs, keras_models, living, programs, recorder
 
 SESSION = """
 class config_pb2:
@@ -291,3 +292,63 @@ def test_what_stands_for_a_function_has_its_arguments() -> None:
     assert (told.args, told.varkw) == (["self", "inputs", "outputs"], "session_kwargs")
     assert (stands.__doc__, stands.__name__, told.annotations) == ("Theirs.", "original", {})
     assert after_import.stands_for(ours, 3) is ours
+
+
+class Layer:
+    """As Keras has it."""
+
+    __module__ = "keras.layers"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def test_a_layer_that_fails_while_it_is_made_is_named() -> None:
+    assert keras_models.describe([], [object(), Layer("table"), Layer("net")])["failed_in"] == "table"
+
+
+class Module:
+    """A program that XLA has compiled, as jaxlib hands it out."""
+
+    name = "jit_step"
+
+    def as_serialized_hlo_module_proto(self) -> bytes:
+        return bytes(200)
+
+    def to_string(self) -> str:
+        head = f'FileNames\n1 "{__file__}"\n2 "{json.__file__}"\n\nFileLocations\n'
+        return head + "".join(
+            f"{at} {{file_name_id={at} function_name_id=1 line=1 end_line=1}}\n" for at in (1, 2)
+        )
+
+
+def compiled(temporary: int, results: int) -> Any:
+    stats = SimpleNamespace(
+        temp_size_in_bytes=temporary,
+        output_size_in_bytes=results,
+        serialized_buffer_assignment_proto=b"buffers",
+    )
+    return SimpleNamespace(get_compiled_memory_stats=lambda: stats, hlo_modules=lambda: [Module()])
+
+
+def saved(folder: Path, message: str, *known: Any) -> list[Any]:
+    jax = SimpleNamespace(
+        devices=lambda: [SimpleNamespace(client=SimpleNamespace(live_executables=lambda: list(known)))]
+    )
+    if not programs.save(jax, message, bundle.Bundle(str(folder))):
+        return []
+    rows: list[Any] = json.loads((folder / "programs.json").read_text())["programs"]
+    return rows
+
+
+def test_the_programs_that_may_have_asked_are_kept_the_surest_first(tmp_path: Path) -> None:
+    known = [compiled(0, 4), compiled(0, 900), compiled(700, 4), compiled(800, 4), compiled(300, 4)]
+    rows = saved(tmp_path, "Out of memory allocating 700 bytes.", *known)
+    assert [row["temporary_bytes"] for row in rows] == [700, 0, 800]
+    assert rows[0]["lines"] == {f"{__file__}:1": Path(__file__).read_text().splitlines()[0]}
+    assert base64.b64decode(rows[0]["hlo_proto"]) == b"\x0a\xc8\x01" + bytes(200) + b"\x1a\x07buffers"
+
+
+def test_no_program_is_kept_where_none_is_as_large(tmp_path: Path) -> None:
+    assert saved(tmp_path, "Out of memory allocating 700 bytes.", compiled(90, 4)) == []
+    assert not (tmp_path / "programs.json").exists()

@@ -87,7 +87,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=_because(case, moment, compiler, failed.size)
-            + ("" if _ends_no_step(case) else _largest(buffers)),
+            + ("" if _ends_no_step(case) else _largest(buffers))
+            + program_account.mostly_of_a_layer(moment, compiler),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),

@@ -16,6 +16,7 @@ _FORMATS = {
     "device-stats": "JAX device statistics",
     "oom-disguise": "indirect OOM message",
     "xla-dump": "XLA dump",
+    "xla-programs": "compiled programs",
     "run-metadata": "RunMetadata",
     "graph-def": "GraphDef",
     "chrome-trace": "Chrome trace",

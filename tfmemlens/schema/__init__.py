@@ -62,6 +62,13 @@ def parse(name: str, raw: bytes) -> Any:
     return parsed
 
 
+def damage() -> type[Exception]:
+    """What `parse` raises."""
+    from google.protobuf.message import DecodeError
+
+    return DecodeError
+
+
 def _mend(parsed: Message) -> None:
     """Make text of every string that protobuf could only hand out as bytes. Maps are lists of entries to the
     lenient classes.

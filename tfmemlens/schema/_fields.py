@@ -6,7 +6,7 @@ core/framework/{step_stats,tensor_description,allocation_description,cost_graph,
 op_def,versions,summary,graph_debug_info}.proto,
 core/protobuf/{bfc_memory_map,config,meta_graph,saved_model,saved_object_graph}.proto, core/util/event.proto,
 tsl/profiler/protobuf/xplane.proto, core/profiler/tfprof_log.proto; Keras' saved_metadata.proto (`SavedObject`
-there, here `SavedMetadataObject`). The numbers have not changed since TensorFlow 1.4.
+there, here `SavedMetadataObject`); XLA's hlo.proto and xla_data.proto, of jaxlib 0.10. The numbers have not changed since TensorFlow 1.4.
 """
 
 FIELDS = """
@@ -79,4 +79,18 @@ ExecMemory: 1 memory_micros int64; 2 host_temp_bytes int64; 3 host_persistent_by
 ExecTime: 1 times Tuple*
 Tuple: 1 int64_values int64*
 Memory: 1 bytes int64; 2 ptr uint64
+HloProto: 1 hlo_module HloModuleProto; 3 buffer_assignment BufferAssignmentProto
+HloModuleProto: 1 name string; 3 computations HloComputationProto*; 6 entry_computation_id int64; 17 stack_frame_index StackFrameIndexProto
+HloComputationProto: 1 name string; 2 instructions HloInstructionProto*; 5 id int64; 6 root_id int64
+HloInstructionProto: 1 name string; 2 opcode string; 3 shape ShapeProto; 7 metadata OpMetadata; 35 id int64; 36 operand_ids int64*; 38 called_computation_ids int64*
+ShapeProto: 2 element_type int32; 3 dimensions int64*; 4 tuple_shapes ShapeProto*
+OpMetadata: 1 op_type string; 2 op_name string; 3 source_file string; 4 source_line int32; 15 stack_frame_id int32
+StackFrameIndexProto: 1 file_names string*; 2 function_names string*; 3 file_locations StackFrameIndexProto.FileLocation*; 4 stack_frames StackFrameIndexProto.StackFrame*
+StackFrameIndexProto.FileLocation: 1 file_name_id int32; 2 function_name_id int32; 3 line int32
+StackFrameIndexProto.StackFrame: 1 file_location_id int32; 2 parent_frame_id int32
+BufferAssignmentProto: 1 logical_buffers LogicalBufferProto*; 3 buffer_allocations BufferAllocationProto*
+LogicalBufferProto: 1 id int64; 2 size int64; 3 defined_at LogicalBufferProto.Location
+LogicalBufferProto.Location: 3 shape_index int64*; 4 instruction_id int64
+BufferAllocationProto: 1 index int64; 2 size int64; 3 is_thread_local bool; 5 is_entry_computation_parameter bool; 6 parameter_number int64; 7 maybe_live_out bool; 9 assigned BufferAllocationProto.Assigned*; 11 is_tuple bool; 12 is_constant bool
+BufferAllocationProto.Assigned: 1 logical_buffer_id int64; 2 offset int64; 3 size int64
 """

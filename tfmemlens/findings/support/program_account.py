@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, remedies
-from tfmemlens.findings.support.rows import of_kind, total
+from tfmemlens.findings.support.rows import of_kind, rows, total
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory
 from tfmemlens.model.program import Program
-from tfmemlens.units import MIB, Size, human_size
+from tfmemlens.units import MIB, Size, human, human_size
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
@@ -23,6 +23,24 @@ _LEAST_GAIN = 0.02
 _LARGE = 0.2
 _MOST = 0.5
 """A part of the whole that decides what helps."""
+
+
+def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
+    """The layer that holds most at the worst instruction, as a clause; empty where the account has no
+    schedule, or a layer of less than a fifth.
+    """
+    if compiler.schedule is None:
+        return ""
+    held: dict[str, int] = {}
+    whole = 0
+    for row in rows(moment):
+        whole += row.allocation.total_bytes
+        if row.owner.layer:
+            held[row.owner.layer] = held.get(row.owner.layer, 0) + row.allocation.total_bytes
+    layer = max(held, key=lambda each: held[each], default=None)
+    if layer is None or held[layer] < _LARGE * whole:
+        return ""
+    return f"; `{layer}` holds most of them, {human(held[layer])}"
 
 
 def donatable_bytes(compiler: CompilerMemory) -> int | None:

@@ -9,24 +9,19 @@ and, in the first, between which instructions each value lives. Newer XLA parts 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
-from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line, ReadNote
-from tfmemlens.model.timeline import Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs, opening
-from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.rules import SIZE
-from tfmemlens.readers.timelines.program_order import Value, timeline
+from tfmemlens.readers.timelines.compiled_program import Block, Placed, Program, incident
 from tfmemlens.units import Size, parse_size
-from tfmemlens.values import dataclass, field, replace
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".txt",)
@@ -52,55 +47,6 @@ _MODULE = regex(
     r"(?:\d+\.)?module_\d+\.(?P<name>.+?)\.(?:\d+\.)?(?:sm_[\d.]+_)?(?:gpu|cpu|tpu)_after_optimizations"
 )
 _XLA_SUFFIX = regex(r"__Xla(?:MustCompile|CompiledKernel|HasReferenceVars|NumConstantArgs)_.*")
-_PURPOSE = {
-    "preallocated-temp": "preallocated temp",
-    "constant": "constant",
-    "thread-local": "thread-local",
-    "maybe-live-out": "maybe_live_out",
-}
-
-
-@dataclass
-class _Value:
-    name: str
-    size: int
-    offset: int
-    shape: str
-    index: str = ""
-    """Which part of a tuple it is."""
-
-
-@dataclass
-class _Block:
-    """One allocation of the program, as it is read."""
-
-    line: Line
-    size: Size
-    flags: str
-    values: list[_Value] = field(default_factory=list)
-
-    @property
-    def purpose(self) -> str:
-        """In the words of XLA's own statistics; an argument that becomes a result counts as an argument."""
-        if self.flags.startswith("parameter"):
-            return "parameter"
-        return next(
-            (name for flag, name in _PURPOSE.items() if flag in self.flags),
-            "maybe_live_out" if "output shape" in self.flags else "other",
-        )
-
-
-@dataclass
-class _Program:
-    blocks: list[_Block] = field(default_factory=list)
-    total: Size | None = None
-    total_line: Line | None = None
-    alive: dict[str, Line] = field(default_factory=dict)
-    """Names of the values that live at the worst point of the schedule."""
-    metadata: dict[str, str] = field(default_factory=dict)
-    instructions: list[str] = field(default_factory=list)
-    ranges: dict[tuple[str, str], tuple[int, int, Line]] = field(default_factory=dict)
-    """For each value, by name and index, the first and the last instruction of its life."""
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -116,7 +62,7 @@ def sniff(sample: Sample) -> Confidence:
 def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     """The program as one account of memory, no failure."""
     del hints
-    program = _Program()
+    program = Program()
     _parse(program, opening.document(opened), opened.label)
     for beside, raw in _parts_beside(opened):
         _parse(program, raw, beside)
@@ -128,21 +74,9 @@ def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     notes = tuple(_missing(program))
     module = _MODULE.match(opened.name)
     name = _XLA_SUFFIX.sub("", module["name"]) if module else None
-    schedule = _schedule(program, name)
-    incident = Incident(
-        FailedRequest(
-            RequestKind.PROGRAM,
-            size=program.total,
-            line=program.total_line,
-            executable=name,
-        ),
-        holders=(HolderBlock(None, None, _table(program, schedule)),),
-        compiler=CompilerMemory(sections=tuple(_sections(program)), needed=program.total, schedule=schedule),
-        fatal=False,
-    )
     return Capture(
         Source(opened.path, ("xla-dump",), "xla"),
-        incidents=(incident,) if program.blocks else (),
+        incidents=(incident(program, name),) if program.blocks else (),
         notes=notes,
     )
 
@@ -157,19 +91,19 @@ def _parts_beside(opened: inputs.Opened) -> Iterator[tuple[str, bytes]]:
             yield beside.name, beside.read_bytes()
 
 
-def _parse(program: _Program, raw: bytes, label: str) -> None:
-    block: _Block | None = None
+def _parse(program: Program, raw: bytes, label: str) -> None:
+    block: Block | None = None
     at_peak = table_over = in_order = False
     for number, text in enumerate(raw.decode("utf-8", "replace").split("\n"), 1):
         line = Line(number, text.strip(), label)
         row = _ROW.match(text)
         if match := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
             size = Size.exactly(int(match["size"])) if match["size"].isdigit() else parse_size(match["size"])
-            block = _Block(line, size, match["flags"] or "")
+            block = Block(line, size, match["flags"] or "")
             program.blocks.append(block)
         elif (match := _VALUE.match(text)) and block:
             block.values.append(
-                _Value(
+                Placed(
                     match["name"],
                     int(match["size"]),
                     int(match["offset"]),
@@ -203,7 +137,7 @@ def _part(index: str | None) -> str:
     return "" if index in (None, "{}") else str(index)
 
 
-def _missing(program: _Program) -> Iterator[ReadNote]:
+def _missing(program: Program) -> Iterator[ReadNote]:
     """What a cut or rounded file leaves out; a total that is not stated is summed up."""
     if program.total is None:
         program.total = sum((block.size for block in program.blocks), Size.exactly(0))
@@ -214,120 +148,6 @@ def _missing(program: _Program) -> Iterator[ReadNote]:
         yield ReadNote(
             "the file does not say which temporaries live at the same time, so the arena is one row"
         )
-
-
-def _sections(program: _Program) -> Iterator[tuple[str, Size, Line]]:
-    for purpose in dict.fromkeys(block.purpose for block in program.blocks):
-        mine = [block for block in program.blocks if block.purpose == purpose]
-        total = Size.exactly(0)
-        for block in mine:
-            total += block.size
-        yield purpose, total, max(mine, key=lambda block: block.size.bytes).line
-
-
-def _table(program: _Program, schedule: Timeline | None) -> AllocationTable:
-    """What the program holds at its worst point."""
-    if schedule is None:
-        return AllocationTable.of(list(_rows(program)))
-    alive = [schedule.table[row] for row in schedule.alive_after(schedule.peak_index)]
-    rows = [replace(row, start_micros=None, end_micros=None) for row in alive]
-    return AllocationTable.of([*schedule.standing, *sorted(rows, key=lambda row: -row.size_bytes)])
-
-
-def _schedule(program: _Program, name: str | None) -> Timeline | None:
-    """The program's values in the order of its instructions, None where the file does not state it.
-
-    What of the arena holds no value at the worst point stands beside them, so that the curve's highest point
-    is what the program takes.
-    """
-    arenas = [block for block in program.blocks if block.purpose == "preallocated temp"]
-    values, base = [], 0
-    for block in arenas:
-        for value in block.values:
-            lived = program.ranges.get((value.name, value.index))
-            if lived is not None and value.size > 0 and lived[0] <= lived[1]:
-                row = _of_value(program, block, value, program.alive.get(value.name, lived[2]))
-                values.append(Value(row, base + value.offset, lived[0], lived[1]))
-        base += block.size.bytes
-    if not values:
-        return None
-    beside = list(_rows(program, with_arena=False))
-    instructions = [_named(program, instruction)[0] for instruction in program.instructions]
-    gap = base - timeline(name, values, (), ()).peak_bytes
-    if gap > 0:
-        beside.append(
-            Allocation(None, gap, op="gap in the arena", purpose="preallocated temp", line=arenas[0].line)
-        )
-    return timeline(name, values, beside, instructions)
-
-
-def _rows(program: _Program, with_arena: bool = True) -> Iterator[Allocation]:
-    """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of
-    it.
-    """
-    for block in program.blocks:
-        if block.purpose == "preallocated temp" and not with_arena:
-            continue
-        if block.purpose == "preallocated temp" and program.alive:
-            yield from _arena(program, block)
-            continue
-        if block.purpose == "preallocated temp":
-            yield Allocation(
-                None,
-                block.size.bytes,
-                op="arena",
-                error_bytes=block.size.error_bytes,
-                purpose=block.purpose,
-                line=block.line,
-            )
-            continue
-        shape, dtype, _ = parse_hlo_shape((re.search(r"shape \|([^|]*)\|", block.flags) or ["", ""])[1])
-        value = block.values[0] if block.values else None
-        node, op = _named(program, value.name) if value else (None, None)
-        if block.purpose == "parameter" and node and node.startswith("%"):
-            node = None
-        yield Allocation(
-            node,
-            block.size.bytes,
-            op=op,
-            shape=shape,
-            dtype=dtype,
-            error_bytes=block.size.error_bytes,
-            purpose=block.purpose,
-            line=block.line,
-        )
-
-
-def _arena(program: _Program, block: _Block) -> Iterator[Allocation]:
-    """Values that share a place are one tensor under several names."""
-    taken: list[tuple[int, int]] = []
-    left = block.size.bytes
-    for value in sorted(block.values, key=lambda value: -value.size):
-        end = value.offset + value.size
-        if value.name not in program.alive or any(
-            start < end and value.offset < stop for start, stop in taken
-        ):
-            continue
-        taken.append((value.offset, end))
-        left -= value.size
-        yield _of_value(program, block, value, program.alive[value.name])
-    if left:
-        yield Allocation(None, left, op="gap in the arena", purpose=block.purpose, line=block.line)
-
-
-def _of_value(program: _Program, block: _Block, value: _Value, line: Line) -> Allocation:
-    shape, dtype, _ = parse_hlo_shape(value.shape)
-    node, op = _named(program, value.name)
-    return Allocation(node, value.size, op=op, shape=shape, dtype=dtype, purpose=block.purpose, line=line)
-
-
-def _named(program: _Program, value: str) -> tuple[str, str | None]:
-    """The framework's name and op type of an instruction, else its own name with XLA's `%`."""
-    metadata = program.metadata.get(value, "")
-    name = re.search(r'op_name="([^"]*)"', metadata)
-    op = re.search(r'op_type="([^"]*)"', metadata)
-    known = name[1] if name and name[1] != "XLA_Args" else f"%{value}"
-    return known, op[1] if op else re.sub(r"[.\d]+\Z", "", value)
 
 
 def join(captures: list[Capture]) -> list[Capture]:

@@ -51,9 +51,17 @@ def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) ->
         _add(variable, rows, None, "other")
     if rows.all and not described:
         described = [{"name": "program", "class": None, "layers": []}]
-    failed = next((places[id(each)] for each in running if places.get(id(each))), None)
+    failed = next(filter(None, (_path(each, places) for each in running)), None)
     told = {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
     return told if failed is None else dict(told, failed_in=failed)
+
+
+def _path(each: Any, places: Dict[int, str]) -> Optional[str]:
+    """The path of a layer whose method runs; one that is being made is in no model yet, and has a name."""
+    known = places.get(id(each))
+    if known is None and _kind(type(each)) == "layer":
+        known = str(getattr(each, "name", "")) or None
+    return known
 
 
 def _living() -> Tuple[List[Any], List[Any], List[Any]]:

@@ -238,14 +238,14 @@ def _roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
         file = getattr(module, "__file__", None)
         if getattr(module, "__name__", "") == "__main__":
             file = file or _main_file(trace)
-        elif not _is_users(file):
+        elif not is_users(file):
             continue
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if not name.startswith("__"):
                 yield name, value, Place(file or "", None, 0)
     for frame in _frames(trace):
         code = frame.f_code
-        if code.co_name == "<module>" or not _is_users(code.co_filename):
+        if code.co_name == "<module>" or not is_users(code.co_filename):
             continue
         for name, value in list(frame.f_locals.items()):
             yield name, value, Place(code.co_filename, code.co_name, code.co_firstlineno)
@@ -277,7 +277,7 @@ _LIBRARIES = tuple(
 )
 
 
-def _is_users(file: Optional[str]) -> bool:
+def is_users(file: Optional[str]) -> bool:
     """Whether a source file is the user's own: no library's, and none of ours."""
     if not file or file.startswith("<"):
         return bool(file) and str(file).startswith(("<ipython", "<stdin", "<string"))

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, keras_models, living
+from . import bundle, keras_models, living, programs
 from .safely import Guard
 
 SHARE = 0.05
@@ -117,6 +117,7 @@ class Recorder:
         jax = sys.modules.get("jax")
         if jax is not None:
             save_device_memory(jax, os.path.join(self.bundle.folder, "device_memory.prof"))
+            self.guard(programs.save)(jax, str(error), self.bundle)
 
     def finish(self) -> None:
         """At the end of the program: its failure, if there was one, and what was recorded."""

@@ -1,0 +1,70 @@
+"""The compiled programs that a JAX program kept when it failed, beside its log."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.report import Report
+
+STEP = SAMPLES / "xla_programs" / "jax-0.10-step.json"
+NEEDS = 13170114560
+LOG = """Traceback (most recent call last):
+  File "train.py", line 36, in <module>
+    print(n, float(params["layer0"]["b"].sum()), flush=True)
+jax.errors.JaxRuntimeError: INTERNAL: Error dispatching computation: Out of memory allocating {} bytes.
+"""
+
+
+def explained(folder: Path, size: int, document: str | None = None) -> Report:
+    (folder / "log.txt").write_text(LOG.format(size))
+    if document is None:
+        shutil.copy(STEP, folder / "programs.json")
+    else:
+        (folder / "programs.json").write_text(document)
+    return pipeline.explain(folder)
+
+
+def test_a_failure_has_the_account_of_the_program_whose_temporaries_it_asks_for(tmp_path: Path) -> None:
+    report = explained(tmp_path, NEEDS)
+    (moment,) = report.case.moments
+    held = {group.name: group.total_bytes for group in moment.attribution.by("layer")}
+    weights = 4 * 8192 * (256 + 1)
+    assert held["layer1"] == 2 * 131072 * 8192 * 4 + weights
+    assert moment.incident is not None and moment.incident.compiler is not None
+    assert moment.incident.request.executable == "jit_step"
+    schedule = moment.incident.compiler.schedule
+    assert schedule is not None and NEEDS <= schedule.peak_bytes < 1.01 * NEEDS
+    assert "`layer1` holds most of them, 8.01 GiB" in report.findings[0].because
+
+
+def test_another_size_is_not_explained_by_it(tmp_path: Path) -> None:
+    report = explained(tmp_path, NEEDS + 1)
+    (moment,) = report.case.moments
+    assert moment.incident is not None
+    assert (moment.incident.holders, moment.incident.request.kind) == ((), RequestKind.HOST)
+
+
+def test_a_request_for_a_result_is_named_by_the_line_that_makes_it(tmp_path: Path) -> None:
+    report = explained(tmp_path, 256 * 8192 * 4)
+    request = report.case.moments[0].request
+    assert request is not None
+    assert (request.failed.shape, request.failed.dtype) == ((256, 8192), "float32")
+
+
+def test_alone_it_is_an_account_and_no_failure() -> None:
+    (incident,) = pipeline.capture(STEP).incidents
+    assert (incident.fatal, incident.request.kind) == (False, RequestKind.PROGRAM)
+
+
+def test_a_damaged_program_is_left_out_with_a_note(tmp_path: Path) -> None:
+    document = json.loads(STEP.read_text())
+    for damage in ("!", document["programs"][0]["hlo_proto"][:400], ""):
+        document["programs"][0]["hlo_proto"] = damage
+        report = explained(tmp_path, NEEDS, json.dumps(document))
+        assert any("cannot be read" in note.text for note in report.case.capture.notes), damage
+        assert report.case.moments[0].incident is not None

@@ -1,0 +1,130 @@
+"""`programs.json` of a bundle: the compiled programs of JAX that may have asked for what failed, as XLA's
+HloProto has them, with the user's own lines of code.
+
+XLA's message of the CPU names bytes and nothing else. A program whose arena, or one of whose results, has
+just that many is most likely the one that asked: its account then is the failure's. Read of jax 0.10.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from tfmemlens import schema
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
+from tfmemlens.model.line import ReadNote
+from tfmemlens.readers.bytes import own_json
+from tfmemlens.readers.contract import Confidence, Sample
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.timelines import compiled_program, hlo_order
+from tfmemlens.values import replace
+
+HOLDS = Holds.FAILURES
+KEY = "tfmemlens_programs"
+FORMAT = "xla-programs"
+_OPEN = (RequestKind.HOST, RequestKind.XLA)
+_LIBRARIES = ("site-packages", "dist-packages", "<frozen")
+
+
+def sniff(sample: Sample) -> Confidence:
+    """A JSON object that begins with our key."""
+    return own_json.sniff(sample, KEY)
+
+
+def read(opened: Opened, hints: Hints = Hints()) -> Capture:
+    """Each program as an account of memory. Raises UnreadableInput."""
+    del hints
+    document = own_json.read(opened)
+    found, damaged = [], 0
+    for row in own_json.rows(document, "programs"):
+        try:
+            found.append(_program(row, opened.label))
+        except (ValueError, binascii.Error, schema.damage()):
+            damaged += 1
+    notes = (
+        (ReadNote(f"{damaged} of the compiled programs that were kept cannot be read"),) if damaged else ()
+    )
+    return Capture(Source(opened.path, (FORMAT,), "jax"), incidents=tuple(found), notes=notes)
+
+
+def join(captures: list[Capture]) -> list[Capture]:
+    """The failure that a program's bytes explain takes over its account; beside a failure the programs are no
+    accounts of their own.
+    """
+    accounts = [capture for capture in captures if FORMAT in capture.source.formats]
+    programs = [each for capture in accounts for each in capture.incidents]
+    if not programs or not any(each.fatal for capture in captures for each in capture.incidents):
+        return captures
+    joined = []
+    for capture in captures:
+        if FORMAT in capture.source.formats:
+            source = replace(capture.source, holds=Holds.SURROUNDINGS)
+            joined.append(replace(capture, incidents=(), source=source))
+            continue
+        mine = tuple(_explained(each, programs) for each in capture.incidents)
+        joined.append(replace(capture, incidents=mine))
+    return joined
+
+
+def _explained(incident: Incident, programs: list[Incident]) -> Incident:
+    request = incident.request
+    empty = not incident.holders and not (incident.compiler and incident.compiler.sections)
+    if request.kind not in _OPEN or request.size is None or not request.size.exact or not empty:
+        return incident
+    size = request.size.bytes
+    for program in programs:
+        own = program.compiler
+        if own and own.temporaries and own.temporaries.bytes == size:
+            known = replace(
+                incident.compiler or CompilerMemory(), sections=own.sections, schedule=own.schedule
+            )
+            asked = replace(request, kind=RequestKind.XLA, executable=program.request.executable)
+            return replace(incident, request=asked, compiler=known, holders=program.holders)
+    return next(
+        (_of_result(incident, program, row) for program in programs if (row := _result(program, size))),
+        incident,
+    )
+
+
+def _result(program: Incident, size: int) -> Allocation | None:
+    """The result of a program that has these bytes."""
+    rows = (row for block in program.holders for row in block.table)
+    return next((row for row in rows if row.purpose == "maybe_live_out" and row.size_bytes == size), None)
+
+
+def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incident:
+    made = program.request
+    named = replace(
+        incident.request,
+        node=row.node,
+        op=row.op,
+        shape=row.shape,
+        dtype=row.dtype,
+        source=made.source or incident.request.source,
+        source_text=made.source_text if made.source else incident.request.source_text,
+        executable=made.executable,
+    )
+    return replace(incident, request=named)
+
+
+def _program(row: dict[str, Any], label: str) -> Incident:
+    proto = schema.parse("HloProto", base64.b64decode(str(row.get("hlo_proto")), validate=True))
+    module = proto.hlo_module
+    program = hlo_order.program_of(proto, label)
+    if not program.blocks:
+        raise ValueError("no allocations")
+    account = compiled_program.incident(program, module.name or None)
+    told = row.get("lines")
+    place, text = _made_at(module, told if isinstance(told, dict) else {})
+    return replace(account, request=replace(account.request, source=place, source_text=text))
+
+
+def _made_at(module: Any, lines: dict[str, str]) -> tuple[str | None, str | None]:
+    """The user's line of the program's result."""
+    for place in hlo_order.places_of_result(module):
+        if not any(part in place for part in _LIBRARIES):
+            return place, str(lines.get(place, "")) or None
+    return None, None
