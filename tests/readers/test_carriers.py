@@ -248,6 +248,13 @@ class TestStamps:
         texts = ["a> Traceback (most recent call last):"] * 3
         assert learned(texts, lambda text, end: text[:end] == "a> ") is None
 
+    def test_numbers_of_a_stamp_are_whole(self) -> None:
+        texts = ["12 345 678 Traceback (most recent call last):"] * 3
+        stamps = learned(texts, lambda text, end: False)
+        assert stamps is not None
+        assert stamps.begins("9 8 7 x")
+        assert not stamps.begins("987 x"), "one number is not three"
+
 
 class TestBrokenLines:
     LONG = tuple(f"{word} " + "abcdefg " * 30 for word in ("one", "two", "six"))

@@ -35,7 +35,8 @@ _CLOCK = (
 )
 _OPEN = regex(rf"(?P<clock>{_CLOCK})| *\d+")
 """What changes from line to line in one stamp: a time, or a number with the blanks that align it."""
-_DIGITS = r"( *\d+)"
+_DIGITS = r"( *\d+(?!\d))"
+"""A number is whole: were it not, one long number could be split among many in ever so many ways."""
 _LONGEST = 160
 _MOST_STAMPS = 64
 _FEWEST = 2
