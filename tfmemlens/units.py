@@ -19,6 +19,8 @@ ALIGNMENT = 256
 _LETTERS = "KMGTPE"
 _FIGURE = regex(r"(-?\d+(?:\.(\d+))?)\s?([KMGTPE]?)(i?)B?\Z")
 
+IMPOSSIBLE = 1 << 60
+"""No memory has an exbibyte: such a figure is a counter that ran over, or lost its sign, in 64 bits."""
 _MOST = 2.0**64
 """No counter holds more: digits beyond it are damage."""
 
@@ -45,6 +47,11 @@ class Size:
     def error_bytes(self) -> int:
         """The largest distance between `bytes` and the true value."""
         return max(self.bytes - self.low, self.high - self.bytes)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no memory has so much: less than nothing, or an exbibyte."""
+        return not 0 <= self.bytes < IMPOSSIBLE
 
     def may_be(self, count: int) -> bool:
         """Whether the printed figure can stand for this byte count."""

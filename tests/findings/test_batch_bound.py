@@ -47,7 +47,7 @@ def test_the_batch_to_begin_with(share: float, divisor: int, batch: int, most: i
 
 @pytest.mark.parametrize(("share", "part"), [(0.99, "a quarter"), (0.5, "an eighth"), (0.02, "1/256")])
 def test_an_unknown_batch_is_told_in_parts(share: float, part: str) -> None:
-    assert in_words(bound(share), None).startswith(f"lower the batch: begin with {part} of it (a guess)")
+    assert in_words(bound(share), None).startswith(f"lower the batch to {part} of what it is now (a guess)")
 
 
 def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:

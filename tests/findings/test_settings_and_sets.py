@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import MIB, oom
+from tests.findings.logs import MIB, dump, oom
 from tests.findings.test_what_is_no_batch import explained, slugs
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.quoted_code import QuotedCode
@@ -185,3 +185,24 @@ def test_numbers_of_a_sentence_keep_their_own_names() -> None:
     quoted.observe(Line(1, "NMT with vocab_size = 50000, batch 64, max target length 50"))
     named = {each.name: each.sizes for each in quoted.sizes}
     assert named["vocab_size"] == (50000,) and named["batch"] == (64,) and named["length"] == (50,)
+
+
+def of_a_pool(mib: int, allocator: str = "GPU_0_bfc") -> str:
+    text = dump(mib, mib, mib - 1, (1,)) + oom(f"{mib},512,512", "net/conv/Conv2D", by=allocator)
+    return text.replace("GPU_0_bfc", allocator).replace("GPU:0", "GPU:0" if "GPU" in allocator else "CPU:0")
+
+
+@pytest.mark.parametrize(
+    ("mib", "allocator", "slug"),
+    [
+        (64, "GPU_0_bfc", "raise-own-limit"),
+        (65, "GPU_0_bfc", None),
+        (8, "bfc_cpu_allocator_for_gpu", "raise-host-limit"),
+        (9, "bfc_cpu_allocator_for_gpu", None),
+    ],
+)
+def test_a_limit_that_holds_no_network_is_the_cause(mib: int, allocator: str, slug: str | None) -> None:
+    report = explained(of_a_pool(mib, allocator))
+    assert ("the limit of its memory pool" in report.verdict) is (slug is not None)
+    advised = {"raise-own-limit", "raise-host-limit"} & set(slugs(of_a_pool(mib, allocator)))
+    assert advised == ({slug} if slug else set())

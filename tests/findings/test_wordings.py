@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from tests.conftest import SAMPLES
 from tests.findings.logs import MIB, dump, oom
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Finding, Remedy, Severity
@@ -46,6 +49,24 @@ def test_equal_chunks_are_a_leak_only_where_something_speaks_for_it(
     assert told.severity is severity
     assert told.remedies[0].slug == first
     assert ("over and over is likely" in told.detail) == (severity is Severity.CAUSE)
+
+
+HOOK = (SAMPLES / "oom_log" / "1.15-hook-keeps-outputs.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "leak"),
+    [
+        (HOOK, True),
+        (re.sub(r"(NumAllocs: +)538", r"\g<1>389", HOOK), False),  # not five times the 78 chunks in use
+        (re.sub(r"(Limit: +)314572800|(memory_limit_: )314572800", r"\g<1>\g<2>334572800", HOOK), False),
+    ],
+)
+def test_a_session_that_served_many_times_what_it_holds_leaks(text: str, leak: bool) -> None:
+    report = pipeline.explain(text)
+    assert ("as if each step left one behind (a leak)" in report.verdict) is leak
+    assert (report.actions[0].remedy.slug == "look-for-lists") is leak
+    assert not leak or "sess.run" in report.actions[0].remedy.text
 
 
 def test_a_share_is_of_all_that_is_in_use() -> None:

@@ -268,7 +268,7 @@ def test_what_has_no_name_stands_in_the_bar() -> None:
     (part,) = _balance.parts(moment(balance=books))
     assert (part.name, part.bytes) == ("in use, owner unknown", 4 * MIB)
     outside = replace(books, outside_report=Size.exactly(MIB))
-    assert [part.name for part in _balance.parts(moment(balance=outside))] == ["beyond the list"]
+    assert [part.name for part in _balance.parts(moment(balance=outside))] == ["not in TensorFlow's list"]
     named = moment(owned("a", 3), balance=replace(books, outside_report=Size.exactly(MIB)))
     assert [part.letter for part in _balance.parts(named)] == ["█", "o"]
 

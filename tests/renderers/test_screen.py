@@ -166,3 +166,35 @@ def test_of_a_long_path_the_end_stays(width: int) -> None:
     )
     code = next(line for line in page.splitlines() if "your code" in line)
     assert "pooling_of_parts.py:96" in code and "`y" in code and "…/" in code
+
+
+@pytest.mark.parametrize(
+    ("code", "label"),
+    [
+        ("model.fit(data, epochs=3)", "called at"),
+        ("loss = model.train_on_batch(x, y)", "called at"),
+        ("y = self.fit_curve(x)", "your code"),
+    ],
+)
+def test_a_line_that_runs_a_whole_model_is_no_place_of_a_tensor(code: str, label: str) -> None:
+    page = terminal.render(
+        pipeline.explain(
+            f'Traceback (most recent call last):\n  File "train.py", line 96, in main\n    {code}\n'
+            "ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,32] and type float on"
+            " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+        ),
+        View(),
+    )
+    assert f"  {label}: train.py:96 `{code}`" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cut"),
+    [
+        ("  your code: a.py:1 `f(x)`", 26, "  your code: a.py:1 `f(x)`"),
+        ("  your code: a.py:1 `f(x, y)`", 26, "  your code: a.py:1 `f(x…`"),
+        ("  your code: a_long_name.py:1", 20, "  your code: a_long…"),
+    ],
+)
+def test_code_is_cut_where_the_room_ends(text: str, width: int, cut: str) -> None:
+    assert _screen._cut(text, width) == cut

@@ -79,7 +79,7 @@ class TestTheRequest:
             ("device", f"{GPU} allocator GPU_0_bfc"),
             ("your code", "net.py:3 `y = conv(x)`"),
             ("program", "jit_step"),
-            ("log", "reported on line 7"),
+            ("log", "line 7"),
         ]
 
     def test_no_more_than_is_known(self) -> None:
@@ -119,17 +119,17 @@ class TestTheRequest:
     @pytest.mark.parametrize(
         "line, incident, text",
         [
-            (Line(7, ""), {}, "reported on line 7"),
-            (Line(7, "", "a.log"), {}, "reported on line 7 of a.log"),
-            (Line(7, ""), {"occurrences": 3}, "first reported on line 7 (3×)"),
-            (Line(7, ""), {"ranks": ("0",)}, "reported on line 7, by one process (0)"),
-            (Line(7, ""), {"ranks": ("0", "1")}, "reported on line 7, by 2 processes (0, 1)"),
-            (Line(7, ""), {"ranks": tuple("01234")}, "reported on line 7, by 5 processes (0, 1, 2, 3 …)"),
-            (Line(7, ""), {"ranks": tuple("0123")}, "reported on line 7, by 4 processes (0, 1, 2, 3)"),
+            (Line(7, ""), {}, "line 7"),
+            (Line(7, "", "a.log"), {}, "line 7 of a.log"),
+            (Line(7, ""), {"occurrences": 3}, "line 7 (first of 3 reports)"),
+            (Line(7, ""), {"ranks": ("0",)}, "line 7, by one process (0)"),
+            (Line(7, ""), {"ranks": ("0", "1")}, "line 7, by 2 processes (0, 1)"),
+            (Line(7, ""), {"ranks": tuple("01234")}, "line 7, by 5 processes (0, 1, 2, 3 …)"),
+            (Line(7, ""), {"ranks": tuple("0123")}, "line 7, by 4 processes (0, 1, 2, 3)"),
             (
                 Line(7, "", "a.log"),
                 {"ranks": ("a.log", "b.log")},
-                "reported on line 7 of a.log, in 2 files (a.log, b.log)",
+                "line 7 of a.log, in 2 files (a.log, b.log)",
             ),
             (None, {"occurrences": 3}, ""),
         ],

@@ -176,12 +176,12 @@ def test_the_op_of_a_request(node: str | None, op: str | None, words: str) -> No
 @pytest.mark.parametrize(
     "times, ranks, words",
     [
-        (1, (), "reported on line 7 of a.log"),
-        (3, (), "first reported on line 7 of a.log (3×)"),
-        (1, ("a.log", "b.log"), "reported on line 7 of a.log, in 2 files (a.log, b.log)"),
-        (1, ("r0",), "reported on line 7 of a.log, by one process (r0)"),
-        (1, tuple("wxyz"), "reported on line 7 of a.log, by 4 processes (w, x, y, z)"),
-        (2, tuple("vwxyz"), "first reported on line 7 of a.log (2×), by 5 processes (v, w, x, y …)"),
+        (1, (), "line 7 of a.log"),
+        (3, (), "line 7 of a.log (first of 3 reports)"),
+        (1, ("a.log", "b.log"), "line 7 of a.log, in 2 files (a.log, b.log)"),
+        (1, ("r0",), "line 7 of a.log, by one process (r0)"),
+        (1, tuple("wxyz"), "line 7 of a.log, by 4 processes (w, x, y, z)"),
+        (2, tuple("vwxyz"), "line 7 of a.log (first of 2 reports), by 5 processes (v, w, x, y …)"),
     ],
 )
 def test_where_a_failure_was_reported(times: int, ranks: tuple[str, ...], words: str) -> None:

@@ -7,6 +7,7 @@ leaves behind. Otherwise it may as well be as many layers of one shape, unless n
 When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
 in use, or a hundred of another size do; sixteen, where steps went well before, where what is in use rose
 from failure to failure or where an op failed that ran by itself, ten, where the failing line adds to a list;
+so too where a session has served many times what it holds, as only steps that went well make it;
 in a loop the sizes that have sixteen chunks and more, from three tenths on. A thousand of one size, and fifty
 for each step that went well, are a loop's.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
@@ -26,6 +27,7 @@ from tfmemlens.findings.support.rows import (
     chunk_evidence,
     enumerated,
     held,
+    on_host,
     requests,
     tensor_text,
 )
@@ -43,7 +45,8 @@ _MIN_REQUEST_BYTES = 16 << 10
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
 without another sign of it."""
-
+_SERVED, _FULL, _LAST_OF_SESSIONS = 5, 0.95, (2, 0)
+"""So many times the chunks in use an allocator has served, long after a session's first step."""
 
 _PRINT = "print(tf.config.experimental.get_memory_info('GPU:0')['current'])   # after each step"
 _ONE_TENSOR = "A dump has no names; that these are the same tensor over and over is likely, not proved."
@@ -166,11 +169,24 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": the list `{name}` keeps them"
     if step := _as_many_as_steps(case, moment):
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
-    if _steps(case) >= 3 or rising(case):
-        return ", as if each step left one behind"
+    if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
+        return ", as if each step left one behind (a leak)"
     if request and without_tape(case, request):
         return ": results that the program keeps, as no tape records these ops"
     return ""
+
+
+def _long_after_its_start(case: Case, moment: Moment) -> bool:
+    """Whether a session's graph failed on a full device after its allocator had served many times the chunks
+    that are in use: earlier steps fitted, so something was left behind since. A first step keeps most of what
+    it gets; eager code, which came with 2.0, serves thousands before it.
+    """
+    served = moment.incident.state.allocations if moment.incident else None
+    in_use, limit = moment.balance.in_use, moment.balance.limit
+    if served is None or in_use is None or limit is None or case.api.newest > _LAST_OF_SESSIONS:
+        return False
+    chunks = sum(row.count for row in moment.attribution.table)
+    return in_use.bytes >= _FULL * limit.bytes and served >= _SERVED * chunks
 
 
 def _in_loop(request: Request) -> bool:
@@ -243,6 +259,14 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "find the list or buffer that keeps one of each step: keep arrays on the host, or cap its length",
             "buffer = collections.deque(maxlen=500); buffer.append(y.numpy())",
             slug="keep-numbers",
+        )
+    elif _long_after_its_start(case, moment) and not _steps(case):
+        on_the_cpu = "; on the CPU such an array is the tensor's own memory" if on_host(moment) else ""
+        yield Remedy(
+            "look for results of sess.run that the program keeps, in a list, a hook or a callback"
+            f"{on_the_cpu}: keep a mean or a file instead",
+            "kept.append(codes.mean())   # not kept.append(codes)",
+            slug="look-for-lists",
         )
     elif _meaning(case, moment):
         yield Remedy(

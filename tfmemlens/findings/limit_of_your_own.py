@@ -6,7 +6,7 @@ When it fires: the allocator's limit is whole quarters of a GiB and at most half
 to have; or the text shows such a setting, the allocator's limit is what it states or is not told, nothing
 shows the device to be no larger, and the request did not fit it; of TensorFlow no fraction above 0.8; of JAX,
 whose messages have no limit, a fraction below what it takes unless told otherwise, and a request that the
-device could hold.
+device could hold. Or the allocator's limit is so small that no program has room.
 What to do: raise the limit, or remove it; where the limit is meant (several programs share the device), hold
 less.
 """
@@ -37,6 +37,8 @@ _LARGE_PART = 0.1
 """The share of the stated limit from which a request shows that the limit is what it met."""
 
 
+_TINY, _TINY_FOR_A_GPU = 8 * MIB, 64 * MIB
+"""No larger limit leaves room for a network; on a GPU the libraries' own memory takes more."""
 _LEAST_PART = 0.7
 """Of the device: a smaller part is less than JAX takes unless it is told otherwise."""
 _PART = "XLA_PYTHON_CLIENT_MEM_FRACTION"
@@ -51,6 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
         need = moment.request.needed_bytes if moment.request else None
         told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
         if told is None or limit is None or need is None:
+            yield from _tiny(moment, index)
             yield from _unmeasured(case, moment, index)
             yield from _round(case, moment, index)
             continue
@@ -79,6 +82,44 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _tiny(moment: Moment, index: int) -> Iterator[Finding]:
+    """A limit in which nothing has room: a wrong unit, or what others leave of the device."""
+    limit, pool = moment.balance.limit, moment.request.failed.allocator if moment.request else None
+    most = _TINY if on_host(moment) else _TINY_FOR_A_GPU
+    if not limit or not 0 < limit.high <= most or "bfc" not in (pool or "").lower():
+        return
+    because = (
+        f"TensorFlow may use only {human_size(limit)} here: that is the limit of its memory pool, not what"
+        f" the {'machine' if on_host(moment) else 'GPU'} has"
+    )
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=limit.bytes,
+        evidence=(
+            Evidence("the limit", moment.incident.state.line_of("limit") if moment.incident else None),
+        ),
+        detail="A pool as small as this holds no network, however small its batch.",
+        remedies=(_RAISE_ON_HOST if on_host(moment) else _RAISE_ON_GPU,),
+        moment=index,
+    )
+
+
+_RAISE_ON_HOST = Remedy(
+    "raise the limit, which is in MiB; or unset TF_CPU_ALLOCATOR_USE_BFC, which gives the CPU a pool with a"
+    " limit",
+    "export TF_CPU_BFC_MEM_LIMIT_IN_MB=8192",
+    slug="raise-host-limit",
+)
+_RAISE_ON_GPU = Remedy(
+    "raise memory_limit (in MiB, not GiB) or per_process_gpu_memory_fraction where the program sets it; else"
+    " see which process holds the rest of the GPU, and end it",
+    "nvidia-smi",
+    slug="raise-own-limit",
+)
 
 
 def _part_for_jax(case: Case) -> Iterator[Finding]:

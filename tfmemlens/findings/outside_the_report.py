@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -30,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
         if not books.outside_report or not books.in_use or not books.in_use.bytes or not moment.incident:
             continue
         outside, in_use = books.outside_report.bytes, books.in_use.bytes
-        if outside < 0.4 * in_use:
+        if outside < 0.4 * in_use or outside < LEAST_OF_A_CAUSE * whole_bytes(case, moment):
             continue
         listed = "almost none" if outside >= 0.99 * in_use else f"only {percent(in_use - outside, in_use)}"
         what = f"TensorFlow's list accounts for {listed} of the {human(in_use)} in use"

@@ -20,13 +20,17 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, Size, human, human_size
+from tfmemlens.units import GIB, IMPOSSIBLE, Size, human, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the request"
 
 _OF_A_MATRIX = regex(r"MatMul|OneHot|Random|Normal|Uniform|Fill|Variable|Const|Assign|Apply|Identity")
 """Ops that make or hold a layer's weights, or a one-hot: element-wise ones combine what is there."""
+_WRAPPED = (
+    "no memory has so much, so the size itself is wrong: a dimension is negative, or their product ran over"
+    " 64 bits"
+)
 _LARGEST_DEVICE = Size.exactly(192 * GIB)
 
 
@@ -46,7 +50,9 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
-            because=f"this one {one} of {human(need)} is larger than {what}",
+            because=_WRAPPED
+            if need >= IMPOSSIBLE
+            else f"this one {one} of {human(need)} is larger than {what}",
             explains=need,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
@@ -61,6 +67,19 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _asked(need: int) -> str:
+    if need >= IMPOSSIBLE:
+        return "look for a dimension that is negative or far too large (an index, an id, a wrong unit)"
+    return (
+        f"in float32 it asks for {need // 4:,} numbers, as a whole data set in one batch makes them, or [n,1]"
+        " against [n]"
+    )
+
+
+def _numbers(need: int) -> str:
+    return "" if need >= IMPOSSIBLE else f": in float32 it asks for {need // 4:,} numbers"
+
+
 def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     """What finds the array that is larger than its author thought."""
     request = moment.request
@@ -68,14 +87,12 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     if of_an_op and framework_of(case) == TENSORFLOW:
         where = f"`{place(moment)}`" if place(moment) else "the failing op"
         yield Remedy(
-            f"print the shapes that go into {where}: in float32 it asks for {need // 4:,} numbers, as a whole"
-            " data set in one batch makes them, or [n,1] against [n]",
+            f"print the shapes that go into {where}: {_asked(need)}",
             slug="compare-shapes",
         )
     elif framework_of(case) == JAX:
         yield Remedy(
-            f"look for an array whose size is a mistake: in float32 it asks for {need // 4:,} numbers, and"
-            " shapes are known without running",
+            f"look for an array whose size is a mistake{_numbers(need)}; shapes are known without running",
             "print(jax.eval_shape(f, *arguments))",
             slug="shapes-without-running",
         )
@@ -104,7 +121,7 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
         return
     if sizes[0] >= 2 and request and not request.fixed:
         if bound and request.batch == sizes[0] and bound.most(sizes[0]):
-            fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; then this tensor"
+            fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])
             first = f"its first dimension is {sizes[0]}: with {fits} (a guess) the tensor"
@@ -112,8 +129,7 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
             fits = max(sizes[0] // -(-need // limit), 1)
             first = f"its first dimension is {sizes[0]}: with {fits} the tensor"
         yield Remedy(
-            f"{first} takes {human(need // sizes[0] * fits)}"
-            + (" then" if request.batch == sizes[0] else ""),
+            f"{first} takes {human(need // sizes[0] * fits)}",
             saves_bytes=need - need // sizes[0] * fits,
             certainty=Certainty.EXACT,
             slug="smaller-batch",

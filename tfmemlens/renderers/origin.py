@@ -45,7 +45,9 @@ def described(report: Report) -> str:
     if any(moment.predicted for moment in report.case.moments):
         return f"{formats or 'no known format'}; predicted, nothing was run"
     if not formats:
-        return "no known format"
+        if report.case.moments:
+            return "part of an OOM message"
+        return "log without an OOM message" if report.findings else "no known format"
     if source.formats == ("oom-disguise",) and not source.version and source.framework == "tensorflow":
         return formats  # words of the system: nothing says which framework ran
     library = report.case.api.library

@@ -283,6 +283,7 @@ TABLE: dict[str, Applicability] = {
     "sample-neighbours": _ANYWHERE,
     "sparse-product": _TENSORFLOW_CODE,
     "raise-own-limit": Applicability(devices=_ON_GPU),
+    "raise-host-limit": Applicability(_TENSORFLOW, devices=_HOST, shell=True),
     "batch-for-the-block": _ANYWHERE,
     "parts-to-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS, session=False),
     "fill-one-array": Applicability(_TENSORFLOW, session=False),

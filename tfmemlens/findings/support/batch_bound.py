@@ -136,9 +136,7 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
     why = " (a guess: the backward pass is still to come)" if bound.backward_to_come else " (a guess)"
     if batch is None:
         part = _PARTS.get(bound.part, f"1/{bound.part}")
-        return (
-            f"lower the batch: begin with {part} of it{why}, and after a run that passes take twice as much"
-        )
+        return f"lower the batch to {part} of what it is now{why}; if that runs, double it"
     if bound.start(batch) == batch // 2:
         return f"lower the batch: {batch} -> {batch // 2}"
     told = f"; more than {bound.most(batch)} cannot fit" if bound.share < _TOLD else ""

@@ -208,9 +208,11 @@ class _Stream:
     def unread_rows(self) -> list[ReadNote]:
         """How many rows of which kind could not be read, with the first of them."""
         damaged = [line for dump in self.dumps.finished for line in dump.damaged]
+        overrun = [*self.report.overrun, *(line for dump in self.dumps.finished for line in dump.overrun)]
         lost = (
             (self.report.unread, "of the list of tensors could not be read"),
             (damaged, "of the dump's summary contradict themselves (digits are missing) and were not read"),
+            (overrun, "with a size that cannot be true (a 64-bit counter that ran over) not used"),
             (self.gaps, "lost characters where they were broken: what stands there was not read"),
         )
         return [

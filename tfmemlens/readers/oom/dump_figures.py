@@ -100,7 +100,18 @@ class Dump:
             lines=tuple(lines.items()),
         )
 
+    @property
+    def overrun(self) -> list[Line]:
+        """Lines that state what no memory has, or more than twice what the allocator may take at all."""
+        stated = self._as_stated()
+        return [line for name, (_, line) in stated.items() if line and not _believable(name, stated)]
+
     def _stated(self) -> dict[str, _Figure]:
+        """The figures that lines state and that can be true."""
+        stated = self._as_stated()
+        return {name: told for name, told in stated.items() if _believable(name, stated)}
+
+    def _as_stated(self) -> dict[str, _Figure]:
         """The figures that lines state, each with its line: exact ones before printed ones."""
         figures: dict[str, _Figure] = {
             field: self.stats[name] for name, field in _STATE_FIELDS.items() if name in self.stats
@@ -219,6 +230,14 @@ class Dump:
             tuple(self.regions),
             self.complete,
         )
+
+
+def _believable(name: str, stated: dict[str, _Figure]) -> bool:
+    """Whether a figure can be true beside the limit: a counter that ran over is not."""
+    size, limit = stated[name][0], stated.get("limit")
+    if size.impossible:
+        return False
+    return not limit or limit[0].impossible or name == "pool" or size.low <= 2 * limit[0].high
 
 
 def figure(text: str) -> Size:

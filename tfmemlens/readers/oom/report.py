@@ -63,8 +63,6 @@ class Block:
         merged: dict[tuple[str, int], list[Line]] = {}
         errors: dict[int, int] = {}
         for node, size, line in self.rows:
-            if size.bytes < 0:
-                continue  # a counter that ran over: nobody holds less than nothing
             merged.setdefault((node, size.bytes), []).append(line)
             errors[size.bytes] = size.error_bytes
         table = AllocationTable.of(
@@ -112,6 +110,8 @@ class ReportCollector:
         self.finished: list[Block] = []
         self.unread: list[Line] = []
         """Rows of a list that have lost their size."""
+        self.overrun: list[Line] = []
+        """Rows whose size no memory has: a counter that ran over."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a report."""
@@ -123,22 +123,20 @@ class ReportCollector:
             return True
         if match := REMAINING.search(line.text):
             block = self._open(line)
-            block.nodes, block.rest, block.tail = (
-                int(match["nodes"]),
-                parse_size(match["size"], block.alignment),
-                line,
-            )
+            block.tail = line
+            if rest := self._size(match["size"], line):
+                block.nodes, block.rest = int(match["nodes"]), rest
             self.finish()
             return True
         if match := ENTRY.search(line.text):
             block = self._open(line)
-            block.rows.append((match["node"], parse_size(match["size"], block.alignment), line))
+            if size := self._size(match["size"], line):
+                block.rows.append((match["node"], size, line))
             return True
         if self.block and (match := ODD_ENTRY.search(line.text)):
             self.block.cut = self.block.cut or LOST in line.text
-            self.block.rows.append(
-                ((match["node"] or "").strip(LOST), parse_size(match["size"], self.block.alignment), line)
-            )
+            if size := self._size(match["size"], line):
+                self.block.rows.append(((match["node"] or "").strip(LOST), size, line))
             return True
         if _WITHOUT_START.match(line.text):
             self._open(line).headless = True
@@ -151,6 +149,14 @@ class ReportCollector:
             self.block.cut = True
             return True
         return False
+
+    def _size(self, text: str, line: Line) -> Size | None:
+        """The size of a row, None of one that no memory has."""
+        size = parse_size(text, self._open(line).alignment)
+        if not size.impossible:
+            return size
+        self.overrun.append(line)
+        return None
 
     def _open(self, line: Line) -> Block:
         if self.block is None:

@@ -52,9 +52,9 @@ TERMS = {
         "The largest contiguous free block of the pool. A tensor larger than that does not fit, however much"
         " is free in sum."
     ),
-    "beyond the list": (
-        "In use, but not in TensorFlow's list: weights and slots of earlier steps, constants, ops that were"
-        " running, received tensors."
+    "not in TensorFlow's list": (
+        "In use, but not in the list that TensorFlow prints when it fails: weights, slots of earlier steps,"
+        " constants, ops that were running, received tensors."
     ),
     "before the step": (
         "What was in use when the traced step began: mostly weights, optimizer slots and constants."

@@ -28,6 +28,7 @@ LETTERS = {
 
 UNLISTED = "in buffers that are not listed"
 NAMELESS = "in use, owner unknown"
+UNLISTED_BY_TENSORFLOW = "not in TensorFlow's list"
 
 
 def page(moment: Moment, view: View) -> list[str]:
@@ -127,7 +128,7 @@ def parts(moment: Moment) -> list[Part]:
         stretches.append(
             Part(
                 "o",
-                "beyond the list",
+                UNLISTED_BY_TENSORFLOW,
                 outside.bytes,
                 human_size(outside),
                 percent(outside.bytes, whole),

@@ -10,7 +10,7 @@ from tfmemlens.escaping import visible
 from tfmemlens.patterns import regex
 from tfmemlens.renderers.view import UNICODE_TO_ASCII, View
 
-_UNIT = regex(r"(\d) (B|[KMGT]iB|%|ms|s|GB|MB)(?![\w])")
+_UNIT = regex(r"(\d) (B|[KMGTPE]iB|%|ms|s|GB|MB)(?![\w])")
 _NAMED = {
     "bold": "1",
     "dim": "2",

@@ -10,6 +10,13 @@ from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
+CODE, CALL = "your code", "called at"
+"""What stands before a line of the user's: the line that makes the tensor, or only the one that ran all."""
+_RUNS_ALL = regex(
+    r"\.(?:fit|fit_generator|evaluate|predict|(?:train|test|predict)_on_batch|train_and_evaluate)\("
+)
+"""A line that runs a whole model says nothing about which tensor it was."""
+
 HEADINGS = {RequestKind.PROGRAM: "the program", RequestKind.PROFILE: "the profile"}
 
 
@@ -50,7 +57,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
             ),
         ),
         (
-            "your code",
+            CALL if failed.source_text and _RUNS_ALL.search(failed.source_text) else CODE,
             " ".join(
                 part
                 for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "")
@@ -111,8 +118,8 @@ def _reported(moment: Moment) -> str:
     incident = moment.incident
     if incident is None or incident.request.line is None:
         return ""
-    times = f" ({incident.occurrences}×)" if incident.occurrences > 1 else ""
-    first = "first reported" if incident.occurrences > 1 else "reported"
+    count = incident.occurrences
+    times = f" (first of {count} reports)" if count > 1 else ""
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
     line = incident.request.line
     processes = "one process" if len(incident.ranks) == 1 else f"{len(incident.ranks)} processes"
@@ -122,4 +129,4 @@ def _reported(moment: Moment) -> str:
         else f", by {processes} ({names})"
     )
     source = f" of {line.source}" if line.source else ""
-    return f"{first} on line {line.number}{source}{times}{who if incident.ranks else ''}"
+    return f"line {line.number}{source}{times}{who if incident.ranks else ''}"

@@ -166,15 +166,28 @@ def _failed(moment: Moment, view: View) -> list[str]:
     where = told.get("log", "")
     name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
     lines, line = _heading(name, view, facts), failed.line if failed else None
-    code = (
-        [shorten_end(f"  your code: {visible(_code(told, view))}", view.width)] if "your code" in told else []
-    )
+    code = [
+        _cut(f"  {name}: {visible(_code(told, name, view))}", view.width)
+        for name in (_request.CODE, _request.CALL)
+        if name in told
+    ]
     return [*lines, *code, *([_proof(line, where, view)] if line else [])]
 
 
-def _code(told: dict[str, str], view: View) -> str:
+def _cut(text: str, width: int) -> str:
+    """Quoted code that fits: as much of its beginning as there is room for, whole words or not."""
+    if display_width(text) <= width:
+        return text
+    end = "…`" if "`" in text[: width - 2] else "…"
+    kept = text[: width - len(end)]
+    while display_width(kept) > width - len(end):
+        kept = kept[:-1]
+    return kept.rstrip() + end
+
+
+def _code(told: dict[str, str], name: str, view: View) -> str:
     """The user's line; where only its number is known also the line that ran it, which is quoted."""
-    place = _nearer(told["your code"], view.width // 2)
+    place = _nearer(told[name], view.width // 2)
     if "`" in place or "run by" not in told:
         return place
     return f"{place}, run by {_nearer(told['run by'], view.width // 3)}"

@@ -1,4 +1,4 @@
-// The balance: limit, in use by kind, beyond the list of tensors, free, the largest free block. One bar and its legend.
+// The balance: limit, in use by kind, what is not in TensorFlow's list, free, the largest free block. One bar and its legend.
 
 import { element, inkOn, kindColours, swatch, telling } from "./canvas.js";
 import { counted, human, percent } from "./format.js";
@@ -9,7 +9,7 @@ export function parts(ledger, index, size = ledger.size) {
   const sums = ledger.sums(index, ledger.kind, ledger.kinds.length, size);
   const found = Array.from(sums, (bytes, kind) => ({ name: ledger.kinds[kind], bytes, kind })).filter((part) => part.bytes > 0);
   found.sort((a, b) => b.bytes - a.bytes);
-  if (balance.outside) found.push({ name: "beyond the list", bytes: balance.outside, kind: -1 });
+  if (balance.outside) found.push({ name: "not in TensorFlow's list", bytes: balance.outside, kind: -1 });
   if (balance.unlisted) found.push({ name: "in buffers that are not listed", bytes: balance.unlisted, kind: -1 });
   return found;
 }
