@@ -69,6 +69,9 @@ def test_what_a_name_counts(name: str, meaning: Meaning) -> None:
             {"batch": 512, "devices": 4},
             "128 is 512 (`batch`, line 1) over 4 (`devices`, line 2)",
         ),
+        # columns of data are steps where features stand behind them; of a matrix they are the features
+        ((32, 512, 3072), {"x": (100_000, 512)}, "512 is the length in `x` (line 1)"),
+        ((2048, 1024), {"x": (2048, 1024)}, ""),
         # numbers that mean something else, or that stand elsewhere, name nothing
         ((64, 128, 768), {"hidden": 768, "epochs": 64, "seed": 128}, ""),
         ((64, 128), {"image_size": 128}, ""),

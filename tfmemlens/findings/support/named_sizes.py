@@ -184,7 +184,7 @@ def _named(
     axis: int, size: int, shape: Sequence[int | None], stated: Sequence[StatedSize], power: int
 ) -> NamedSize | None:
     """The one name that fits; the batch stands first, and an image's sides never do."""
-    exact = [each for each in _exact(axis, size, stated) if _may_stand(each, len(shape))]
+    exact = [each for each in _exact(axis, size, stated, len(shape)) if _may_stand(each, len(shape))]
     named = [each for each in exact if each.name]
     halved = [each for at, each in _halved(axis, size, stated) if at == power]
     fitting = named or exact or [each for each in halved if _may_stand(each, len(shape))]
@@ -208,9 +208,13 @@ def _may_stand(named: NamedSize, rank: int) -> bool:
     return named.meaning is not Meaning.OTHER
 
 
-def _exact(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[NamedSize]:
+def _exact(axis: int, size: int, stated: Sequence[StatedSize], rank: int) -> Iterator[NamedSize]:
+    """Names of the very number. Of rows and columns the columns are steps only where the tensor has features
+    behind them: in a matrix they are the features.
+    """
     for each in stated:
-        if _is_sequences(each) and size == each.sizes[1] and (len(each.sizes) == 3 or axis == 1):
+        is_steps = len(each.sizes) == 3 or (axis == 1 and rank > 2)
+        if _is_sequences(each) and size == each.sizes[1] and is_steps:
             name = each.name.removesuffix(".shape")
             yield NamedSize(axis, size, size, name, Meaning.LENGTH, each.line)
         elif size in each.sizes and (len(each.sizes) == 1 or _is_image(each)):
@@ -241,7 +245,7 @@ def _is_image(stated: StatedSize) -> bool:
 def _common_power(shape: Sequence[int | None], stated: Sequence[StatedSize]) -> int:
     """How often the sides of an image were halved: as often as explains most of them."""
     sizes = [size for size in shape[1:] if size and size >= _LEAST]
-    if any(each.meaning is Meaning.IMAGE for size in sizes for each in _exact(1, size, stated)):
+    if any(each.meaning is Meaning.IMAGE for size in sizes for each in _exact(1, size, stated, len(shape))):
         return 0
     fitting = Counter(at for size in sizes for at in {power for power, _ in _halved(1, size, stated)})
     power = max(fitting, key=lambda power: (fitting[power], -power), default=0)
