@@ -228,7 +228,12 @@ def test_a_long_detail_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_how_far_a_run_was(at: dict[str, Any] | None, words: list[str]) -> None:
     asked: list[Any] = []
     progress = None if at is None else Made(**at, line=Line(5, ""))
-    shown = Made(progress_before=lambda line: asked.append(line) or progress, evaluating=None)
+
+    def before(line: Line | None) -> Any:
+        asked.append(line)
+        return progress
+
+    shown = Made(progress_before=before, evaluating=None)
     page: Any = Made(case=Made(capture=Made(surroundings=shown)))
     moment: Any = Made(request=Made(failed=Made(line=Line(9, ""))))
     assert run_facts._progress(page, moment) == words

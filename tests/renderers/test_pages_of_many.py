@@ -27,6 +27,7 @@ RANKING = Ranking(
 )
 VIEW = View(width=60)
 SINCE = "since 2026-11-08 08:00 (1,204 seen before, 3 not seen again)"
+OPEN = SINCE[:-1]
 
 
 def page(view: View = VIEW, **changed: Any) -> list[str]:
@@ -114,9 +115,12 @@ def test_a_title_keeps_twelve_letters_of_the_path() -> None:
         ({"others": 0}, f"1 signature is new {SINCE}."),
         (
             {"others": 0, "new": (), "undated": 1},
-            f"No signature is new {SINCE[:-1]}; 1 failure without a time left out).",
+            f"No signature is new {OPEN}; 1 failure without a time left out).",
         ),
-        ({"later": Made(inputs=0)}, "Undecided: no input was read that covers the time since 2026-11-08 08:00."),
+        (
+            {"later": Made(inputs=0)},
+            "Undecided: no input was read that covers the time since 2026-11-08 08:00.",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_new(changed: dict[str, Any], said: str) -> None:
@@ -265,7 +269,7 @@ def test_jobs_and_samples() -> None:
     assert (html._job_name(job), html._hosts_of(job)) == ("n", "h1, h2 and 1,204 more")
     job.team, job.name = "t", None
     assert html._job_name(job) == "a.log"
-    samples: Any = [Made(example=Made(verdict=said, at=at), actions=()) for at, said in enumerate("aba")]
-    assert [(first.example.at, [each.at for each in more]) for first, more in html._alike(samples)] == [
+    samples: Any = [Made(example=Made(verdict=said, line=at), actions=()) for at, said in enumerate("aba")]
+    assert [(first.example.line, [each.line for each in more]) for first, more in html._alike(samples)] == [
         (0, [2]), (1, []),
     ]  # fmt: skip
