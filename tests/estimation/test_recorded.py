@@ -84,9 +84,26 @@ def test_a_sessions_limit_holds_no_batches_that_are_fetched() -> None:
     needed, timeline = capture.timelines[0].needed_limit, capture.timelines[0]
     assert needed and timeline.error_share
     assert timeline.peak_bytes <= needed.bytes < 1.5 * timeline.peak_bytes
-    assert needed.high_bytes == round(needed.bytes * (1 + timeline.error_share))
+    assert needed.high_bytes >= round(timeline.peak_bytes * (1 + timeline.error_share))
     told = [note.text for note in capture.notes if "memory limit" in note.text]
     assert len(told) == 1 and "fetches ahead" not in told[0]
+
+
+@pytest.mark.parametrize("onednn", [False, True])
+def test_onednn_runs_the_gradient_of_a_kernel_first(onednn: bool) -> None:
+    """One node makes it and the bias's (`_MklNativeConv2DBackpropFilterWithBias`): the last reader, in most
+    steps. A subclassed net with it was predicted 94 % too high (TensorFlow 2.11).
+    """
+    unet = str(ROOT / "sample_traces" / "fit" / "1.15-unet.meta.gz")
+    settings = StepSettings(2, threads=1, workers=1, onednn=onednn)
+    order = list(estimate_graph(unet, settings).timelines[0].executions.node)
+    pairs = [
+        (order.index(name), order.index(name.replace("Filter", "Input")))
+        for name in order
+        if name.endswith("Conv2DBackpropFilter") and name.replace("Filter", "Input") in order
+    ]
+    assert len(pairs) > 5
+    assert all(kernel < data for kernel, data in pairs) is onednn
 
 
 def test_a_gpu_gets_no_limit_from_a_graph() -> None:

@@ -4,11 +4,13 @@ booked on the CPU without oneDNN (one executor thread), each measured once.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.estimation.test_updates import layer, network
+from tests.models import gzipped
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.estimation.keras_step.tape import Tape, TapeOp
@@ -278,3 +280,64 @@ def test_the_bar_leaves_room_for_the_chunk_of_large_logits() -> None:
     upper, lower = bar(network_of(net, "net"))
     assert lower is not None and upper > lower
     assert bar(pooled())[1] is None
+
+
+def normalised(kind: str, **config: Any) -> Network:
+    layers = [
+        layer("InputLayer", "bands", batch_input_shape=[None, 48, 48, 4], dtype="float32"),
+        layer("Conv2D", "conv", "bands", filters=32, kernel_size=[3, 3], padding="same"),
+        layer(kind, "norm", "conv", **config),
+        layer("Activation", "swish", "norm", activation="silu"),
+        layer("Conv2D", "next", "swish", filters=48, kernel_size=[3, 3], padding="same"),
+        layer("GlobalAveragePooling2D", "pool", "next"),
+    ]
+    return network_of(
+        {
+            "class_name": "Functional",
+            "keras_version": "3.9.0",
+            "config": {
+                "name": "net",
+                "layers": layers,
+                "input_layers": [["bands", 0, 0]],
+                "output_layers": [["pool", 0, 0]],
+            },
+        },
+        "net",
+    )
+
+
+def test_group_normalisation_scales_with_a_number_a_channel() -> None:
+    """As in a real step on TensorFlow 2.21, batch 16: means turn the map first, by way of 4.5 MiB each;
+    beside its input the norm keeps one map, and its gradient passes over three more.
+    """
+    predicted = step(normalised("GroupNormalization", groups=8, epsilon=1e-3), 16, onednn=True)
+    whole = 16 * 48 * 48 * 32 * 4
+    made = {op: sizes(predicted, op).count(whole) for op in ("Tile", "SquaredDifference", "AddV2", "Mean")}
+    assert made == {"Tile": 2, "SquaredDifference": 1, "AddV2": 2, "Mean": 0}
+    assert [op.temporary_bytes for op in ops(predicted, "Mean")][:2] == [whole, whole]
+    timeline = predicted.timeline
+    alive = timeline.alive_after(timeline.peak_index)
+    maps = [row for row in alive if timeline.table.requested_bytes[row] == whole]
+    assert (
+        len(maps) == 5
+    )  # at the swish's gradient, as measured beside the map that waited for the next kernel's
+
+
+def test_near_miss_one_group_turns_nothing() -> None:
+    predicted = step(normalised("GroupNormalization", groups=1, epsilon=1e-3), 16, onednn=True)
+    assert [op.temporary_bytes for op in ops(predicted, "Mean")][:2] == [0, 0]
+
+
+def test_attention_keeps_the_product_of_its_weights_for_the_first_layer_alone() -> None:
+    """In a real step of TensorFlow 2.21 with two layers of attention it stood for the one whose input needs
+    no gradient.
+    """
+    told = json.loads(gzipped("peaks-2.21.json.gz")["models"]["transformer"])
+    predicted = step(network_of(told, "net"), 16)
+    whole = 16 * 4 * 128 * 128 * 4
+    assert len([op for op in ops(predicted, "Mul") if op.reads and _is_kept(predicted, op, whole)]) == 1
+
+
+def _is_kept(predicted: PredictedStep, op: TapeOp, size: int) -> bool:
+    buffer = predicted.step.tape.buffers[op.writes[0]]
+    return buffer.bytes == size and buffer.owner.kind is Kind.ACTIVATION

@@ -107,7 +107,7 @@ def capture(
     needed = None
     if settings.device == "cpu":
         fed = _fed_bytes(timeline, graph) if held and not settings.samples else 0
-        needed = needed_limit(pool.calls, timeline.peak_bytes, share, fed, pool.first_region_bytes)
+        needed = needed_limit([pool.calls], timeline.peak_bytes, share, fed, pool.first_region_bytes)
         note = SESSION_LIMIT_NOTE
         if held:
             note = arrays_note(settings.samples) if settings.samples else LIMIT_NOTE

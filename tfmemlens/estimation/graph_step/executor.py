@@ -125,8 +125,12 @@ class Executor:
             self._schedule(ready, inline)
 
     def _schedule(self, ready: list[Tagged], inline: deque[Tagged]) -> None:
-        """ExecutorState::ScheduleReady."""
+        """ExecutorState::ScheduleReady. oneDNN makes one node of the gradients of a kernel and of its bias,
+        which then is the last reader of its gradient in most steps, and runs at once.
+        """
         current = None
+        if self.memory.onednn:
+            ready = sorted(ready, key=lambda tagged: "BackpropFilter" in self.items[tagged.number].node.op)
         for tagged in ready:
             if not self.items[tagged.number].is_expensive or tagged.frame.is_dead(
                 tagged.number, tagged.iteration

@@ -52,8 +52,10 @@ class PredictedStep:
     """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two
     outermost of many: other ops overlap each time.
     """
-    calls: Sequence[Call] = ()
-    """Of the allocator, from the first weight to the end of the third step."""
+    pasts: Sequence[Sequence[Call]] = ((),)
+    """Calls of the allocator from the first weight to the end of the third step: first without a past, then
+    after each that was thought through.
+    """
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
@@ -86,13 +88,16 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     steps = next((count for ops, count in _STEPS if size < ops), _LIMITED_STEPS)
     plan = Plan(step.tape.ops, step.tape.buffers, kept)
     runs, calls = _settled(step, plan, settings, steps)
+    pasts = [calls]
     middle = runs[len(runs) // 2]
     for number in range(1, 1 + next((count for ops, count in _HISTORIES if size < ops), 0)):
-        runs += _settled(step, plan, settings, _FURTHER_STEPS, number)[0]
+        further, calls = _settled(step, plan, settings, _FURTHER_STEPS, number)
+        runs += further
+        pasts.append(calls)
     runs.sort(key=lambda each: each[1].peak_bytes)
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
-    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, calls)
+    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts)
 
 
 def _settled(

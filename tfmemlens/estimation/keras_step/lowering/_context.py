@@ -247,7 +247,8 @@ def activated(job: LoweringContext, x: TapeValue, name: str | None = None) -> Ta
 def softmax(tape: Tape, x: TapeValue, twice: bool = False) -> TapeValue:
     """Its gradient reads its output, and passes over two products.
 
-    `twice`: a product with it is kept as well, as in Keras 3's attention; the gradient then writes over both.
+    `twice`: a product with it is kept as well, as in Keras 3's attention on what needs no gradient; the
+    gradient then writes over both.
     """
     made = tape.op("Softmax", [x], over=[x])
     kept = tape.op("Mul", [made]) if twice and tape.training else made

@@ -108,47 +108,6 @@ def _unfused(tape: Tape, x: TapeValue, scale: TapeValue | None, offset: TapeValu
     return made
 
 
-def _layer_norm(job: LoweringContext) -> list[TapeValue]:
-    tape, x = job.tape, job.inputs[0]
-    scale, offset = job.weight("gamma"), job.weight("beta")
-    reads = [value for value in (x, scale, offset) if value is not None]
-    narrow = (*x.shape[:-1], 1)
-    mean = tape.op("Mean", [x], narrow)
-    squared = tape.op("SquaredDifference", [x, mean], x.shape)
-    variance = tape.op("Mean", [squared], narrow)
-    inverse = tape.op("Rsqrt", [variance], over=[variance])
-    factor = tape.op("Mul", [inverse, scale], x.shape) if scale is not None else inverse
-    product = tape.op("Mul", [x, factor], x.shape)
-    shifted = tape.op("Mul", [mean, factor], x.shape)
-    rest = tape.op("Sub", [shifted], x.shape, over=[shifted])
-    made = tape.op("AddV2", [product, rest], over=[product, rest])
-
-    def back(grad: TapeValue) -> list[TapeValue | None]:
-        direct = tape.op("Mul", [grad, factor], x.shape)
-        weighted = tape.op("Mul", [x, grad], x.shape)
-        negative = tape.op("Neg", [grad])
-        of_mean = tape.op("Mul", [negative, factor], x.shape)
-        of_factor = tape.op("Mul", [negative, mean], x.shape, over=[negative])
-        summed = tape.op("AddN", [weighted, of_factor], over=[weighted, of_factor])
-        of_scale = tape.op("Mul", [summed, inverse], x.shape)
-        small = tape.op("Sum", [summed], narrow)
-        spread = tape.op("Tile", [tape.op("Sum", [of_mean], narrow)], x.shape)
-        wide = tape.op("Tile", [small], x.shape)
-        centred = tape.op("Sub", [x, mean, wide], x.shape)
-        squares = tape.op("Mul", [wide, centred], over=[wide, centred])
-        data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
-        return [
-            data,
-            *(
-                tape.op("Sum", [of_scale if at == 0 else grad], value.shape)
-                for at, value in enumerate(reads[1:])
-            ),
-        ]
-
-    tape.gradient(made, reads, back)
-    return [made]
-
-
 def dropout(tape: Tape, x: TapeValue, training: bool) -> TapeValue:
     """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the
     selection.
@@ -341,8 +300,6 @@ RULES: dict[str, Rule] = {
     "EinsumDense": _dense,
     "Embedding": _embedding,
     "BatchNormalization": _batch_norm,
-    "LayerNormalization": _layer_norm,
-    "GroupNormalization": _layer_norm,
     "Dropout": _dropout,
     "SpatialDropout1D": _dropout,
     "SpatialDropout2D": _dropout,

@@ -1,0 +1,56 @@
+"""The limit that an allocator needs for a predicted step, where its regions double in size."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens.estimation.needed_limit import needed_limit
+from tfmemlens.knowledge.bfc import Call, serves
+from tfmemlens.units import MIB
+
+FULL = (2.0, 4.0, 8.0, 16.0, 31.0)
+"""In MiB: what fills a pool's first five regions, 62 MiB, nearly."""
+
+
+def kept(*mebibytes: float) -> list[Call]:
+    return [(number, round(size * MIB)) for number, size in enumerate(mebibytes)]
+
+
+def needed(*pasts: list[Call], peak: int = 62 * MIB, share: float = 0.1, batch: int = 0) -> tuple[int, int]:
+    found = needed_limit(pasts, peak, share, batch)
+    assert found is not None
+    return found.bytes, found.high_bytes
+
+
+def test_a_step_that_barely_fits_its_regions_may_need_half_as_much_again() -> None:
+    """The last region has to hold the largest tensor in one piece: 62 MiB and 32 more, not a tenth."""
+    low, high = needed(kept(*FULL))
+    assert low == 62 * MIB
+    assert 94 * MIB <= high < 100 * MIB
+    for share in (0.025, 0.05, 0.075, 0.1):
+        assert serves([(number, round(size * (1 + share))) for number, size in kept(*FULL)], high)
+
+
+@pytest.mark.parametrize("requests", [(1.5, 3.0, 6.0, 12.0, 25.0), (1.0, 1.0, 1.0)])
+def test_near_miss_a_step_with_room_in_its_regions_needs_the_bar_alone(requests: tuple[float, ...]) -> None:
+    peak = 62 * MIB if len(requests) > 3 else 4 * MIB
+    assert needed(kept(*requests), peak=peak) == (peak, round(peak * 1.1))
+
+
+def test_no_error_bar_no_reserve() -> None:
+    assert needed(kept(*FULL), share=0.0) == (62 * MIB, 62 * MIB)
+
+
+def test_another_past_raises_the_upper_end_alone() -> None:
+    """After other requests the same tensors meet other regions."""
+    room = kept(1.5, 3.0, 6.0, 12.0, 25.0)
+    other = kept(1.5, 3.0, 6.0, 12.0, 25.0, 12.0)
+    low, high = needed(room, other)
+    assert low == 62 * MIB
+    assert high > round(62 * MIB * 1.1) == needed(room)[1]
+    assert serves(other, high)
+
+
+def test_batches_fetched_ahead_come_on_top_of_both() -> None:
+    without, having = needed(kept(1.0), peak=2 * MIB), needed(kept(1.0), peak=2 * MIB, batch=MIB)
+    assert [more - less for less, more in zip(without, having, strict=True)] == [2 * MIB, 2 * MIB]

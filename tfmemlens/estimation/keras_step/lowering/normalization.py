@@ -1,0 +1,95 @@
+"""Layer and group normalisation as ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfmemlens.estimation.keras_step.lowering._context import LoweringContext
+from tfmemlens.estimation.keras_step.tape import TapeValue
+
+
+def _layer_norm(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    scale, offset = job.weight("gamma"), job.weight("beta")
+    reads = [value for value in (x, scale, offset) if value is not None]
+    narrow = (*x.shape[:-1], 1)
+    mean = tape.op("Mean", [x], narrow)
+    squared = tape.op("SquaredDifference", [x, mean], x.shape)
+    variance = tape.op("Mean", [squared], narrow)
+    inverse = tape.op("Rsqrt", [variance], over=[variance])
+    factor = tape.op("Mul", [inverse, scale], x.shape) if scale is not None else inverse
+    product = tape.op("Mul", [x, factor], x.shape)
+    shifted = tape.op("Mul", [mean, factor], x.shape)
+    rest = tape.op("Sub", [shifted], x.shape, over=[shifted])
+    made = tape.op("AddV2", [product, rest], over=[product, rest])
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        direct = tape.op("Mul", [grad, factor], x.shape)
+        weighted = tape.op("Mul", [x, grad], x.shape)
+        negative = tape.op("Neg", [grad])
+        of_mean = tape.op("Mul", [negative, factor], x.shape)
+        of_factor = tape.op("Mul", [negative, mean], x.shape, over=[negative])
+        summed = tape.op("AddN", [weighted, of_factor], over=[weighted, of_factor])
+        of_scale = tape.op("Mul", [summed, inverse], x.shape)
+        small = tape.op("Sum", [summed], narrow)
+        spread = tape.op("Tile", [tape.op("Sum", [of_mean], narrow)], x.shape)
+        wide = tape.op("Tile", [small], x.shape)
+        centred = tape.op("Sub", [x, mean, wide], x.shape)
+        squares = tape.op("Mul", [wide, centred], over=[wide, centred])
+        data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
+        return [
+            data,
+            *(
+                tape.op("Sum", [of_scale if at == 0 else grad], value.shape)
+                for at, value in enumerate(reads[1:])
+            ),
+        ]
+
+    tape.gradient(made, reads, back)
+    return [made]
+
+
+def _group_norm(job: LoweringContext) -> list[TapeValue]:
+    """As Keras 3 does it on [batch, …, groups, channels of a group]: means over axes that do not lie side by
+    side turn the tensor first; scales and shifts have one number a sample and channel.
+    """
+    tape, x = job.tape, job.inputs[0]
+    scale, offset = job.weight("gamma"), job.weight("beta")
+    reads = [value for value in (x, scale, offset) if value is not None]
+    groups, channels = int(job.config.get("groups") or 1), x.shape[_axis(job.config.get("axis", -1))]
+    groups = channels if groups < 0 else groups
+    few, each = (x.shape[0], groups), (x.shape[0], channels)
+    turned = x.bytes if groups > 1 else 0
+    mean = tape.op("Mean", [x], few, temporary=turned)
+    squared = tape.op("SquaredDifference", [x, mean], x.shape)
+    variance = tape.op("Mean", [squared], few, temporary=turned)
+    factor = tape.op("Mul", [variance, *([scale] if scale else [])], each)
+    shift = tape.op("Sub", [mean, factor, *([offset] if offset else [])], each)
+    product = tape.op("Mul", [x, factor], x.shape)
+    made = tape.op("AddV2", [product, shift], x.shape, over=[product])
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        of_shift = tape.op("Sum", [grad], each)
+        of_mean = tape.op("Tile", [tape.op("Mul", [of_shift, factor], few)], x.shape)
+        of_factor = tape.op("Sum", [tape.op("Mul", [grad, x], x.shape)], each)
+        direct = tape.op("Mul", [grad, factor, of_factor], x.shape, over=[grad])
+        wide = tape.op("Tile", [tape.op("Mul", [of_factor, mean, of_shift], few)], x.shape)
+        centred = tape.op("Sub", [x, mean, wide], x.shape, over=[x])
+        squares = tape.op("Mul", [wide, centred], x.shape, over=[wide, centred])
+        data = tape.op("AddN", [squares, of_mean, direct], x.shape, over=[squares, of_mean, direct])
+        sums = zip((scale, offset), (of_factor, of_shift), strict=True)
+        return [data, *(tape.op("Sum", [made_of], own.shape) for own, made_of in sums if own is not None)]
+
+    tape.gradient(made, reads, back)
+    return [made]
+
+
+def _axis(told: object) -> int:
+    """The axis of the channels, as Keras writes it: a number, or a list of one."""
+    return int(told[0]) if isinstance(told, list | tuple) and told else int(str(told))
+
+
+RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
+    "LayerNormalization": _layer_norm,
+    "GroupNormalization": _group_norm,
+}
