@@ -65,6 +65,13 @@ def test_the_peak_is_marked_where_it_is() -> None:
     assert axes.get_ylabel() == "in use (MiB)"
 
 
+def test_low_axes_have_room_for_the_words_above_the_peak() -> None:
+    """The names of phases, and below them the peak's figure."""
+    (axes,) = curve.figure(of(), Sheet(("curve",), (7, 2.4))).axes
+    points = axes.bbox.height * 72 / axes.figure.dpi
+    assert points * (1 - 7 / axes.get_ylim()[1]) == pytest.approx(28)
+
+
 def test_another_moment_is_not_called_the_peak() -> None:
     """The moment is that of the last event before; its words stand on the side where there is room."""
     for at, (x, mib, side) in {"8ms": (6.0, 5, "left"), "10ms": (10.0, 1, "right")}.items():

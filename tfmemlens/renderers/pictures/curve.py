@@ -28,6 +28,8 @@ _NEAR = 0.08
 """Of the time axis: phases that begin nearer than this would stand over each other."""
 _LEAST = 0.003
 """Of the largest layer: what a bar can show."""
+_WORDS = 28
+"""Points that two lines of words take."""
 _FAR_LIMIT = 1.5
 """Times the peak: a limit beyond it would press the curve flat."""
 
@@ -75,13 +77,20 @@ def draw_curve(axes: Axes, curve: LiveCurve) -> None:
     near = limit is not None and limit <= _FAR_LIMIT * peak
     if limit is not None and near:
         axes.axhline(limit / unit, color="black", linestyle="--", linewidth=1, label="limit")
-    axes.set_ylim(0, max(limit if limit and near else 0, peak) / unit * 1.15 or 1)
+    highest = max(limit if limit and near else 0, peak) / unit
+    axes.set_ylim(0, highest * _headroom(axes) or 1)
     axes.set(xlabel=label, ylabel=f"in use ({name})", title=f"Memory in use, by {curve.key}")
     axes.margins(x=0)
     _mark(axes, moment, unit, name)
     _mark_phases(axes, moment)
     handles, labels = axes.get_legend_handles_labels()
     legend_outside(axes, handles=handles[::-1], labels=labels[::-1])  # as they lie upon each other
+
+
+def _headroom(axes: Axes) -> float:
+    """How far the axis goes beyond the highest value: the peak's figure and phases' names lie above."""
+    points = axes.bbox.height * 72 / axes.figure.dpi
+    return max(1.15, points / max(points - _WORDS, _WORDS))
 
 
 def _moment(curve: LiveCurve) -> Moment:
