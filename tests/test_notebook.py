@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
+from tfmemlens.api.notebook import _text_of
 from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.recording.printed import Printed
 
@@ -76,6 +77,19 @@ def test_a_cell_is_explained_with_what_cpp_printed(shell: Any, capfd: pytest.Cap
     assert page.rstrip().endswith("RuntimeError, explained above")
     assert shell.user_ns["kept"] == 3
     assert shell.run_cell("%memlens").success, "the traceback is still there to be asked for"
+
+
+def test_a_cell_is_named_as_one() -> None:
+    """A kernel calls it `/tmp/ipykernel_42/3541986.py`, an older one `<ipython-input-3-5d5>`."""
+    for name in (
+        "/tmp/ipykernel_42/3541986.py",
+        "C:\\\\Temp\\\\ipykernel_42\\\\35.py",
+        "<ipython-input-3-5d5>",
+    ):
+        try:
+            exec(compile("x = 1\nraise MemoryError('no')", name.replace("\\\\", "\\"), "exec"), {})
+        except MemoryError as error:
+            assert '  File "cell", line 2, in <module>' in _text_of(error)
 
 
 def test_other_failures_and_good_cells_are_left_alone(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,13 @@ class Answer:
     def __str__(self) -> str:
         return self._rendered("terminal")
 
+    def _repr_html_(self) -> str:
+        from tfmemlens import renderers
+        from tfmemlens.model.page import Card
+
+        page = getattr(self, "to_html", None)
+        return renderers.render(Card(str(self), page() if page else None), "card", "html")
+
     def to_json(self) -> str:
         """The answer as JSON text, as `--json` prints it; `tfmemlens schema` prints its schema."""
         return self._rendered("json")

@@ -21,10 +21,12 @@ from typing import Any, NoReturn
 from tfmemlens.api import explain
 from tfmemlens.api.answers import Explanation
 from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.patterns import regex
 from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.recording.printed import Printed
 
 NAME = "memlens"
+_CELL = regex(r'File "(?:[^"\n]*[/\\]ipykernel_\d+[/\\]\d+\.py|<ipython-input-[^"\n]*>)"')
 
 
 class SaidAlready(Exception):
@@ -131,7 +133,9 @@ def _last_traceback() -> str:
 
 
 def _text_of(error: BaseException) -> str:
-    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    """A traceback, its cells as `cell`: the kernel's own names for them are files that nobody can open."""
+    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return _CELL.sub('File "cell"', told)
 
 
 def _shown(shell: Any, report: Explanation, now: bool = False) -> Explanation:

@@ -31,7 +31,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a notebook shows of a report, with the whole page where that is small enough to be kept in it."""
+    """What a notebook shows of a report, or of another answer as the terminal's page tells it, with the whole
+    page where that is small enough to be kept in it.
+    """
 
-    report: Report
+    report: Report | str
     html: str | None = None

@@ -15,6 +15,7 @@ from tfmemlens.escaping import visible
 from tfmemlens.model.case import Moment
 from tfmemlens.model.page import Card
 from tfmemlens.model.report import Report
+from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, palette, savings
 from tfmemlens.renderers.terminal import _balance, _request, _screen
 from tfmemlens.renderers.view import View
@@ -26,7 +27,8 @@ _FRAME = (
     "border-radius:8px;padding:10px 14px;max-width:860px;overflow-wrap:anywhere"
 )
 _HEADING = "font-size:11px;font-weight:600;letter-spacing:.06em;opacity:.7;margin:10px 0 3px"
-_MONO = "font:12px/1.4 ui-monospace,monospace"
+_MONO = "font-family:ui-monospace,monospace;font-size:.92em"
+_NAME = regex(r"`([^`]+)`")
 _LAYERS, _ACTIONS = 5, 3
 _OPEN = (
     "(async b=>{const w=window.open('','_blank');"
@@ -44,9 +46,12 @@ def render(card: Card, view: View = View()) -> str:
     """The card as one element."""
     del view  # a browser asks for itself
     report = card.report
+    if isinstance(report, str):
+        parts = [_lines([[report.strip()]]), *([_last(card)] if card.html else [])]
+        return f'<div style="{_FRAME}">{"".join(parts)}</div>'
     moment = report.case.moments[0] if report.case.moments else None
     parts = [_div(f"{_name(report)} · {origin.described(report)}", "font-size:12px;opacity:.7")]
-    parts.append(_div(report.verdict, "font-size:15px;font-weight:600;margin:3px 0"))
+    parts.append(_coded(report.verdict, "font-size:15px;font-weight:600;margin:3px 0"))
     if moment is not None and report.fit is None:
         parts += [*_failed(moment), *_memory(moment), *_layers(moment)]
     else:
@@ -64,14 +69,21 @@ def _div(text: str, style: str) -> str:
     return _raw(escape(visible(text)), style)
 
 
+def _coded(text: str, style: str) -> str:
+    return _raw(_code(text), style)
+
+
+def _code(text: str) -> str:
+    """A text with its `names` as code."""
+    return _NAME.sub(rf'<span style="{_MONO}">\1</span>', escape(visible(text)))
+
+
 def _raw(markup: str, style: str) -> str:
     return f'<div style="{style}">{markup}</div>'
 
 
 def _heading(text: str, beside: str = "") -> str:
-    told = (
-        f'<span style="font-weight:400;letter-spacing:0"> {escape(visible(beside))}</span>' if beside else ""
-    )
+    told = f'<span style="font-weight:400;letter-spacing:0"> {_code(beside)}</span>' if beside else ""
     return _raw(escape(text.upper()) + told, _HEADING)
 
 
@@ -143,7 +155,7 @@ def _actions(report: Report) -> list[str]:
     advice = savings.advice(report, _ACTIONS)
     parts = [_heading("do this first")] if advice else []
     for number, (text, saving, code) in enumerate(advice, start=1):
-        parts.append(_div(f"{number}. {text}" + (f" ({saving})" if saving else ""), "margin:2px 0"))
+        parts.append(_coded(f"{number}. {text}" + (f" ({saving})" if saving else ""), "margin:2px 0"))
         if code:
             parts.append(_div(code, f"{_MONO};white-space:pre-wrap;margin:0 0 4px 1.4em;opacity:.85"))
     return parts
@@ -152,7 +164,8 @@ def _actions(report: Report) -> list[str]:
 def _lines(parts: Iterable[Iterable[str]]) -> str:
     """Tables as the terminal has them."""
     text = "\n\n".join("\n".join(part) for part in parts)
-    return _div(text, f"{_MONO};white-space:pre;overflow-x:auto;margin:6px 0") if text else ""
+    shown = "\n".join(escape(visible(line)) for line in text.split("\n"))
+    return _raw(shown, f"{_MONO};white-space:pre;overflow-x:auto;margin:6px 0") if text else ""
 
 
 def _last(card: Card) -> str:
