@@ -10,8 +10,14 @@ import pytest
 
 from tests.answers import explained
 from tfmemlens import pipeline
+from tfmemlens.findings.support.kept_trees import kept_by_loops
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
 from tfmemlens.readers.formats import python_source
 from tfmemlens.readers.gathering import program_files
+from tfmemlens.readers.program import read_file
+from tfmemlens.values import replace
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "with_program"
 LOG, PROGRAM = SAMPLES / "2.11-keep-features.txt", SAMPLES / "keep_features.py"
@@ -79,7 +85,7 @@ def test_files_of_libraries_are_left_alone(tmp_path: Path) -> None:
     library.parent.mkdir()
     library.write_text("import os\nx = 1\n", encoding="utf-8")
     capture = pipeline.capture(LOG.read_text(encoding="utf-8").replace("keep_features.py", str(library)))
-    assert not list(program_files._files(capture.incidents[0], [tmp_path]))
+    assert not program_files._frames(capture.incidents[0])
 
 
 def test_what_a_program_prints_is_no_failure(tmp_path: Path) -> None:
@@ -118,3 +124,40 @@ def test_decorators_belong_to_their_function(tmp_path: Path) -> None:
     step = next(each for each in program if isinstance(each.node, ast.FunctionDef))
     assert [line.number for line in step.lines] == [3, 4, 5]
     assert step.line.number == 4
+
+
+TWO_LOOPS = """
+def collect(model, batches):
+    kept = []
+    for batch in batches:
+        kept.append(model(batch))
+    return kept
+
+def evaluate(model, batches):
+    results = []
+    for batch in batches:
+        results.append(model(batch))
+    return results
+"""
+
+
+@pytest.mark.parametrize(
+    ("running", "lists"),
+    [
+        (None, ["kept", "results"]),
+        ({5}, ["kept"]),
+        ({12, 99}, []),  # the loop is over by then
+        ({4, 11}, ["kept", "results"]),
+    ],
+)
+def test_of_a_file_only_loops_that_ran_keep_something(running: set[int] | None, lists: list[str]) -> None:
+    lines = tuple(Line(number, text, "a.py") for number, text in enumerate(TWO_LOOPS.splitlines(), 1))
+    ran = None if running is None else frozenset(running)
+    program = Program(tuple(replace(each, running=ran) for each in read_file(lines)))
+    found = kept_by_loops(Surroundings(program=lambda: program))
+    assert [each.container for each in found] == lists
+
+
+def test_lines_that_the_traceback_goes_through_are_known() -> None:
+    program = explained(LOG).case.capture.surroundings.program()
+    assert {each.running for each in program if each.line.source} == {frozenset({16})}

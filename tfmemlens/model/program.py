@@ -23,11 +23,20 @@ class Statement:
     """Whether it is the code that a traceback quotes for one of its frames."""
     inline: bool = False
     """Whether it is a call within a sentence: `user_id -> Embedding(12_500_000, 64)`."""
+    running: frozenset[int] | None = None
+    """Numbers of its lines that ran when the program failed, as the traceback tells of its file; None where
+    it tells nothing.
+    """
 
     @property
     def line(self) -> Line:
         """The line that it begins in."""
         return self.line_of(self.node)
+
+    def runs(self, node: ast.stmt) -> bool:
+        """Whether a statement inside it ran when the program failed; also where nobody knows."""
+        last = self.lines[min(node.end_lineno or node.lineno, len(self.lines)) - 1].number
+        return self.running is None or any(self.line_of(node).number <= at <= last for at in self.running)
 
     def line_of(self, node: ast.AST) -> Line:
         """The line that a node inside it begins in."""

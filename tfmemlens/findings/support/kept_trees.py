@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.capture import Surroundings
@@ -72,11 +72,13 @@ class _Loop:
 
 def kept_by_loops(told: Surroundings) -> list[Kept]:
     """All that loops keep, in the order of the text."""
-    program = list(told.program())
+    code = _Code(told.program())
     found: list[Kept] = []
-    for statement in program:
-        names = _Names(program, statement, told)
-        found += [names.seen(each, loops) for each, loops in _additions(statement.node, ())]
+    for statement in code.statements:
+        names = _Names(code, statement, told)
+        for each, loops in _additions(statement.node, ()):
+            if any(statement.runs(loop.node) for loop in loops):
+                found.append(names.seen(each, loops))
     return [each for each in found if each.container]
 
 
@@ -109,11 +111,42 @@ def _every(test: ast.expr) -> int | None:
     return None
 
 
+class _Code:
+    """All statements, walked once for what is asked of them again and again."""
+
+    def __init__(self, program: Iterable[Statement]) -> None:
+        self.statements = list(program)
+        nodes = [(node, each) for each in self.statements for node in ast.walk(each.node)]
+        self.assignments = [
+            pair
+            for node, statement in nodes
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            for pair in _pairs(target, node.value, statement.line_of(node))
+        ]
+        """Every assignment of the text to one name or to several: the name, the value, the line."""
+        self.values: dict[str, list[tuple[ast.expr, Line]]] = {}
+        self.copies: dict[str, list[str]] = {}
+        """By a name the others that it was given to: `obs = nobs`."""
+        for target, value, line in self.assignments:
+            self.values.setdefault(target, []).append((value, line))
+            if isinstance(value, ast.Name):
+                self.copies.setdefault(value.id, []).append(target)
+        self.reading = [
+            (node, ast.unparse(node.value), statement.line_of(node))
+            for node, statement in nodes
+            if isinstance(node, ast.Assign | ast.Expr | ast.Return) and node.value is not None
+        ]
+        """What reads names: the statement, its value in words, its line."""
+        self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
+        self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
+
+
 class _Names:
     """What names mean where a statement of the text stands."""
 
-    def __init__(self, program: Sequence[Statement], statement: Statement, told: Surroundings) -> None:
-        self.program, self.statement, self.told = program, statement, told
+    def __init__(self, code: _Code, statement: Statement, told: Surroundings) -> None:
+        self.code, self.statement, self.told = code, statement, told
 
     def seen(self, node: ast.stmt, loops: Sequence[_Loop]) -> Kept:
         """What a statement adds to; without a container where it adds to nothing that lasts."""
@@ -146,21 +179,11 @@ class _Names:
 
     def _is_dict(self, name: str) -> bool:
         """Whether a name is a dict that the text makes empty."""
-        made = [value for target, value, _ in self._assignments() if target == name]
-        return any(
-            ast.unparse(each) in ("{}", "dict()") or "defaultdict" in ast.unparse(each) for each in made
-        )
-
-    def _assignments(self) -> Iterator[tuple[str, ast.expr, Line]]:
-        """Every assignment of the text to one name or to several: the name, the value, the line."""
-        for statement in self.program:
-            for node in ast.walk(statement.node):
-                if isinstance(node, ast.Assign):
-                    for target in node.targets:
-                        yield from _pairs(target, node.value, statement.line_of(node))
+        made = [ast.unparse(value) for value, _ in self._values(name)]
+        return any(each in ("{}", "dict()") or "defaultdict" in each for each in made)
 
     def _values(self, name: str) -> list[tuple[ast.expr, Line]]:
-        return [(value, line) for target, value, line in self._assignments() if target == name]
+        return self.code.values.get(name, [])
 
     def _most(self, name: str) -> int | None:
         for value, _ in self._values(name):
@@ -188,21 +211,15 @@ class _Names:
             for made, at in self._values(name):
                 if found := _shape_of(at.text, name, alone=isinstance(made, ast.Call | ast.BinOp)):
                     return _bytes(found, at.text)
-        for statement in self.program:
-            for row in statement.lines:
-                if found := _shape_of(row.text, ast.unparse(inner), alone=False):
-                    return _bytes(found, row.text)
+        for remark in self.code.remarks:
+            if found := _shape_of(remark, ast.unparse(inner), alone=False):
+                return _bytes(found, remark)
         return None, ""
 
     def _aliases(self, name: str) -> list[str]:
         """The name, and names that are the same array: `obs = nobs`."""
         same = [ast.unparse(value) for value, _ in self._values(name) if isinstance(value, ast.Name)]
-        same += [
-            target
-            for target, value, _ in self._assignments()
-            if isinstance(value, ast.Name) and value.id == name
-        ]
-        return [name, *same]
+        return [name, *same, *self.code.copies.get(name, ())]
 
     def _origin(self, name: str) -> str:
         return min(self._aliases(name))
@@ -241,24 +258,16 @@ class _Names:
 
     def _is_trained(self, name: str) -> bool:
         """Whether a method of a model is called on it."""
-        methods = {f"{name}.fit", f"{name}.compile", f"{name}.train_on_batch"}
-        calls = (node for each in self.program for node in ast.walk(each.node) if isinstance(node, ast.Call))
-        return any(ast.unparse(call.func) in methods for call in calls)
+        return not self.code.calls.isdisjoint({f"{name}.fit", f"{name}.compile", f"{name}.train_on_batch"})
 
     def _uses(self, name: str, node: ast.stmt) -> Iterator[tuple[str, Line]]:
         """Later statements that read it, outside of the one that adds to it."""
-        for statement in self.program:
-            for each in ast.walk(statement.node):
-                if (
-                    not isinstance(each, ast.Assign | ast.Expr | ast.Return)
-                    or each is node
-                    or each.value is None
-                ):
-                    continue
-                line = statement.line_of(each)
-                reads = any(ast.unparse(part) == name for part in ast.walk(each.value))
-                if reads and line.number > self.statement.line_of(node).number and _added(each)[0] is None:
-                    yield ast.unparse(each), line
+        after = self.statement.line_of(node).number
+        for each, value, line in self.code.reading:
+            if each is node or name not in value or line.number <= after or _added(each)[0] is not None:
+                continue
+            if any(ast.unparse(part) == name for part in ast.walk(each.value)):
+                yield ast.unparse(each), line
 
 
 def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:

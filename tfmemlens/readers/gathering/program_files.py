@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import Frame, Incident
 from tfmemlens.model.line import ReadNote
+from tfmemlens.model.program import Program
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.formats import python_source
 from tfmemlens.readers.gathering import inputs, merge_logs, opening
@@ -25,31 +27,52 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     """The same with the programs that the tracebacks of its failures name, read where they still are what
     ran: the line that the traceback quotes must stand in the file under its number.
     """
-    files = dict.fromkeys(
-        file for incident in capture.incidents[:_MOST_FAILURES] for file in _files(incident, places)
-    )
-    found = [read for file in [*files][:_MOST_FILES] if (read := _read(file)) is not None]
-    if not found:
+    frames = [frame for incident in capture.incidents[:_MOST_FAILURES] for frame in _frames(incident)]
+    if not frames:
         return capture
+    files = dict.fromkeys(file for frame in frames for file in _files(frame, places))
+    found = [read for file in [*files][:_MOST_FILES] if (read := _read(file)) is not None]
+    told = merge_logs.surroundings([capture, *found]) if found else capture.surroundings
     names = " and ".join(os.path.basename(each.source.path) for each in found)
     note = ReadNote(f"the code of {names} was read, too, since it has the line that the traceback quotes")
     return replace(
         capture,
-        surroundings=merge_logs.surroundings([capture, *found]),
-        notes=(*capture.notes, note),
+        surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),
+        notes=(*capture.notes, note) if found else capture.notes,
     )
 
 
-def _files(incident: Incident, places: Sequence[inputs.Place]) -> Iterator[str]:
+def _marked(program: Callable[[], Program], frames: Sequence[Frame]) -> Program:
+    """The program, its files' statements with the lines that the traceback goes through."""
+    lines: dict[str, set[int]] = {}
+    for frame in frames:
+        path, _, number = frame.place.rpartition(":")
+        if number.isdecimal():
+            lines.setdefault(os.path.basename(path), set()).add(int(number))
+    return Program(
+        tuple(
+            replace(statement, running=frozenset(lines[statement.line.source]))
+            if statement.line.source in lines
+            else statement
+            for statement in program()
+        )
+    )
+
+
+def _frames(incident: Incident) -> list[Frame]:
+    """The user's frames of a failure, that of the failing line among them."""
     request = incident.request
     frames = [*request.frames, *filter(None, [request.ran_by])]
     if request.source:
         frames.append(Frame(request.source, request.source_text or ""))
-    for frame in frames:
-        path, _, number = frame.place.rpartition(":")
-        if path.endswith(".py") and user_frame(path) and number.isdecimal() and frame.text.strip():
-            here = (each for each in _candidates(path, places) if _quoted(each, int(number), frame.text))
-            yield from (str(Path(each).resolve()) for each in islice(here, 1))
+    return [frame for frame in frames if user_frame(frame.place)]
+
+
+def _files(frame: Frame, places: Sequence[inputs.Place]) -> Iterator[str]:
+    path, _, number = frame.place.rpartition(":")
+    if path.endswith(".py") and number.isdecimal() and frame.text.strip():
+        here = (each for each in _candidates(path, places) if _quoted(each, int(number), frame.text))
+        yield from (str(Path(each).resolve()) for each in islice(here, 1))
 
 
 def _candidates(path: str, places: Sequence[inputs.Place]) -> Iterator[str]:
