@@ -50,6 +50,8 @@ def explained(text: str) -> Report:
         (GRADED, "the gradient keeps what each step of the scan of line 6 needs", "recompute-body"),
         (RECOMPUTED, "it still keeps every step's carry", "in-blocks"),
         (SHARDED, "made before, whole, on one device", "shard-arguments"),
+        ("y = jax.vmap(f)(xs)\n", "the vmap of line 5 runs `f` for all rows at once", "in-blocks"),
+        ("y = jax.vmap(jax.vmap(f, (0, None)), (None, 0))(x, y)\n", "for every pair of rows", "in-blocks"),
     ],
 )
 @pytest.mark.parametrize("end", [LARGE, "\nthis ends with an OOM on my GPU\n"])
@@ -96,3 +98,55 @@ def test_a_model_that_the_text_names_is_set_against_a_chip(model: str, told: boo
     report = explained(f'model = GemmaCausalLM.from_preset("hf://google/{model}")\n{TPU}')
     assert ("most likely weights fill it (60.94 MiB was left)" in report.verdict) is told
     assert (report.actions[0].remedy.slug == "shard-arguments") is told
+
+
+def test_a_scan_is_told_before_a_vmap() -> None:
+    report = explained(HEAD + "y = jax.vmap(f)(xs)\n" + GRADED + LARGE)
+    assert "the scan of line 7" in report.verdict
+
+
+INIT = (
+    'File "train.py", line 47, in <module>\n    self.state = self.{call}(jnp.array(key.take(8)), x)\n'
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for {size} on"
+    " device ordinal 0\n"
+)
+
+
+@pytest.mark.parametrize("size", ["32.00MiB (33554432B)", "20.18GiB (21670470184B)"])
+def test_a_call_that_makes_the_state_makes_weights(size: str) -> None:
+    report = explained(INIT.format(call="init_xmap", size=size))
+    assert "the line makes the model's `state`" in report.verdict
+    assert report.actions[0].remedy.slug == "shard-arguments"
+    assert "`state`" not in explained(INIT.format(call="gather", size=size)).verdict
+
+
+CUT = """  16. Size: 64.00M
+     Operator: op_name="pjit(step)/jit(main)/transpose(jvp(Net))/h/14/mlp/fc_out/{op}"
+     Shape: f32[4096,4096]{{1,0:T(8,128)}}
+     Unpadded size: 64.00M
+     XLA label: fusion.1396 = fusion(param.661)
+     Allocation type: HLO temp
+     ==========================
+  17. Size: 64.00M
+     Operator: op_name="pjit(step)/jit(main)/transpose(jvp(Net))/h/10/mlp/fc_out/{op}"
+     Shape: f32[4096,4096]{{1,0:T(8,128)}}
+     Unpadded size: 64.00M
+     Allocation type: HLO temp
+     ==========================
+"""
+
+
+def test_gradients_of_weights_in_a_listing_are_no_batch() -> None:
+    report = explained(CUT.format(op="transpose[permutation=(1, 0)]"))
+    assert "gradients of weights, one for each layer, which no batch changes" in report.verdict
+    assert report.actions[0].remedy.slug == "shard-arguments"
+    assert "smaller-batch" not in [action.remedy.slug for action in report.actions]
+    assert "gradients of weights" not in explained(CUT.format(op="add_any")).verdict
+
+
+def test_a_listing_without_its_head_is_asked_for_it() -> None:
+    cut = explained(CUT.format(op="add_any"))
+    assert "begins behind the largest" in cut.verdict
+    assert "read-the-log" in [action.remedy.slug for action in cut.actions]
+    whole = CUT.format(op="add_any").replace("16. Size", "1. Size").replace("17. Size", "2. Size")
+    assert "begins behind the largest" not in explained(whole).verdict

@@ -72,3 +72,14 @@ def test_draws_of_a_sampler_are_no_input_pipeline() -> None:
 def test_wsl_has_a_limit_of_its_own() -> None:
     assert "more-ram-for-wsl" in slugs("I am on WSL2\n" + KILLED)
     assert "more-ram-for-wsl" not in slugs(KILLED)
+
+
+GROWS = "the container's RAM grows steadily over 50 minutes until it's OOMKilled\n"
+STEADY = "the container takes all of its RAM at once and is OOMKilled\n"
+
+
+@pytest.mark.parametrize(("text", "grows"), [(GROWS, True), (STEADY, False)])
+def test_what_grows_is_looked_for_before_a_limit_is_raised(text: str, grows: bool) -> None:
+    assert ("a larger limit only delays the end" in explained(text).verdict) is grows
+    assert (slugs(text)[0] == "watch-ram") is grows
+    assert "raise-container-limit" in slugs(text)

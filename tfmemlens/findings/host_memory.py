@@ -77,6 +77,8 @@ def check(case: Case) -> Iterator[Finding]:
                 )
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
+            if grows := case.capture.surroundings.shows("growing in words"):
+                because += f"; line {grows.number} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
         elif waits_for_another(moment):
@@ -270,6 +272,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
+    if was_killed(moment) and case.capture.surroundings.shows("growing in words"):
+        yield _FIND_THE_GROWTH
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
@@ -319,6 +323,12 @@ _FEWER_DRAWS = Remedy(
     "keep fewer draws (thinning, fewer sites), and go through them in parts when they are transformed or"
     " summed up afterwards: else all chains, draws and sites exist at once",
     slug="fewer-draws",
+)
+_FIND_THE_GROWTH = Remedy(
+    "find what grows: print the process's RAM at each step, and leave out parts (checkpoints, callbacks,"
+    " lists of results, workers) until it stays flat",
+    "print(step, psutil.Process().memory_info().rss >> 20, 'MiB')",
+    slug="watch-ram",
 )
 _COMMANDS = {
     "the batch job": "#SBATCH --mem=128G   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",

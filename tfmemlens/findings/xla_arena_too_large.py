@@ -309,6 +309,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return f"these are the results of the program, which it makes beside its arguments{beyond}"
     if _is_arena(compiler, size):
         return f"these are the program's temporaries, which XLA allocates as one block{beyond}"
+    if compiler.cut and not compiler.needed and not main_buffers(moment, framework_of(case)):
+        return (
+            "the list of its buffers begins behind the largest, and neither its need nor the device's size is"
+            " in the text"
+        )
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
     if states := kept.whole_states(case, moment):
@@ -555,6 +560,12 @@ def _remedies(
         )
     if undecided and not _is_modest(case, moment):
         yield remedies.ask_what_is_in_use()
+    if compiler.cut and not compiler.needed:
+        yield Remedy(
+            "give `tfmemlens explain` the whole message: the list begins behind its largest buffers, and the"
+            " lines above it say how much the program needs and what the device has",
+            slug="read-the-log",
+        )
     if not len(moment.attribution.table) and not line:
         yield remedies.name_the_buffers()
     yield _WITHOUT_XLA

@@ -245,6 +245,29 @@ TABLE: tuple[Idiom, ...] = (
         least_bytes=0,
     ),
     Idiom(
+        "state-made-by-a-call",
+        r"\b(?:self\.)?(?P<state>(?:train_)?state|params|variables|opt_state)\s*=(?!=)\s*"
+        r"(?:[\w.]*\.)?(?:p_)?init_?(?!ial_)(?:fn|xmap|state|params|model|train_state|pmap|jit|all)?\(",
+        "the line makes the model's `{state}`: weights, and most likely what the optimizer keeps of them, as"
+        " large whatever the batch",
+        (
+            _SHARDED,
+            Remedy("keep the weights in bfloat16 where the program allows it", slug="narrow-weights"),
+            Remedy(
+                "see how large they are without making them",
+                "shapes = jax.eval_shape(init, key, x); print(jax.tree.map(lambda s: s.shape, shapes))",
+                slug="shapes-without-running",
+            ),
+        ),
+        (
+            "self.state = self.init_xmap(jnp.array(key.take(mp_per_host)), x)",
+            "params = init_params(key)",
+            "state = p_init(rng, batch)",
+        ),
+        ("params = initial_guess(x)", "state = env.reset(key)", "carry = cell.init(key)", "state == init(x)"),
+        least_bytes=0,
+    ),
+    Idiom(
         "restored-beside",
         r"\brestore\w*\([^#]*\b(?P<state>\w*(?:state|params|target|template))\)",
         "the checkpoint is restored beside `{state}`, which is on the device already: both are there at once",
@@ -690,7 +713,7 @@ TABLE: tuple[Idiom, ...] = (
     Idiom(
         "gathered-rows",
         r"\bsegment_(?:sum|max|mean|softmax)\(|\[\s*(?:\w+\.)?(?:senders|receivers|src|dst|edges?)\s*\]"
-        r"|\btake(?:_along_axis)?\(|\bedge_index\[",
+        r"|\b(?:jnp\.take|take_along_axis)\(|\bedge_index\[",
         "a row is gathered for every index, here most likely for every edge or neighbour",
         (
             Remedy(
@@ -701,7 +724,7 @@ TABLE: tuple[Idiom, ...] = (
             Remedy("make the rows narrower before they are gathered", slug="narrower-layer"),
         ),
         ("m = nodes[senders]", "h = jax.ops.segment_sum(m, dst, n)"),
-        ("nodes = senders", "intake(x)"),
+        ("nodes = senders", "intake(x)", "state = init(jnp.array(key.take(2)), x)"),
     ),
     Idiom(
         "dense-of-sparse",

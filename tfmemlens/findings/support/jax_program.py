@@ -34,8 +34,41 @@ def made_by_program(told: Surroundings) -> MadeByLine | None:
 
 
 def stacked_by_program(told: Surroundings) -> MadeByLine | None:
-    """What its scans stack, which is less sure: any training of sequences has one."""
-    return _scanned(list(told.program()))
+    """What its scans stack or vmap makes, which is less sure: many programs have one that is small."""
+    program = list(told.program())
+    return _scanned(program) or _vmapped(program)
+
+
+def _vmapped(program: list[Statement]) -> MadeByLine | None:
+    """A function that vmap runs for all rows at once; a vmap within a vmap runs it for all pairs."""
+    found = [
+        (statement, node)
+        for statement, node in _nodes(program, ast.Call)
+        if isinstance(node, ast.Call) and _last(node.func) in ("vmap", "filter_vmap") and node.args
+    ]
+    if not found:
+        return None
+    inner = [
+        each
+        for each in found
+        if any(isinstance(part, ast.Call) and part in [node for _, node in found] for part in each[1].args)
+    ]
+    statement, node = (inner or found)[-1]
+    given = node.args[0]
+    name = f"`{given.id}`" if isinstance(given, ast.Name) else "its function"
+    pairs = " for every pair of rows" if inner else " for all rows"
+    return MadeByLine(
+        f"the vmap of line {statement.line_of(node).number} runs {name}{pairs} at once: what it makes for one"
+        " of them, copies that .at[] makes included, exists for each",
+        (
+            Remedy(
+                "run it for some rows at a time, and reduce each part at once",
+                "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+                slug="in-blocks",
+            ),
+        ),
+        line=statement.line_of(node),
+    )
 
 
 def _captured(program: list[Statement]) -> MadeByLine | None:

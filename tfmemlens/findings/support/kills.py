@@ -8,14 +8,15 @@ from tfmemlens.patterns import regex
 
 _FOR_MEMORY = regex(
     r"(?i:out.of.me|oom[-_ ]?kill|memory (?:limit|quota|budget|pressure|used)|due to memory"
-    r"|more memory than|available ram|low on memory"
+    r"|more memory than|available ram|low on (?:memory|resource: memory)"
     r"|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
     r"|0xC0000017|1073741801"
 )
 _KILLED = regex(
     r"(?i:\bkilled\b|\bkill\b|oom[-_]?kill|\bout_of_me|sigkill|sigterm|memlimit"
     r"|memory (?:limit|quota|budget)|max memory used)"
-    r"|\b137\b|signal 9\b|(?:status|code) -9\b|exitcode *[:=] *-9\b|task \d+: Out Of Memory"
+    r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) -9\b|exitcode *[:=] *-9\b"
+    r"|task \d+: Out Of Memory"
     r"|than is available|all available RAM|0xC0000017|1073741801"
 )
 

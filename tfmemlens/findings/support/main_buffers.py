@@ -127,6 +127,25 @@ def _is_weight(row: Row, weights: Iterable[object]) -> bool:
     return row.allocation.shape in weights
 
 
+def _is_gradient_of_weights(row: Row, weights: Iterable[object]) -> bool:
+    """A kernel's gradient: XLA transposes the product of activations and gradients that it is."""
+    del weights
+    name = row.allocation.node or ""
+    return len(_shape(row)) == 2 and bool(_OF_A_KERNEL.search(name))
+
+
+_OF_A_KERNEL = regex(r"transpose\(jvp\(.*/transpose(?:\[|\Z)")
+
+
+def _gradients_of_weights(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    return replace(
+        _gradients(mine, held, framework),
+        what="gradients of weights, one for each layer, which no batch changes",
+        recompute=False,
+        batch=False,
+    )
+
+
 def _is_logits(row: Row, weights: Iterable[object]) -> bool:
     shape, name = _shape(row), _name(row)
     if _is_weight(row, weights) or len(shape) not in (2, 3) or shape[-1] < _FEWEST_WORDS:
@@ -448,6 +467,7 @@ Test = Callable[[Row, Iterable[object]], bool]
 Build = Callable[[list[Row], int, "str | None"], Buffers]
 _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_weight, _gradients),
+    (_is_gradient_of_weights, _gradients_of_weights),
     (_is_dispatch, _dispatch),
     (_is_logits, _logits),
     (_is_scores, _scores),

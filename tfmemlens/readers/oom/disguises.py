@@ -25,7 +25,8 @@ DRIVER = LineRule(
     needs="from device:",
 )
 PINNED = LineRule(
-    r"could not allocate pinned host memory of size: (?P<bytes>\d+)",
+    r"could not allocate pinned host (?:memory )?of size: (?P<bytes>\d+)",
+    "could not allocate pinned host of size: 4294967296",
     "could not allocate pinned host memory of size: 8589934592",
     needs="could not allocate pinned",
 )
@@ -185,7 +186,8 @@ KILLED = LineRule(
     r"|(?:terminated (?:by|due to)|exited on|killed by|was sent) signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|tried to allocate more memory than is available|crashed after using all available RAM"
-    r"|exceeded (?:job |step )?memory limit|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
+    r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
+    r"|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
@@ -209,6 +211,7 @@ KILLED = LineRule(
     " (32G) and swap used",
     'sending SIGTERM to process 4242 uid 1000 "python3": badness 1200, VmRSS 30500 MiB',
     "srun: error: node01: task 0: Out Of Memory",
+    "The node was low on resource: memory.",
     "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
     "PBS: job killed: mem 10485760kb exceeded limit 8388608kb",
     "Error from slot1@node: Job has gone over memory limit of 2048 megabytes. Peak usage: 2102 megabytes.",
@@ -231,6 +234,7 @@ KILLED = LineRule(
         "memory limit",
         "memlimit",
         "low on memory",
+        "low on resource",
         "out of memory",
         "badness",
         "quota",

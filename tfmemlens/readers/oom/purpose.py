@@ -153,6 +153,15 @@ SHORT = LineRule(
     needs=("oom", "memory", "resource_exhausted"),
 )
 """The text says in words that memory ran out."""
+GROWING = LineRule(
+    r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
+    r"|\b(?:growing|increasing) (?:\w{1,12} )?(?:RAM|memory)\b|\bmemory leak"
+    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b",
+    "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
+    "memory usage keeps increasing during training",
+    needs=("ram", "memory"),
+)
+"""The text says in words that memory grows."""
 WHOLE_GRAPH = LineRule(
     r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
@@ -241,6 +250,7 @@ PURPOSES = {
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
     "running short": SHORT,
+    "growing in words": GROWING,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
