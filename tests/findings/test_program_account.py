@@ -166,15 +166,39 @@ def test_a_program_larger_than_the_card_gets_no_larger_pool() -> None:
     assert "larger-pool" in slugs(roomy)
 
 
-@pytest.mark.parametrize(("total", "full"), [(0.01, True), (3.0, False)])
-def test_a_small_program_failed_on_a_full_device(total: float, full: bool) -> None:
-    parts = (
-        ("parameter", total / 2),
-        ("maybe_live_out", total / 2),
-        ("preallocated temp", 0),
-        ("total", total),
-    )
-    report = gpu_account(total / 2, *parts)
+@pytest.mark.parametrize(("size", "full"), [(0.01, True), (4.0, False)])
+def test_one_operation_is_no_step_that_could_donate(size: float, full: bool) -> None:
+    parts = (("parameter", size), ("maybe_live_out", size), ("preallocated temp", 0), ("total", 2 * size))
+    report = gpu_account(size, *parts)
     assert ("the device is full already" in report.verdict) is full
-    assert ("donate-buffers" in slugs(report)) is not full
-    assert ("record-a-step" in slugs(report)) is full
+    assert ("one operation ran by itself, and its result (about 4.00 GiB)" in report.verdict) is not full
+    assert (slugs(report)[0] == "in-blocks") is not full
+    assert "donate-buffers" not in slugs(report)
+    step = gpu_account(1, ("parameter", 4), ("maybe_live_out", 4), ("preallocated temp", 1), ("total", 9))
+    assert "donate-buffers" in slugs(step)
+
+
+KERNEL = """Peak buffers:
+	Buffer 1:
+		Size: 4.00GiB
+		Entry Parameter Subshape: f64[32,200,300,280]
+		==========================
+
+	Buffer 2:
+		Size: 4.00GiB
+		Operator: op_name="jit(fn)/jit(main)/mul" source_file="scalar.py" source_line=103
+		XLA Label: fusion
+		Shape: f64[32,200,300,280]
+		==========================
+"""
+
+
+def test_what_one_operation_is_given_is_no_weight() -> None:
+    parts = (("parameter", 4.0), ("maybe_live_out", 4.0), ("preallocated temp", 0), ("total", 8.0))
+    account = "".join(f"{name:>19} allocation:   {each:.2f}GiB\n" for name, each in parts)
+    asked = ASKED.replace("8589934592", "4300800000")
+    head = f"{asked}\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    report = pipeline.explain(f"jaxlib.xla_extension.XlaRuntimeError: {head}{account}{KERNEL}")
+    assert "weights" not in report.verdict
+    assert slugs(report)[:2] == ["single-precision-jax", "in-blocks"]
+    assert "lighter-optimizer" not in slugs(report)

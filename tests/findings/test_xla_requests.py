@@ -239,3 +239,17 @@ def test_what_was_held_before_is_asked_first_unless_the_request_is_large(text: s
 )
 def test_what_is_known_is_not_asked(text: str) -> None:
     assert "ask-what-is-in-use" not in remedies(text)
+
+
+@pytest.mark.parametrize(("size", "told"), [(6210718745600, True), (62107187456, False)])
+def test_more_than_any_device_has_is_told_and_not_asked_about(size: int, told: bool) -> None:
+    text = f"{ASKED} {size} bytes.\n"
+    assert ("no single device has so much" in explained(text).verdict) is told
+    assert ("ask-what-is-in-use" in remedies(text)) is not told
+
+
+@pytest.mark.parametrize(("where", "asked"), [("on v3-8 TPU\n", False), ("on my GPU\n", True)])
+def test_a_tpu_has_no_nvidia_smi(where: str, asked: bool) -> None:
+    text = f"{where}{ASKED} 13107200 bytes.\n"
+    assert "the device is full already" in explained(text).verdict
+    assert ("see-device-users" in remedies(text)) is asked

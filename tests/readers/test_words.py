@@ -19,7 +19,7 @@ RULES = [
     *(compiler.XLA, compiler.REQUEST, compiler.ALLOCATING, compiler.REMAT, compiler.DEBUGGING),
     *(compiler.SECTION, compiler.PEAK_BUFFERS, compiler.BUFFER, compiler.TPU, compiler.ON_STACK),
     *(compiler.TWO_CORES, compiler.ON_CHIP, compiler.TPU_RESERVE, compiler.TPU_LEDGER, compiler.TPU_TOTAL),
-    *(compiler.EARLY, compiler.TPU_ENTRY, compiler.TPU_UNPADDED, compiler.TPU_EXTRA),
+    *(compiler.EARLY, compiler.ESTIMATED, compiler.TPU_ENTRY, compiler.TPU_UNPADDED, compiler.TPU_EXTRA),
     *DISGUISES,
 ]
 

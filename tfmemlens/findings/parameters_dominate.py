@@ -53,6 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in enumerate(case.moments):
         model = of_kind(moment, Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
         need = (moment.request.needed_bytes or 0) if moment.request else 0
+        compiler = moment.incident.compiler if moment.incident else None
+        if compiler and compiler.one_operation:
+            continue  # what an operation is given is no weight for that
         if total(model) >= max(0.4 * held(moment), need, 1) and not cut_list(moment):
             yield Finding(
                 severity=Severity.CAUSE,

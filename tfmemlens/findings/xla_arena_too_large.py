@@ -302,6 +302,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if program_account.undonated(compiler):
         return program_account.of_undonated(compiler)
+    if compiler.one_operation:
+        return program_account.of_one_op(compiler)
     beyond = program_account.against_device(compiler, device_limit(case, moment))
     if program_account.mostly_results(compiler):
         return f"{program_account.of_results(compiler)}{beyond}"
@@ -336,6 +338,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
+    if size and size.bytes > _LARGEST_DEVICE:
+        return (
+            "no single device has so much, whatever else it holds: a size is a mistake, or the work must be"
+            " cut into parts (the message does not say whether it is one array or a program's temporaries)"
+        )
     return "one array, or all temporaries of a compiled program (the message does not say which)"
 
 
@@ -496,7 +503,13 @@ def _remedies(
             code_snippets.profile_memory(case.api),
             slug="record-a-step",
         )
-        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+        if not case.capture.surroundings.shows("on a TPU"):
+            yield Remedy(
+                "see whether another process holds the device", "nvidia-smi", slug="see-device-users"
+            )
+        return
+    if compiler.one_operation:
+        yield from program_account.for_one_op(moment)
         return
     if program_account.mostly_constants(compiler) or _captured(case, compiler, moment.request.failed.size):
         yield from program_account.without_constants()
@@ -572,6 +585,7 @@ def _remedies(
 
 
 _LARGE_REQUEST = 4 << 30
+_LARGEST_DEVICE = 288 << 30
 
 
 def _may_be_what_was_held(case: Case, moment: Moment) -> bool:
@@ -581,7 +595,8 @@ def _may_be_what_was_held(case: Case, moment: Moment) -> bool:
         return False
     limit = device_limit(case, moment)
     known = moment.balance.in_use or case.capture.surroundings.readings
-    alone = limit is not None and request.failed.size.bytes > _MOST_OF_A_DEVICE * limit.bytes
+    most = _MOST_OF_A_DEVICE * limit.bytes if limit else _LARGEST_DEVICE
+    alone = request.failed.size.bytes > most
     return not (known or alone or other_than_training(case, request))
 
 

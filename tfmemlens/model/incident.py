@@ -252,6 +252,14 @@ class CompilerMemory:
         return self.section("preallocated temp", "HLO temp")
 
     @property
+    def one_operation(self) -> bool:
+        """Whether the account is of one operation that ran by itself: results, and nothing temporary. A
+        step always has temporaries.
+        """
+        nothing = self.temporaries is not None and not self.temporaries.bytes
+        return bool(nothing and self.results and self.results.bytes and self.arguments)
+
+    @property
     def constants(self) -> Size | None:
         """Values that are part of the program itself, as arrays are that it closes over."""
         return self.section("constant")

@@ -80,7 +80,10 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     """What most of the listed bytes are, None where no shape or name tells."""
     listed = rows(moment, lambda row: row.allocation.purpose != "parameter" and bool(row.allocation.shape))
     whole = sum(row.allocation.total_bytes for row in rows(moment))
-    weights = {row.allocation.shape for row in rows(moment) if row.allocation.purpose == "parameter"}
+    compiler = moment.incident.compiler if moment.incident else None
+    weights: set[tuple[int | None, ...] | None] = set()
+    if not (compiler and compiler.one_operation):  # whose arguments may be anything
+        weights = {row.allocation.shape for row in rows(moment) if row.allocation.purpose == "parameter"}
     left, found = listed, []
     for test, build in _KINDS:
         mine = [row for row in left if test(row, weights)]

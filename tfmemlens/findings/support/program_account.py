@@ -59,6 +59,8 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether donated buffers can save anything: as the account says, else only where a training step shows,
     which returns the state that it is given.
     """
+    if compiler.one_operation:
+        return False
     saves = donatable_bytes(compiler)
     asked = moment.request.needed_bytes if moment.request else None
     if saves is not None:
@@ -68,10 +70,43 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     return situation(case, moment).training is True and not making
 
 
+def of_one_op(compiler: CompilerMemory) -> str:
+    """What one operation needs."""
+    assert compiler.results and compiler.arguments
+    return (
+        f"one operation ran by itself, and its result ({human_size(compiler.results)}) is made beside what it"
+        f" is given ({human_size(compiler.arguments)})"
+    )
+
+
+def for_one_op(moment: Moment) -> Iterator[Remedy]:
+    """Smaller results, or fewer of them at once."""
+    table = moment.attribution.table
+    if len(table) and "float64" in table.dtype:
+        yield Remedy(
+            "compute in float32: half of this",
+            "jax.config.update('jax_enable_x64', False)",
+            slug="single-precision-jax",
+        )
+    yield Remedy(
+        "work on blocks of its rows, and reduce each block before the next",
+        "parts = [f(x[i : i + 1024]).sum(0) for i in range(0, len(x), 1024)]",
+        slug="in-blocks",
+    )
+    yield Remedy(
+        "put the operations before and after it into one jitted function: results that only the next one"
+        " reads need not exist",
+        "y = jax.jit(f)(x)",
+        slug="compile-the-call",
+    )
+
+
 def undonated(compiler: CompilerMemory) -> bool:
     """Whether results that could lie in the arguments' place are a large part of the program; only where its
     account counts them.
     """
+    if compiler.one_operation:
+        return False
     saves, whole = donatable_bytes(compiler), compiler.section("total")
     parts, needed = (compiler.arguments, compiler.results), compiler.needed
     if whole is None and needed and needed.high >= sum(part.bytes for part in parts if part):

@@ -78,6 +78,12 @@ FOREIGN = {
         " 643.57 MiB already allocated)",
         needs="emory",
     ),
+    "Tenstorrent's runtime": LineRule(
+        r"Not enough space to allocate \d+ B (?:DRAM|L1\w*) buffer across \d+ banks",
+        "Out of Memory: Not enough space to allocate 6710886400 B DRAM buffer across 12 banks, where each"
+        " bank needs to store 559243264 B, but bank size is only 1073741792 B (assert.hpp:111)",
+        needs="buffer across",
+    ),
     "CuPy": LineRule(
         r"cupy\.\S*OutOfMemoryError",
         "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes",

@@ -153,6 +153,13 @@ SHORT = LineRule(
     needs=("oom", "memory", "resource_exhausted"),
 )
 """The text says in words that memory ran out."""
+ON_A_TPU = LineRule(
+    r"\bTPUs?\b(?! (?:is|was) not)|\btpu-?v[2-7]|\bv[2-6][ep]?-\d{1,4}\b",
+    "an error occurs on v3-8 as follows",
+    "I train on a TPU",
+    needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6"),
+)
+"""The text says that the device is a TPU."""
 GROWING = LineRule(
     r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
     r"|\b(?:growing|increasing) (?:\w{1,12} )?(?:RAM|memory)\b|\bmemory leak"
@@ -251,6 +258,7 @@ PURPOSES = {
     "reading seldom": SELDOM,
     "running short": SHORT,
     "growing in words": GROWING,
+    "on a TPU": ON_A_TPU,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
