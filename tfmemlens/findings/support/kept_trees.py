@@ -133,11 +133,11 @@ class _Code:
             if isinstance(value, ast.Name):
                 self.copies.setdefault(value.id, []).append(target)
         self.reading = [
-            (node, ast.unparse(node.value), statement.line_of(node))
+            (node, node.value, ast.unparse(node.value), statement.line_of(node))
             for node, statement in nodes
             if isinstance(node, ast.Assign | ast.Expr | ast.Return) and node.value is not None
         ]
-        """What reads names: the statement, its value in words, its line."""
+        """What reads names: the statement, its value, that in words, its line."""
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
 
@@ -263,10 +263,10 @@ class _Names:
     def _uses(self, name: str, node: ast.stmt) -> Iterator[tuple[str, Line]]:
         """Later statements that read it, outside of the one that adds to it."""
         after = self.statement.line_of(node).number
-        for each, value, line in self.code.reading:
-            if each is node or name not in value or line.number <= after or _added(each)[0] is not None:
+        for each, value, text, line in self.code.reading:
+            if each is node or name not in text or line.number <= after or _added(each)[0] is not None:
                 continue
-            if any(ast.unparse(part) == name for part in ast.walk(each.value)):
+            if any(ast.unparse(part) == name for part in ast.walk(value)):
                 yield ast.unparse(each), line
 
 
