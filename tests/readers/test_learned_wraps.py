@@ -1,0 +1,64 @@
+"""Lines that a terminal wrapped or chopped, and stamps that name processes: each at its edge."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens.readers.oom.prefixes import _tells_processes
+from tfmemlens.readers.oom.wraps import LOST, Frame, chopped_at, with_loss, without_last_word
+
+
+@pytest.mark.parametrize(
+    "text, following, joined",
+    [
+        ("a bc", "de f", f"a {LOST} f"),
+        ("a ", "de f", f"a {LOST} f"),
+        ("a bc", "de", f"a {LOST} "),
+        ("bc", "de f", f" {LOST} f"),
+        ("bc ", " f", f"bc {LOST} f"),
+        ("", " f", ""),
+    ],
+)
+def test_words_beside_a_gap_are_none(text: str, following: str, joined: str) -> None:
+    assert with_loss(text, following) == joined
+
+
+def test_the_width_at_which_lines_were_cut() -> None:
+    kinds = [letter * 60 for letter in "abcdefgh"]
+    assert chopped_at([*kinds, "short"]) == 60
+    assert chopped_at([line[:59] for line in kinds]) == 0
+    assert chopped_at(kinds[:1] * 9) == 0
+    assert chopped_at([]) == 0
+    assert chopped_at([*kinds, "x" * 61]) == 0
+    assert without_last_word("one two thr") == f"one two {LOST}"
+
+
+@pytest.mark.parametrize(
+    "frame, text, inside",
+    [
+        (Frame(), " a  ", " a  "),
+        (Frame(padded=True), " a  ", " a"),
+        (Frame(boxed=True), "│ a b  │", "a b"),
+        (Frame(boxed=True), "│a b│", "a b"),
+        (Frame(boxed=True), "a b  ", "a b  "),
+    ],
+)
+def test_what_stands_in_a_box(frame: Frame, text: str, inside: str) -> None:
+    assert frame.inside(text) == inside
+
+
+@pytest.mark.parametrize(
+    "values, tells",
+    [
+        (["0", "1"] * 3, True),
+        (["0"] * 3 + ["1"] * 3, False),
+        (["1"] * 3 + ["0"] * 3, True),
+        (["0", "0", "1", "1", "0"], False),
+        (["0", "0", "1", "1", "0", "1"], True),
+        (["0"] * 9, False),
+        (["0", "1", "2"] * 3, True),
+        ([], False),
+    ],
+)
+def test_numbers_that_come_again_and_again_are_processes(values: list[str], tells: bool) -> None:
+    assert _tells_processes(values) is tells
