@@ -9,7 +9,7 @@ import pytest
 
 from tfmemlens.findings import im2col_at_the_peak, kept_by_a_loop, request_larger_than_device
 from tfmemlens.findings.support import batch_bound, program_account
-from tfmemlens.units import MIB, Size
+from tfmemlens.units import IMPOSSIBLE, MIB, Size
 
 
 def row(size: int, count: int = 1, layer: str | None = None, **named: Any) -> Any:
@@ -105,7 +105,7 @@ def test_room_for_an_arena(
 
 
 def test_impossible_requests_have_no_count_of_numbers() -> None:
-    most = request_larger_than_device.IMPOSSIBLE
+    most = IMPOSSIBLE
     assert request_larger_than_device._numbers(most) == ""
     assert (
         request_larger_than_device._numbers(most - 4) == f": in float32 it asks for {most // 4 - 1:,} numbers"
