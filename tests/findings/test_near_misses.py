@@ -256,6 +256,10 @@ CASES: dict[str, tuple[str, str]] = {
         "step 1 loss 0.5\nstep 2 loss 0.4\nstep 30 loss 0.3\n" + oom("8,8,8,8"),
         "step 1 loss 0.5\nstep 3 loss 0.4\n" + oom("8,8,8,8"),
     ),
+    "histograms-of-weights": (
+        oom("50000000,30", "OneHot", dtype="double", on=CPU, by="mklcpu"),
+        oom("50000000,30", "OneHot", on=CPU, by="mklcpu"),
+    ),
     "host-memory": (oom("8,8", on=CPU, by="cpu"), oom("8,8")),
     "im2col-buffer": (
         oom(

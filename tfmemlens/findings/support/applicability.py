@@ -209,6 +209,9 @@ TABLE: dict[str, Applicability] = {
     "find-the-feed": _ANYWHERE,
     "compare-shapes": _ANYWHERE,
     "find-the-size": _ANYWHERE,
+    "fewer-classes": _ANYWHERE,
+    "histograms-off": Applicability(code=_TENSORFLOW),
+    "room-beside-the-pool": _ANYWHERE,
     "split-on-the-host": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "shapes-without-running": Applicability(_OF_JAX),
     # Of what lives between steps.
