@@ -16,7 +16,8 @@ _TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
 """Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line."""
 _ADVICE = regex(
     r"\A\s*#(?!SBATCH |PBS |BSUB )"
-    r"|\b(?:try|consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
+    r"|(?<!\bI )\btry\b"
+    r"|\b(?:consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
     r"|variable ['\"]?\Z",
     re.IGNORECASE,
 )
@@ -41,6 +42,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "'train_batch_size': 16",
             "python train.py --batch-size 64",
             "history <- model %>% fit(x, y, epochs = 10, batch_size = 1024)",
+            "When I try to train with input (96, 96, 96, 1) and batch size = 1, it fails",
             needs="atch",
         ),
     ),
@@ -216,11 +218,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "program",
         LineRule(
             r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
-            r"|Running gRPC ModelServer|\btensorflow_serving/|servable version)",
+            r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
+            r"|\bTF ?Serving\b)",
             "\tat org.tensorflow.Session.run(Session.java:830)",
             "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
             "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
             "Successfully loaded servable version {name: ocr version: 7}",
+            "docker run --gpus all tensorflow/serving:2.6.0-gpu",
+            "a request to TFServing fails",
             needs=(
                 "org.tensor",
                 "tfjs-node",
@@ -229,6 +234,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
                 "session->",
                 "modelserver",
                 "servable",
+                "serving",
             ),
         ),
     ),
@@ -399,6 +405,7 @@ _WORDS = Words(
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
+    "TFServing", "TF Serving", "w/serving:",
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
@@ -423,6 +430,9 @@ _PROGRAMS = {
     "Running gRPC ModelServer": "TensorFlow Serving",
     "tensorflow_serving/": "TensorFlow Serving",
     "servable version": "TensorFlow Serving",
+    "tensorflow/serving:": "TensorFlow Serving",
+    "TFServing": "TensorFlow Serving",
+    "TF Serving": "TensorFlow Serving",
     "reticulate::": "R",
     "session->Run(": "C++",
     "microsoft-standard": "WSL2",
