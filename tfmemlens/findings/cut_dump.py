@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, on_host, requests
-from tfmemlens.findings.support.situation import GPU, situation
+from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -130,6 +130,9 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             f" it was free now, in pieces of less than {human(need)} each{block}"
         )
         advice = [remedies.REMAPPED_PAGES, remedies.FIXED_SHAPES, _WHOLE]
+    elif need is not None and used.bytes >= _FULL * limit.bytes:
+        headline = because = f"the pool was full, with {of_limit} in use"
+        advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]
     elif need is not None:
         headline = because = (
             f"{human(left)} of the {human_size(limit)} limit was not in use, so the free memory lay in"
@@ -140,7 +143,7 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
     elif used.bytes >= _FULL * limit.bytes:
         headline = f"the pool was full, with {of_limit} in use: any request above {human(left)} fails"
         because = f"the pool was full, so any request above {human(left)} fails"
-        advice = [*remedies.offered(case, moment, "smaller-batch"), _WHOLE]
+        advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]
     else:
         headline = because = (
             f"only {percent(used.bytes, limit.bytes)} of the limit was in use, so the request was larger"
@@ -170,6 +173,18 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
         remedies=tuple(advice),
         moment=index,
     )
+
+
+def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """What helps a pool that is full of nobody knows what."""
+    run = situation(case, moment)
+    if run.program == "TensorFlow Serving" or run.framework != TENSORFLOW:
+        return ()
+    text = (
+        "need less in all: a smaller batch or smaller inputs; if it fails at a batch of 1, too, the model"
+        " with its optimizer is too large for this pool, or something held a part of the device before"
+    )
+    return (Remedy(text, slug="smaller-batch"),)
 
 
 def _of_chunks(index: int, moment: Moment) -> Finding:

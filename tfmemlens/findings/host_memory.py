@@ -23,7 +23,7 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
     words_of_a_client,
 )
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of, situation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -215,6 +215,16 @@ def _last_large(case: Case) -> str:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
+    serving = situation(case, moment).program == "TensorFlow Serving"
+    if serving:
+        yield remedies.smaller_requests(case)
+    if was_killed(moment) and _shared_with_the_gpu(case):
+        yield Remedy(
+            "the GPU's pool is a part of the same RAM: let TensorFlow take less of it, close the desktop and"
+            " what an earlier run left, or add swap",
+            code_snippets.limit(case.api),
+            slug="room-beside-the-pool",
+        )
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
     if of_array:
         if failed.dtype == "float64" and failed.tensor_bytes:
@@ -259,6 +269,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or case.capture.surroundings.shows("without a GPU")
         or failed.pipeline
         or was_killed(moment)
+        or serving
         or _OF_DATA.search(f"{failed.node} {failed.kernel}")
     ):
         yield from _device_seen(case, moment)
@@ -278,7 +289,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
     stated = case.capture.surroundings.setting("batch_size")
-    if "bad_alloc" in said and stated and int(stated[0]) > 1:
+    if "bad_alloc" in said and stated and int(stated[0]) > 1 and not serving:
         half = int(stated[0]) // 2
         yield Remedy(f"a smaller batch: {stated[0]} -> {half}", slug="smaller-batch")
     if moment.incident and moment.incident.compiler:
@@ -292,7 +303,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     elif sampling:
         yield _FEWER_DRAWS
-    elif not (of_array or _of_network(moment)) and _reads_data(case, moment):
+    elif not (of_array or serving or _of_network(moment)) and _reads_data(case, moment):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
@@ -300,7 +311,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
         )
-    if not (of_array or sampling or _of_network(moment) or _reads_data(case, moment)):
+    if not (of_array or sampling or serving or _of_network(moment) or _reads_data(case, moment)):
         yield Remedy(
             f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
         )

@@ -199,11 +199,13 @@ def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     if need and room:
         because += f", and this request alone is {human(need)}"
     share = need / room if need and room else 0.0
+    whole = _named(case) or 0
+    withheld = whole - room if need and room and room <= _SMALL_PART * whole else 0
     yield Finding(
         severity=Severity.CAUSE,
         headline=because,
         because=because,
-        explains=need,
+        explains=max(need or 0, withheld) or need,
         basis=Basis.MEASURED if share >= _LARGE_PART else Basis.SHAPE,
         evidence=(Evidence("the setting", line), Evidence("the request", request.failed.line)),
         detail="What the GPU itself has, this text does not tell.",

@@ -25,7 +25,8 @@ from tfmemlens.units import MIB, human
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
-_SAMPLES = 2000
+_SAMPLES, _UNEVEN = 2000, 500
+"""Samples that are a set; fewer of a number that nobody chooses for a batch are one, too."""
 _FED = regex(r"\A(?:_recv_|_arg_)|(?:\A|/)Placeholder(?:_\d+)*\Z")
 """What a session calls an array that it is fed."""
 
@@ -67,9 +68,10 @@ def _images(request: Request) -> bool:
         return False
     if (request.failed.op or request.owner.op) in ("Fill", "ZerosLike"):
         return False  # made, not fed: a buffer
-    return (
-        (shape[0] or 0) >= _SAMPLES and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
-    )
+    samples = shape[0] or 0
+    uneven = samples >= _UNEVEN and samples % 4 != 0 and request.batch == samples
+    whole = samples >= _SAMPLES or uneven
+    return whole and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
 
 
 def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:

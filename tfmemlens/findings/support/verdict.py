@@ -9,6 +9,7 @@ from tfmemlens.findings.support.rows import (
     OF_UPDATE,
     is_buffer,
     of_a_program,
+    on_host,
     place,
     tensor_text,
     words_of_a_client,
@@ -181,7 +182,8 @@ def _what(case: Case, moment: Moment) -> str:
             else ""
         )
         return f"Out of memory{at}{used}"
-    what = "host RAM (not GPU memory)" if failed.allocator in _OF_HOST_RAM else "memory"
+    of_host = failed.allocator in _OF_HOST_RAM or (failed.allocator is None and on_host(moment))
+    what = "host RAM (not GPU memory)" if of_host else "memory"
     return f"Out of {what}{at} while allocating {tensor_text(moment)}"
 
 
